@@ -1,0 +1,144 @@
+"""What `happe-sim replay` says of traces that break the format, of files that are not there, and of bad usage.
+
+bad_traces.json holds a good trace and the ways to spoil it. One character there is one byte. A case either gives the
+whole file (`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill`
+says what to put for a placeholder too long to write out: [text, times] or the numbers {"from", "to"}. `line` is where
+the error must be found; it names one of `fields`, or no particular one where that list is empty.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import HappeSim
+from reference import compact, decide
+
+Json = dict[str, Any]
+
+AT_LEAST = 60
+EX_OK, EX_USAGE, EX_DATAERR, EX_NOINPUT = 0, os.EX_USAGE, os.EX_DATAERR, os.EX_NOINPUT
+TRACES: Json = json.loads(Path(__file__).with_name("bad_traces.json").read_text(encoding="utf-8"))
+GOOD: str = "".join(TRACES["good"])
+
+
+def filling(fill: list[Any] | Json) -> str:
+    """Return what a placeholder stands for."""
+    if isinstance(fill, dict):
+        return ",".join(map(str, range(fill["from"], fill["to"] + 1)))
+    text: str = fill[0]
+    return text * int(fill[1])
+
+
+def spoiled(case: Json) -> bytes:
+    """Return the bytes of a case's file."""
+    if "raw" in case:
+        trace = "".join(case["raw"])
+    else:
+        old, new = case["replace"]
+        assert GOOD.count(old) == 1, f"{case['name']}: {old} occurs {GOOD.count(old)} times"
+        trace = GOOD.replace(old, new)
+    for placeholder, fill in case.get("fill", {}).items():
+        assert placeholder in trace, f"{case['name']}: nowhere to put {placeholder}"
+        trace = trace.replace(placeholder, filling(fill))
+    return trace.encode("latin-1")
+
+
+def decisions(trace: bytes) -> bytes:
+    """Return what must be printed for good lines."""
+    lines = [json.loads(line) for line in trace.splitlines()]
+    return "".join(compact(decision) + "\n" for decision in decide(lines)).encode() if lines else b""
+
+
+@pytest.fixture(params=TRACES["bad"], ids=lambda case: case["name"])
+def case(request: pytest.FixtureRequest) -> Json:
+    """Return each bad trace in turn."""
+    bad: Json = request.param
+    return bad
+
+
+def test_there_are_bad_traces_and_each_has_a_name_of_its_own() -> None:
+    """A thinned list is an error, not a success."""
+    names = [case["name"] for case in TRACES["bad"]]
+    assert len(names) >= AT_LEAST
+    assert len(set(names)) == len(names)
+
+
+def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, case: Json) -> None:
+    """EX_DATAERR, one line that names file, line and field, and the decisions of the lines before."""
+    trace = spoiled(case)
+
+    ran = happe_sim.replay(trace)
+
+    assert ran.returncode == EX_DATAERR, ran
+    assert ran.stdout == decisions(b"".join(trace.splitlines(keepends=True)[: case["line"] - 1]))
+    said = re.fullmatch(rb"happe-sim: <stdin>:([1-9]\d*): ([^\n]+)\n", ran.stderr)
+    assert said, ran.stderr
+    assert int(said[1]) == case["line"]
+    if case["fields"]:
+        field = said[2].decode().partition(": ")[0]
+        assert any(field.startswith(name) for name in case["fields"]), field
+
+
+def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
+    """Or nothing could be said of its spoiled copies."""
+    ran = happe_sim.replay(GOOD.encode())
+    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
+
+
+def test_the_last_line_needs_no_newline(happe_sim: HappeSim) -> None:
+    """A complete document is a line, newline or not."""
+    ran = happe_sim.replay(GOOD.removesuffix("\n").encode())
+    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_header_alone_decides_nothing(happe_sim: HappeSim, end: str) -> None:
+    """A trace without observations is valid."""
+    header = GOOD.splitlines()[0] + end
+    ran = happe_sim.replay(header.encode())
+    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, b"", b"")
+
+
+def test_names_of_255_bytes_and_limits_of_every_range_are_good(happe_sim: HappeSim) -> None:
+    """What lies just inside the limits is not refused."""
+    lines = list(map(json.loads, GOOD.splitlines()))
+    lines[0]["period_us"] = 3_600_000_000
+    lines[0]["ladders_khz"] = {"0": list(range(1, 65)), "1": [20_000_000], "1023": [1]}
+    lines[0]["settings"]["hysteresis_ppm"] = 50_000
+    del lines[0]["calibrated_khz"]
+    lines[1] |= {"user": "a" * 255, "app": "é" * 127 + "e"}
+    lines[1]["policies"] = [
+        {"id": 0, "cur_khz": 1, "util_ppm": [0]},
+        {"id": 1, "cur_khz": 20_000_000, "util_ppm": [1_000_000] * 1024},
+        {"id": 1023, "util_ppm": [1]},
+    ]
+    trace = "".join(compact(line) + "\n" for line in lines).encode()
+    ran = happe_sim.replay(trace)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(trace), b"")
+
+
+def test_a_file_is_called_by_its_name(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """The message says which of the files on a command line it means."""
+    trace = tmp_path / "bad.jsonl"
+    trace.write_text(GOOD.replace('{"t_us":2000000', '{"t_us":1000000'), encoding="utf-8")
+    ran = happe_sim.run("replay", str(trace))
+    assert ran.returncode == EX_DATAERR
+    assert ran.stderr.startswith(f"happe-sim: {trace}:3: t_us: ".encode())
+
+
+def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """EX_NOINPUT, and the message names the file."""
+    ran = happe_sim.run("replay", str(tmp_path / "none.jsonl"))
+    assert (ran.returncode, ran.stdout) == (EX_NOINPUT, b"")
+    assert b"none.jsonl" in ran.stderr
+
+
+@pytest.mark.parametrize("arguments", ["", "replya -", "replay", "replay - -", "replay --fast -"])
+def test_bad_usage_is_said_so(happe_sim: HappeSim, arguments: str) -> None:
+    """EX_USAGE, an explanation, and nothing on standard output."""
+    ran = happe_sim.run(*arguments.split())
+    assert (ran.returncode, ran.stdout) == (EX_USAGE, b"")
+    assert ran.stderr

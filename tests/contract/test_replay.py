@@ -1,0 +1,330 @@
+"""`happe-sim replay` against the reference on traces nobody chose: small ones that shrink, and long ones from seeds."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from program import HappeSim
+from reference import compact, decide
+
+Json = dict[str, Any]
+Who = tuple[str | None, str | None]  # user, app
+
+AT_LEAST = 200_000  # observations compared in long traces
+TRACES, LINES = 200, 1_050  # long traces, and observations in each
+SLOWEST, FASTEST = 1, 20_000_000  # kHz
+FULL = 1_000_000  # ppm
+SECOND = 1_000_000  # us
+
+T61 = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]  # section A.3
+PEOPLE: list[tuple[str, str]] = [
+    ("alice", "torcs"),
+    ("alice", "quake3"),
+    ("alice", "glest"),
+    ("alice", "desktop"),
+    ("bob", "torcs"),
+    ("bob", "quake3"),
+    ("zoë", 'a"b\\c/d\t\x01'),
+    ("u" * 255, "é" * 127 + "e"),
+    ("\U0001f3ae", "\x7f\u2028"),
+]
+NOBODY: list[Who] = [(None, None), ("alice", None), (None, "torcs")]
+KEYS = ["performance", "power"]
+
+
+def written(trace: list[Json], *, ascii_only: bool) -> bytes:
+    """Write a trace as JSON Lines; `ascii_only` escapes names, which must make no difference."""
+    lines = (json.dumps(line, ensure_ascii=ascii_only) + "\n" for line in trace)
+    return "".join(lines).encode()
+
+
+def compare(happe_sim: HappeSim, trace: list[Json], *, ascii_only: bool = False) -> list[Json]:
+    """Fail at the first line on which program and reference differ; return the decisions."""
+    decisions = list(decide(trace))
+    ran = happe_sim.replay(written(trace, ascii_only=ascii_only))
+    assert (ran.returncode, ran.stderr) == (0, b""), f"exit status {ran.returncode}: {ran.stderr.decode()}"
+    expected = list(map(compact, decisions))
+    for number, (want, got) in enumerate(zip_longest(expected, ran.stdout.decode().split("\n")[:-1]), start=1):
+        if want != got:
+            pytest.fail(f"observation {number}: {compact(trace[number])}\nreference {want}\nhappe-sim {got}")
+    return decisions
+
+
+# ---- small traces, which shrink
+
+
+def ladders(top: st.SearchStrategy[int]) -> st.SearchStrategy[dict[str, list[int]]]:
+    """Draw one to three policies of one to five frequencies (kHz)."""
+    ladder = st.lists(top, min_size=1, max_size=5, unique=True).map(sorted)
+    return st.dictionaries(st.sampled_from(["0", "1", "7", "1023"]), ladder, min_size=1, max_size=3)
+
+
+@st.composite
+def headers(draw: st.DrawFn) -> Json:
+    """Draw a header of any mode and settings; few distinct kHz, so that values meet."""
+    khz = st.sampled_from([*T61, 1_000_000, 2_000_000, 2_201_000, FASTEST - 1, FASTEST])
+    ladders_khz = draw(ladders(khz))
+    levels = st.lists(khz | st.integers(SLOWEST, FASTEST), min_size=10, max_size=10).map(sorted)
+    given_to = draw(st.lists(st.sampled_from(PEOPLE[:4]), unique=True, max_size=4))
+    header: Json = {
+        "format": "happe-trace/1",
+        "mode": draw(st.sampled_from(["paper", "extended"])),
+        "feedback": draw(st.sampled_from(["next-sample", "immediate"])),
+        "period_us": draw(st.sampled_from([SECOND, 1, 3_600 * SECOND])),
+        "ladders_khz": ladders_khz,
+        "uafp": [{"user": user, "app": app, "khz": draw(levels)} for user, app in given_to],
+    }
+    if draw(st.booleans()):
+        policy, ladder = draw(st.sampled_from(sorted(ladders_khz.items())))
+        speeds = st.lists(khz, min_size=len(ladder), max_size=len(ladder), unique=True).map(sorted)
+        header["calibrated_khz"] = {policy: draw(speeds)}
+    if header["mode"] == "extended":
+        settings_ = {
+            "hysteresis_ppm": st.sampled_from([0, 1, 20_000, 50_000]),
+            "fixed_point": st.booleans(),
+            "warm_start": st.booleans(),
+        }
+        header["settings"] = draw(st.fixed_dictionaries({}, optional=settings_))
+    return header
+
+
+@st.composite
+def policies(draw: st.DrawFn, ladders_khz: dict[str, list[int]]) -> list[Json]:
+    """Draw what was measured: some of the policies, in any order, on or off their ladders."""
+    util = st.sampled_from([0, 300_000, 949_999, 950_000, FULL]) | st.integers(0, FULL)
+    listed = []
+    for policy in draw(st.permutations(sorted(ladders_khz))):
+        if draw(st.integers(0, 7)):
+            khz = st.sampled_from(ladders_khz[policy]) | st.integers(SLOWEST, FASTEST) | st.none()
+            cur_khz = draw(khz)
+            seen = {} if cur_khz is None else {"cur_khz": cur_khz}
+            listed.append({"id": int(policy), **seen, "util_ppm": draw(st.lists(util, min_size=1, max_size=3))})
+    return listed
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> list[Json]:
+    """Draw a header and up to twelve observations."""
+    header = draw(headers())
+    gap = st.sampled_from([1, SECOND - 1, SECOND, SECOND + 1, 60 * SECOND])
+    last_press = dict.fromkeys(KEYS, 0)
+    observations = []
+    for t_us in accumulate(draw(st.lists(gap, max_size=12))):
+        user, app = draw(st.sampled_from([*PEOPLE[:4], *NOBODY]))
+        observation: Json = {"t_us": t_us, "user": user, "app": app, "policies": draw(policies(header["ladders_khz"]))}
+        presses = []
+        for key in draw(st.lists(st.sampled_from(KEYS), max_size=3)):
+            last_press[key] = min(t_us, last_press[key] + draw(st.just(0) | gap))
+            presses.append({"t_us": last_press[key], "key": key})
+        if draw(st.booleans()) or presses:
+            observation["keys"] = presses
+        observations.append(observation)
+    return [header, *observations]
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(trace=traces())
+def test_small_traces_are_decided_alike(happe_sim: HappeSim, trace: list[Json]) -> None:
+    """Whatever Hypothesis draws, program and reference agree; a difference is shrunk to a readable trace."""
+    compare(happe_sim, trace)
+
+
+# ---- long traces, from seeds
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a long trace is made of; its content follows from `seed`."""
+
+    seed: int
+    machine: str
+    policies: int
+    calibrated: bool
+    starting: bool
+    feedback: str
+    settings: Json | None  # none in mode `paper`
+
+
+SHAPES = st.builds(
+    Shape,
+    seed=st.integers(0, 2**32 - 1),
+    machine=st.sampled_from(["paper", "equal tops", "hybrid", "huge", "any"]),
+    policies=st.integers(1, 6),
+    calibrated=st.booleans(),
+    starting=st.booleans(),
+    feedback=st.sampled_from(["next-sample", "immediate"]),
+    settings=st.none()
+    | st.fixed_dictionaries(
+        {
+            "hysteresis_ppm": st.sampled_from([0, 0, 1, 20_000, 50_000]),
+            "fixed_point": st.booleans(),
+            "warm_start": st.booleans(),
+        }
+    ),
+)
+
+
+def within_range(khz: int) -> int:
+    """Return the kHz of the format's range that is nearest."""
+    return min(max(khz, SLOWEST), FASTEST)
+
+
+class Author:
+    """Writes the trace of a Shape. All kHz, ppm and us; remembers what the format's rules of order need."""
+
+    def __init__(self, shape: Shape) -> None:
+        """Draw the machine and the starting profiles."""
+        self.shape = shape
+        self.random = random.Random(shape.seed)
+        ids = self.random.sample([0, 1, 2, 4, 10, 1023], shape.policies)
+        self.ladders = {policy: self.ladder() for policy in ids}
+        self.speeds = {policy: self.calibration(ladder) for policy, ladder in self.ladders.items()}
+        self.t_us = 0
+        self.last_press: dict[str, int] = {}
+        self.who: Who = PEOPLE[0]
+
+    def ladder(self) -> list[int]:
+        """Draw a ladder of the shape's kind of machine."""
+        draw = self.random
+        match self.shape.machine:
+            case "paper":
+                return T61
+            case "equal tops":
+                return [*sorted(draw.sample(range(400_000, 4_000_000, 100_000), draw.randint(1, 12))), 4_000_000]
+            case "hybrid":
+                return sorted(draw.sample(range(300_000, 6_000_000, 33_333), draw.randint(2, 20)))
+            case "huge":
+                return sorted(draw.sample(range(FASTEST - 40, FASTEST + 1), draw.randint(1, 8)))
+            case _:
+                return sorted({draw.randint(SLOWEST, FASTEST) for _ in range(draw.choice([1, 2, 5, 64]))})
+
+    def calibration(self, ladder: list[int]) -> list[int] | None:
+        """Draw real speeds for a ladder: turbo only, or every entry."""
+        if not self.shape.calibrated or self.random.random() < 0.3:
+            return None
+        if self.random.random() < 0.5 and ladder[-1] + 99_000 <= FASTEST:
+            return [*ladder[:-1], ladder[-1] + 99_000]
+        return sorted(self.random.sample(range(SLOWEST, FASTEST + 1), len(ladder)))
+
+    def value(self) -> int:
+        """Draw a profile's value: on a ladder, beside it, or anywhere."""
+        near = self.random.choice(self.random.choice(list(self.ladders.values())))
+        return within_range(self.random.choice([near, near, near - 1, near + 1, self.random.randint(SLOWEST, FASTEST)]))
+
+    def header(self) -> Json:
+        """Write the first line."""
+        shape = self.shape
+        given_to = self.random.sample(PEOPLE, self.random.randint(1, len(PEOPLE))) if shape.starting else []
+        header: Json = {
+            "format": "happe-trace/1",
+            "mode": "paper" if shape.settings is None else "extended",
+            "feedback": shape.feedback,
+            "period_us": SECOND,
+            "ladders_khz": {str(policy): ladder for policy, ladder in self.ladders.items()},
+            "uafp": [{"user": u, "app": a, "khz": sorted(self.value() for _ in range(10))} for u, a in given_to],
+        }
+        calibrated = {str(policy): speeds for policy, speeds in self.speeds.items() if speeds is not None}
+        if calibrated:
+            header["calibrated_khz"] = calibrated
+        if shape.settings is not None:
+            header["settings"] = shape.settings
+        return header
+
+    def util_ppm(self, policy: int, khz: int) -> int:
+        """Draw a utilisation: plain, at a threshold, or beside a level's boundary at this policy's `khz`."""
+        draw = self.random
+        plain = draw.choice([0, FULL, FULL, 949_999, 950_000, draw.randint(0, FULL), draw.randint(800_000, FULL)])
+        if draw.random() < 0.4:
+            return plain
+        ladder = self.ladders[policy]
+        speeds = dict(zip(ladder, self.speeds[policy] or ladder, strict=True))
+        margin = self.shape.settings["hysteresis_ppm"] if self.shape.settings else 0
+        normalised = draw.randint(0, 10) * 100_000 + draw.choice([0, 0, margin, -margin])
+        exact = -(-normalised * speeds[ladder[-1]] // speeds.get(khz, khz))  # the least that reaches it
+        return min(max(exact - draw.choice([0, 1]), 0), FULL)
+
+    def policy(self, policy: int) -> Json:
+        """Write one entry of `policies`: mostly on the ladder, or left to what was decided last."""
+        draw, ladder = self.random, self.ladders[policy]
+        khz = draw.choice(ladder)
+        off = draw.choice([khz - 1, khz + 1, ladder[-1] + 1, draw.randint(SLOWEST, FASTEST)])
+        kind = draw.random()
+        khz = within_range(off) if kind < 0.1 else khz
+        seen = {"cur_khz": khz} if kind < 0.6 else {}
+        cpus = range(draw.choice([1, 1, 2, 4]))
+        return {"id": policy, **seen, "util_ppm": [self.util_ppm(policy, khz) for _ in cpus]}
+
+    def policies(self) -> list[Json]:
+        """Write `policies`: a few missing, in any order, sometimes two alike so that they tie."""
+        draw = self.random
+        listed = [self.policy(policy) for policy in self.ladders if draw.random() < 0.93]
+        draw.shuffle(listed)
+        if len(listed) > 1 and draw.random() < 0.15:
+            listed[1] = {**listed[0], "id": listed[1]["id"]}
+        return listed
+
+    def press(self) -> Json:
+        """Write a press, if time allows about a second after its key's last."""
+        key = self.random.choice(KEYS)
+        gap = self.random.choice([0, 1, SECOND // 2, SECOND - 1, SECOND, SECOND + 1, 3 * SECOND])
+        last = self.last_press.get(key, 0)
+        near_the_end = max(last, self.t_us - self.random.choice([0, 1, SECOND // 3]))
+        self.last_press[key] = last + gap if last + gap <= self.t_us and self.random.random() < 0.7 else near_the_end
+        return {"t_us": self.last_press[key], "key": key}
+
+    def observation(self) -> Json:
+        """Write the next line."""
+        draw = self.random
+        self.t_us += draw.choice([1, 999, SECOND // 4, SECOND - 1, SECOND, SECOND, SECOND, SECOND + 1, 60 * SECOND])
+        if draw.random() < 0.08:
+            self.who = draw.choice([*PEOPLE, *NOBODY])
+        line: Json = {"t_us": self.t_us, "user": self.who[0], "app": self.who[1], "policies": self.policies()}
+        if draw.random() < 0.4:
+            line["keys"] = [self.press() for _ in range(draw.choice([0, 1, 1, 2, 3]))]
+        return line
+
+    def lines(self, count: int) -> Iterator[Json]:
+        """Write the header and `count` observations."""
+        yield self.header()
+        for _ in range(count):
+            yield self.observation()
+
+
+def features(shape: Shape, decisions: list[Json]) -> Counter[str]:
+    """Count what a trace exercised, so that a generator that stops exercising it is noticed."""
+    counted = Counter[str](
+        nobody=sum("released" in each for each in decisions),
+        learned=sum("learned" in each for each in decisions),
+        unchanged=sum(each.get("targets") == [] for each in decisions),
+        several=sum(len(each.get("targets", [])) > 1 for each in decisions),
+    )
+    traits = {shape.machine, shape.feedback, f"calibrated {shape.calibrated}", f"starting {shape.starting}"}
+    traits |= {"paper mode"} if shape.settings is None else {f"{key} {bool(on)}" for key, on in shape.settings.items()}
+    return counted + Counter(dict.fromkeys(traits, len(decisions)))
+
+
+def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
+    """At least 200,000 observations, 0 differences, every kind of machine, setting and feedback among them."""
+    compared, exercised = 0, Counter[str]()
+
+    @settings(max_examples=TRACES, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+    @given(shape=SHAPES)
+    def check(shape: Shape) -> None:
+        nonlocal compared
+        decisions = compare(happe_sim, list(Author(shape).lines(LINES)), ascii_only=bool(shape.seed % 2))
+        compared += len(decisions)
+        exercised.update(features(shape, decisions))
+
+    check()
+
+    print(f"{compared} observations compared, 0 differences: {dict(sorted(exercised.items()))}")
+    assert compared >= AT_LEAST
+    assert all(count >= LINES for count in exercised.values())
+    assert len(exercised) == 4 + 5 + 2 + 2 + 2 + 1 + 6
