@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the vectors (governor/app/replay_test.cpp) don't show: allocation, spans, keys, unknown policies.
+#include "governor/core/governor.h"
+
+#include <gtest/gtest.h>
+#include <array>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::size_t allocations = 0;  // counted below; the test is single-threaded
+}
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* const memory = std::malloc(size)) {
+        return memory;
+    }
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
+
+namespace happe {
+namespace {
+
+constexpr std::array kT61{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
+
+MonoTime at_ms(std::int64_t ms) {
+    return MonoTime(std::chrono::milliseconds(ms));
+}
+
+Governor governor_of(std::uint16_t policies, Settings settings = {}) {
+    std::vector<PolicyLadder> ladders;
+    for (std::uint16_t id = 0; id < policies; ++id) {
+        ladders.push_back({PolicyId{id}, *Ladder::from(kT61)});
+    }
+    return {ladders, settings};
+}
+
+PolicySample busy(Khz current) {
+    return {.id = PolicyId{0}, .current = current, .utilisation = kOne};
+}
+
+TEST(PressSeries, counts_a_series_once_where_it_begins) {
+    PressSeries series;
+    const auto one = [&series](Key key, std::int64_t ms) { return series.counted(std::array{Press{key, at_ms(ms)}}); };
+    EXPECT_EQ(one(Key::Performance, 0), Key::Performance);
+    EXPECT_EQ(one(Key::Performance, 999), std::nullopt);
+    EXPECT_EQ(one(Key::Power, 999), Key::Power);
+    EXPECT_EQ(one(Key::Performance, 1'998), std::nullopt);
+    EXPECT_EQ(one(Key::Performance, 2'998), Key::Performance);
+    EXPECT_EQ(series.counted({}), std::nullopt);
+}
+
+TEST(PressSeries, prefers_performance_whichever_came_first) {
+    PressSeries series;
+    EXPECT_EQ(series.counted(std::array{Press{Key::Power, at_ms(0)}, Press{Key::Performance, at_ms(1)}}),
+              Key::Performance);
+    EXPECT_EQ(series.counted(std::array{Press{Key::Performance, at_ms(5'000)}, Press{Key::Power, at_ms(5'001)}}),
+              Key::Performance);
+}
+
+TEST(Governor, tells_what_a_press_taught) {
+    Governor governor = governor_of(1);
+    Uafp uafp = governor.untaught();
+    const std::array samples{busy(Khz{800'000})};
+    const std::array presses{Press{Key::Performance, at_ms(400)}};
+    const Decision decision = governor.step({samples, presses}, &uafp);
+    ASSERT_EQ(decision.targets.size(), 1U);
+    EXPECT_EQ(decision.targets.front(), (Target{PolicyId{0}, Khz{1'200'000}}));
+    EXPECT_EQ(decision.lesson, (Lesson{.key = Key::Performance,
+                                       .policy = PolicyId{0},
+                                       .level = Level{3},
+                                       .from = Khz{800'000},
+                                       .to = Khz{1'200'000},
+                                       .current = Khz{800'000},
+                                       .utilisation = kOne}));
+    EXPECT_EQ(uafp.at(Level{3}), Khz{1'200'000});
+}
+
+TEST(Governor, acts_on_no_press_without_a_policy_to_apply_it_to) {
+    Governor governor = governor_of(1);
+    Uafp uafp = governor.untaught();
+    const std::array presses{Press{Key::Performance, at_ms(400)}};
+    const Decision decision = governor.step({{}, presses}, &uafp);
+    EXPECT_FALSE(decision.released);
+    EXPECT_TRUE(decision.targets.empty());
+    EXPECT_FALSE(decision.lesson);
+}
+
+TEST(Governor, releases_the_machine_with_nobody_to_serve) {
+    Governor governor = governor_of(1);
+    const std::array samples{busy(Khz{800'000})};
+    const Decision decision = governor.step({samples, {}}, nullptr);
+    EXPECT_TRUE(decision.released);
+    EXPECT_TRUE(decision.targets.empty());
+}
+
+TEST(Governor, finds_the_policies_it_knows) {
+    const Governor governor(
+        {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{7}, *Ladder::from(std::array{Khz{3'000'000}})}}, {});
+    EXPECT_EQ(governor.find(PolicyId{7})->ladder.top(), Khz{3'000'000});
+    EXPECT_EQ(governor.find(PolicyId{5}), nullptr);
+    EXPECT_EQ(governor.find(PolicyId{1'024}), nullptr);
+    EXPECT_EQ(governor.f_ref(), Khz{3'000'000});
+    EXPECT_EQ(governor.policies().size(), 2U);
+    // 800,000 of 2,300,000 is 1,043,478.26 of 3,000,000.
+    EXPECT_EQ(governor.untaught(), Uafp(Khz{1'043'478}));
+}
+
+TEST(Governor, allocates_nothing_in_a_step) {
+    for (const std::uint16_t policies : {std::uint16_t{1}, std::uint16_t{256}}) {
+        Governor governor = governor_of(policies, {.hysteresis = Ppm{20'000}, .fixed_point = true});
+        Uafp uafp = governor.untaught();
+        std::vector<PolicySample> samples;
+        for (std::uint16_t id = 0; id < policies; ++id) {
+            samples.push_back({.id = PolicyId{id}, .current = kT61.at(id % kT61.size()), .utilisation = kOne});
+        }
+        const std::size_t before = allocations;
+        for (int second = 0; second < 100; ++second) {
+            const Key key = second % 3 == 0 ? Key::Power : Key::Performance;
+            const std::array presses{Press{key, at_ms(second * 1'000)}};
+            governor.step({samples, presses}, &uafp);
+        }
+        EXPECT_EQ(allocations - before, 0U) << policies << " policies";
+    }
+    EXPECT_GT(allocations, 0U) << "the counter counts";
+}
+
+}  // namespace
+}  // namespace happe

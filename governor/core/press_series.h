@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Series of presses. "We treat all series of key presses with intervals smaller than one second as a single key press."
+// (section A.4)
+#pragma once
+
+#include "governor/core/units.h"
+
+#include <array>
+#include <optional>
+#include <span>
+
+namespace happe {
+
+struct Press {
+    Key key = Key::Performance;
+    MonoTime at;
+};
+
+class PressSeries {
+public:
+    static constexpr Micros kGap = std::chrono::seconds{1};
+
+    // Takes the presses of one period, in order of time for each key; says which key counts: the one with which a
+    // series began, performance if both did (Algorithm 3 asks for it first).
+    std::optional<Key> counted(std::span<const Press> presses) {
+        std::optional<Key> counts;
+        for (const Press& press : presses) {
+            if (begins_series(press) && counts != Key::Performance) {
+                counts = press.key;
+            }
+        }
+        return counts;
+    }
+
+private:
+    bool begins_series(const Press& press) {
+        std::optional<MonoTime>& last = press.key == Key::Performance ? last_performance_ : last_power_;
+        const bool begins = !last || press.at - *last >= kGap;
+        last = press.at;
+        return begins;
+    }
+
+    std::optional<MonoTime> last_performance_;
+    std::optional<MonoTime> last_power_;
+};
+
+}  // namespace happe

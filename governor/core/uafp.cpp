@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/core/uafp.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace happe {
+
+Level NormalisedUtilisation::level() const {
+    const std::uint64_t tenth = work * Uafp::kLevels / (std::uint64_t{kOne.value} * f_max.value);
+    return Level{static_cast<std::uint8_t>(std::min<std::uint64_t>(tenth, Uafp::kLevels - 1))};
+}
+
+std::uint64_t NormalisedUtilisation::ppm() const {
+    return work / f_max.value;
+}
+
+// a/b < c/d without leaving 64 bits: compare the quotients, then the remainders, which are below f_max.
+bool NormalisedUtilisation::operator<(const NormalisedUtilisation& other) const {
+    if (ppm() != other.ppm()) {
+        return ppm() < other.ppm();
+    }
+    return (work % f_max.value) * other.f_max.value < (other.work % other.f_max.value) * f_max.value;
+}
+
+std::optional<Uafp> Uafp::from(const Values& khz) {
+    if (!std::ranges::is_sorted(khz) || khz.front() == Khz{0} || khz.back() > kHighestKhz) {
+        return std::nullopt;
+    }
+    return Uafp(khz);
+}
+
+void Uafp::learn(Level level, Khz khz) {
+    khz_.at(level.value) = khz;
+    for (std::size_t u = level.value + 1U; u < kLevels; ++u) {
+        khz_.at(u) = std::max(khz_.at(u), khz);
+    }
+    for (std::size_t u = 0; u < level.value; ++u) {
+        khz_.at(u) = std::min(khz_.at(u), khz);
+    }
+}
+
+Uafp lower_median(std::span<const Uafp> profiles) {
+    Uafp::Values median{};
+    std::vector<Khz> column(profiles.size());
+    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+        std::ranges::transform(profiles, column.begin(), [level](const Uafp& uafp) { return uafp.values().at(level); });
+        const auto middle = column.begin() + static_cast<std::ptrdiff_t>((column.size() - 1) / 2);
+        std::ranges::nth_element(column, middle);
+        median.at(level) = *middle;
+    }
+    Uafp result(median.front());
+    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+        result.learn(Level{static_cast<std::uint8_t>(level)}, median.at(level));
+    }
+    return result;
+}
+
+}  // namespace happe
