@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What input and output return at run time: a value, or an error in words for the person who must act on it.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+namespace happe {
+
+struct Error {
+    std::string message;  // names the file, line, field or device
+};
+
+template <typename T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+inline tl::unexpected<Error> failure(std::string message) {
+    return tl::unexpected<Error>(Error{std::move(message)});
+}
+
+}  // namespace happe
