@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Models of the kernel's cpufreq governors, for comparison.
+#pragma once
+
+#include "governor/core/ladder.h"
+
+#include <memory>
+
+namespace happe::sim {
+
+class KernelGovernor {
+public:
+    // How often next() is asked; 0 is at every step of the simulation.
+    [[nodiscard]] virtual Micros sampling_period() const = 0;
+
+    // The frequency for the time to come, from the busiest CPU's load over the period that ends now.
+    [[nodiscard]] virtual Khz next(const Ladder& ladder, Khz current, Ppm load) = 0;
+
+    virtual ~KernelGovernor() = default;
+};
+
+// ondemand. A load above up_threshold goes to the highest frequency. Otherwise:
+//
+// Linux2_6_22 (the paper's kernel; drivers/cpufreq/cpufreq_ondemand.c of 2.6.22 to 3.8): a load that is also below
+// up_threshold - 10 goes to the lowest frequency that would keep it there, current * load / (up_threshold - 10): "the
+// optimal frequency is the lowest that can support the current CPU usage without triggering the up policy". In between
+// it stays.
+//
+// Linux3_9 (commit dfa5bb622555 and Documentation/admin-guide/pm/cpufreq.rst, "proportional to the estimated load"):
+// min + load
+// * (max - min), the lowest frequency at or above it.
+class Ondemand : public KernelGovernor {
+public:
+    enum class Rule : std::uint8_t { Linux2_6_22, Linux3_9 };
+
+    explicit Ondemand(Rule rule = Rule::Linux2_6_22) : rule_(rule) {}
+    [[nodiscard]] Micros sampling_period() const override { return kSamplingRate; }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override;
+
+private:
+    static constexpr Micros kSamplingRate{80'000};  // section A.5.1.3
+    static constexpr Ppm kUpThreshold{800'000};
+    static constexpr Ppm kDownThreshold{700'000};
+    Rule rule_;
+};
+
+// conservative: a load above 80 % asks for 5 % of the highest frequency more, below 20 % for 5 % less (the defaults of
+// Documentation/admin-guide/pm/cpufreq.rst); what was asked is kept between samples.
+class Conservative : public KernelGovernor {
+public:
+    [[nodiscard]] Micros sampling_period() const override { return Micros{80'000}; }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override;
+
+private:
+    Khz requested_{0};
+};
+
+// performance, powersave and userspace: one frequency, whatever the load.
+class Fixed : public KernelGovernor {
+public:
+    explicit Fixed(Khz khz) : khz_(khz) {}
+    [[nodiscard]] Micros sampling_period() const override { return Micros{0}; }
+    [[nodiscard]] Khz next(const Ladder& /*ladder*/, Khz /*current*/, Ppm /*load*/) override { return khz_; }
+
+private:
+    Khz khz_;
+};
+
+}  // namespace happe::sim

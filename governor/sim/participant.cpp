@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/participant.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace happe::sim {
+namespace {
+
+constexpr double kSeriousShortfall = 0.1;   // half of the way to full impatience (assumed)
+constexpr double kFeelsNothing = 0.02;      // below this a participant calls it satisfied (assumed)
+constexpr double kUnsatisfiedPoints = 1.5;  // off the rating of one who is satisfied at no frequency (assumed)
+constexpr Micros kBurstGap{250'000};
+constexpr int kLongestBurst = 3;
+
+template <typename T>
+void shuffle(std::vector<T>& items, Random& random) {
+    for (std::size_t left = items.size(); left > 1; --left) {
+        const auto pick = static_cast<std::size_t>(random.uniform() * static_cast<double>(left));
+        std::swap(items[left - 1], items[pick]);
+    }
+}
+
+Khz lowest_reaching(const Ladder& ladder, double khz) {
+    return ladder.at_or_above(Khz{static_cast<std::uint32_t>(std::clamp(std::ceil(khz), 1.0, 1e7))}, ladder.top());
+}
+
+}  // namespace
+
+Category Taste::category(const Ladder& ladder) const {
+    if (unsatisfied) {
+        return Category::Unsatisfied;
+    }
+    if (need_khz <= ladder.lowest().value) {
+        return Category::Satisfied;
+    }
+    return need_khz > ladder.below(ladder.top()).value ? Category::Rising : Category::Threshold;
+}
+
+Khz Taste::satisfying(const Ladder& ladder, double demand_khz) const {
+    return unsatisfied ? ladder.lowest() : lowest_reaching(ladder, std::min(need_khz, demand_khz));
+}
+
+double Taste::shortfall(Khz khz, double demand_khz) const {
+    const double needed = std::min(need_khz, demand_khz);
+    return needed <= khz.value ? 0.0 : 1.0 - khz.value / needed;
+}
+
+std::vector<Person> people(std::size_t count, const PersonParameters& parameters, std::uint64_t seed) {
+    constexpr std::size_t kExperiences = 3;
+    constexpr std::size_t kMajors = 2;
+    Random random({seed, 1});
+    std::vector<Person> everybody(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        everybody[i].experience = static_cast<Experience>(i % kExperiences);
+        everybody[i].major = static_cast<Major>(i / kExperiences % kMajors);
+    }
+    shuffle(everybody, random);
+    for (Person& person : everybody) {
+        const double practised = static_cast<double>(person.experience) - 1.0;
+        const double eecs = person.major == Major::Eecs ? 0.5 : -0.5;
+        person.sensitivity =
+            random.normal() + parameters.experience_effect * practised + parameters.major_effect * eecs;
+        person.generosity = random.normal();
+        person.thrift = random.normal();
+    }
+    return everybody;
+}
+
+Taste taste(const Person& person, const ApplicationParameters& application, const PersonParameters& parameters,
+            Random random) {
+    const double share = parameters.personal_share;
+    const double sensitivity = std::sqrt(share) * person.sensitivity + std::sqrt(1.0 - share) * random.normal();
+    return {.need_khz = application.need_khz * std::exp(application.need_spread * sensitivity),
+            .unsatisfied = random.uniform() < application.unsatisfied_share,
+            .style = random.normal()};
+}
+
+Player::Player(const Person& person, const Taste& taste, const ApplicationParameters& application,
+               const PersonParameters& parameters, Run run, Random random)
+    : person_(person), taste_(taste), application_(application), parameters_(parameters), run_(run), random_(random) {}
+
+bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
+    const double forget = std::exp(-seconds / parameters_.notice_seconds);
+    felt_ = forget * felt_ + (1.0 - forget) * taste_.shortfall(khz, demand_khz);
+    felt_seconds_ += felt_ * seconds;
+    seconds_ += seconds;
+    resting_ -= seconds;
+    if (!run_.has_keys) {
+        return false;
+    }
+    if (!burst_.empty() && burst_.front().at <= now) {
+        waiting_.push_back(burst_.front());
+        burst_.erase(burst_.begin());
+        return true;
+    }
+    if (resting_ > 0.0) {
+        return false;
+    }
+    for (const Key key : {Key::Performance, Key::Power}) {
+        if (wants(key, seconds)) {
+            press(key, now);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Player::wants(Key key, double seconds) {
+    if (key == Key::Power) {
+        const double indicator = run_.has_indicator ? application_.indicator_thrift : 1.0;
+        const double own = std::exp(parameters_.thrift_spread * person_.thrift);
+        const double rate = felt_ < kFeelsNothing ? application_.thrift * own * indicator * wish_to_save_ : 0.0;
+        return random_.happens(rate, seconds);
+    }
+    const double annoyed = felt_ / (felt_ + kSeriousShortfall);
+    const double seen_coming = was_power_ ? parameters_.contrast : 1.0;
+    return felt_ >= kFeelsNothing && random_.happens(application_.impatience * annoyed * seen_coming, seconds);
+}
+
+void Player::press(Key key, MonoTime now) {
+    if (key == Key::Performance && was_power_) {
+        wish_to_save_ *= parameters_.regret;
+    }
+    was_power_ = key == Key::Power;
+    ++(was_power_ ? power_series_ : performance_series_);
+    waiting_.push_back({key, now});
+    resting_ = parameters_.pause_seconds;
+    if (random_.uniform() < parameters_.burst_share) {
+        const int more = 1 + static_cast<int>(random_.uniform() * (kLongestBurst - 1));
+        for (int i = 1; i <= more; ++i) {
+            burst_.push_back({key, now + i * kBurstGap});
+        }
+    }
+}
+
+void Player::take(std::vector<Press>& presses) {
+    presses.insert(presses.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+}
+
+int Player::rate() {
+    double points = application_.rating + application_.rating_person_spread * person_.generosity +
+                    application_.rating_run_spread * random_.normal();
+    points -= application_.annoyance * (seconds_ > 0.0 ? felt_seconds_ / seconds_ : 0.0);
+    points -= taste_.unsatisfied ? kUnsatisfiedPoints : 0.0;
+    points += run_.has_keys ? application_.control : 0.0;
+    points += run_.has_indicator ? application_.indicator_rating : 0.0;
+    return static_cast<int>(std::lround(std::clamp(points, 1.0, 5.0)));
+}
+
+}  // namespace happe::sim

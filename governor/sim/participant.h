@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Simulated participants: who they are, what they need of an application, when they press a key, how they rate.
+//
+// A participant needs the application to run at `need_khz` when it wants that much or more. Running slower is a
+// shortfall, a share of one. The four categories of section A.3 follow from where the need lies on the ladder. Every
+// parameter is fitted to the paper (governor/sim/fit) or assumed; none was measured.
+#pragma once
+
+#include "governor/ports/key_source.h"
+#include "governor/sim/random.h"
+#include "governor/sim/workload.h"
+
+#include <string>
+#include <vector>
+
+namespace happe::sim {
+
+enum class Experience : std::uint8_t { Beginner, Moderate, Master };
+enum class Major : std::uint8_t { Eecs, Other };
+
+// Section A.3: satisfaction rises with every step; rises to a frequency and no further; is there at all; is there at
+// none.
+enum class Category : std::uint8_t { Rising, Threshold, Satisfied, Unsatisfied };
+
+struct Person {
+    Experience experience = Experience::Beginner;
+    Major major = Major::Eecs;
+    double sensitivity = 0.0;  // to slowness; about standard normal over all participants
+    double generosity = 0.0;   // of ratings, standard normal
+    double thrift = 0.0;       // of the power key, standard normal
+};
+
+// Of all applications.
+struct PersonParameters {
+    double experience_effect = 0.0;  // on sensitivity: masters +, beginners -
+    double major_effect = 0.0;       // EECS +, others -
+    double personal_share = 0.0;     // of the variance of need that is the person's, in every application alike
+    double notice_seconds = 0.0;     // time constant with which a shortfall is felt
+    double pause_seconds = 0.0;      // after a press, to see what it did
+    double contrast = 0.0;           // how much sooner a slowness is noticed that one's own power key brought
+    double regret = 0.0;             // what is left of the wish to save power after that
+    double thrift_spread = 0.0;      // standard deviation of the logarithm of thrift between participants
+    double burst_share = 0.0;        // of presses that are bursts
+};
+
+// Of one application.
+struct ApplicationParameters {
+    std::string name;
+    WorkloadParameters workload;
+    double other_watts = 0.0;         // more than with Table A.2's screen saver: GPU, disk
+    double other_watts_spread = 0.0;  // standard deviation between runs
+    double need_khz = 0.0;            // median
+    double need_spread = 0.0;         // standard deviation of its logarithm
+    double unsatisfied_share = 0.0;   // of participants, satisfied at no frequency
+    double impatience = 0.0;          // performance presses a second with nothing but slowness
+    double thrift = 0.0;              // power presses a second while satisfied
+    double indicator_thrift = 0.0;    // times that with the battery indicator
+    double rating = 0.0;              // of one who has nothing to complain about
+    double rating_person_spread = 0.0;
+    double rating_run_spread = 0.0;
+    double annoyance = 0.0;         // points for a shortfall of one, all the time
+    double control = 0.0;           // points for having the keys
+    double indicator_rating = 0.0;  // points for having the indicator
+};
+
+// What one person wants of one application.
+struct Taste {
+    double need_khz = 0.0;
+    bool unsatisfied = false;
+    double style = 0.0;  // of playing, standard normal
+
+    [[nodiscard]] Category category(const Ladder& ladder) const;
+
+    // The lowest frequency at which this person is as satisfied as they can be, with this demand.
+    [[nodiscard]] Khz satisfying(const Ladder& ladder, double demand_khz) const;
+
+    // 0 (as fast as needed) to 1.
+    [[nodiscard]] double shortfall(Khz khz, double demand_khz) const;
+};
+
+// Experience and major in equal numbers (Figure A.2 prints none), in random order.
+std::vector<Person> people(std::size_t count, const PersonParameters& parameters, std::uint64_t seed);
+
+Taste taste(const Person& person, const ApplicationParameters& application, const PersonParameters& parameters,
+            Random random);
+
+// A person during one run.
+class Player : public KeySource {
+public:
+    struct Run {
+        bool has_keys = false;
+        bool has_indicator = false;
+    };
+
+    Player(const Person& person, const Taste& taste, const ApplicationParameters& application,
+           const PersonParameters& parameters, Run run, Random random);
+
+    // A step of time ends at `now`, in which the game wanted `demand_khz` and the machine ran at `khz`. True if a key
+    // was pressed.
+    bool live(MonoTime now, double seconds, Khz khz, double demand_khz);
+
+    void take(std::vector<Press>& presses) override;
+
+    // The answer to "satisfaction level with the computer performance/responsiveness on a scale of 1 to 5".
+    [[nodiscard]] int rate();
+
+    // Series begun so far: a burst is one press, as the governor counts.
+    [[nodiscard]] int series(Key key) const { return key == Key::Performance ? performance_series_ : power_series_; }
+
+private:
+    bool wants(Key key, double seconds);
+    void press(Key key, MonoTime now);
+
+    Person person_;
+    Taste taste_;
+    ApplicationParameters application_;
+    PersonParameters parameters_;
+    Run run_;
+    Random random_;
+    double felt_ = 0.0;
+    double felt_seconds_ = 0.0;
+    double seconds_ = 0.0;
+    double resting_ = 0.0;
+    bool was_power_ = false;  // the last press
+    double wish_to_save_ = 1.0;
+    int performance_series_ = 0;
+    int power_series_ = 0;
+    std::vector<Press> waiting_;
+    std::vector<Press> burst_;  // still to come
+};
+
+}  // namespace happe::sim

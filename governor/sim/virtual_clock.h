@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/core/units.h"
+
+namespace happe::sim {
+
+// Time that passes when it is told to.
+class VirtualClock {
+public:
+    [[nodiscard]] MonoTime now() const { return now_; }
+    void advance(Micros by) { now_ += by; }
+
+private:
+    MonoTime now_;
+};
+
+}  // namespace happe::sim
