@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happe-sim: the learning governor without a cpufreq driver.
+#include "governor/app/sim_commands.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <iostream>
+
+namespace happe {
+
+int complain(const Error& error, int status) {
+    std::cout.flush();
+    fmt::print(stderr, "happe-sim: {}\n", error.message);
+    return status;
+}
+
+int flushed(int status) {
+    errno = 0;
+    std::cout.flush();
+    if (!std::cout) {
+        return complain({fmt::format("standard output: {}", errno != 0 ? std::strerror(errno) : "cannot write")},
+                        EX_IOERR);
+    }
+    return status;
+}
+
+}  // namespace happe
+
+int main(int argc, char** argv) try {
+    CLI::App program(
+        "happe-sim - HAPPE's learning governor in simulation.\n\n"
+        "Runs the loop of the daemon on a recorded trace (replay), on simulated participants and the paper's ThinkPad\n"
+        "T61 (study), or on this machine's real utilisation with simulated frequencies (observe).",
+        "happe-sim");
+    program.set_version_flag("--version", "happe-sim " HAPPE_VERSION);
+    program.require_subcommand(1);
+    program.footer(
+        "Exit status: 0 done, 1 a check failed, 64 wrong usage, 65 bad input, 66 no such input, 73 cannot create\n"
+        "output, 74 cannot write.  `happe-sim SUBCOMMAND --help` has examples.");
+    int status = 0;
+    happe::add_replay(program, status);
+    happe::add_study(program, status);
+    happe::add_observe(program, status);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& help_or_version) {
+        return happe::flushed(program.exit(help_or_version));
+    } catch (const CLI::ParseError& error) {
+        return happe::complain({fmt::format("{}; see happe-sim --help", error.what())}, EX_USAGE);
+    }
+    return status;
+} catch (const std::exception& error) {
+    fmt::print(stderr, "happe-sim: {}; please report this\n", error.what());
+    return EX_SOFTWARE;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/adapters/proc_stat.h"
+#include "governor/adapters/sqlite_profile_store.h"
+#include "governor/adapters/trace_writer.h"
+#include "governor/app/borrowed_machine.h"
+#include "governor/app/loop.h"
+#include "governor/app/sim_commands.h"
+#include "governor/app/terminal.h"
+#include "governor/ports/memory_profiles.h"
+#include "governor/sim/power_model.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/signalfd.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace happe {
+namespace {
+
+struct Options {
+    std::int64_t seconds = 0;
+    std::string record;
+    std::string database;
+    std::string user;
+    std::string app = "desktop";
+    std::string stat = "/proc/stat";
+    bool immediate = false;
+    Settings settings;
+    bool json = false;
+};
+
+MonoTime now() {
+    const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+    return MonoTime(std::chrono::duration_cast<Micros>(since_boot));
+}
+
+// Keys typed at the terminal, or read from whatever standard input is.
+class TypedKeys : public KeySource {
+public:
+    // False if the person wants to leave.
+    bool typed(char key, MonoTime at) {
+        if (key == 'f' || key == '+') {
+            waiting_.push_back({Key::Performance, at});
+        } else if (key == 's' || key == '-') {
+            waiting_.push_back({Key::Power, at});
+        }
+        return key != 'q';
+    }
+    void take(std::vector<Press>& presses) override {
+        presses.insert(presses.end(), waiting_.begin(), waiting_.end());
+        waiting_.clear();
+    }
+    [[nodiscard]] bool waits() const { return !waiting_.empty(); }
+
+private:
+    std::vector<Press> waiting_;
+};
+
+class AlwaysFocus : public FocusSource {
+public:
+    explicit AlwaysFocus(Served whom) : whom_(std::move(whom)) {}
+    [[nodiscard]] const Served* served() const override { return &whom_; }
+
+private:
+    Served whom_;
+};
+
+void tell_notice(SqliteProfileStore& database) {
+    if (const auto notice = database.take_notice()) {
+        complain({*notice}, EX_OK);
+    }
+}
+
+double gigahertz(Khz khz) {
+    return khz.value / 1e6;
+}
+
+// Shows each turn and records it.
+class Screen : public Witness {
+public:
+    Screen(const Options& options, const BorrowedMachine& machine, int record)
+        : options_(options), machine_(machine), record_(record) {}
+
+    void turned(const Turn& turn) override {
+        if (record_ >= 0) {
+            record(observation_line(turn));
+        }
+        if (options_.json) {
+            std::cout << decision_line(turn) << std::flush;
+        } else {
+            show(turn);
+        }
+    }
+    void failed(const Error& error) override { complain(error, EX_OK); }
+
+    void record(const std::string& line) {
+        if (::write(record_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+            complain({fmt::format("{}: recording stopped: {}", options_.record, std::strerror(errno))}, EX_OK);
+            record_ = -1;
+            recording_failed_ = true;
+        }
+    }
+    [[nodiscard]] bool recording_failed() const { return recording_failed_; }
+
+private:
+    void show(const Turn& turn) {
+        if (turn.policies.empty()) {
+            return;
+        }
+        const PolicySample& sample = turn.policies.front().sample;
+        const Khz ran_at = sample.current.value_or(machine_.khz());
+        const NormalisedUtilisation normalised{std::uint64_t{sample.utilisation.value} * ran_at.value,
+                                               sim::t61_ladder().f_max()};
+        const std::string text = power_text(ran_at, sample.utilisation, normalised) +
+                                 uafp_text(*turn.uafp, normalised.level()) + lesson_text(turn.decision.lesson);
+        fmt::print(options_.record == "-" ? stderr : stdout, "{}\n", text);
+        std::fflush(stdout);
+    }
+
+    static std::string power_text(Khz ran_at, Ppm utilisation, const NormalisedUtilisation& normalised) {
+        const Khz top = sim::t61_ladder().top();
+        const double share = utilisation.value / 1e6;
+        return fmt::format("{:.1f} GHz  busiest CPU {:3.0f} %  level {}  {:.1f} W (at {:.1f} GHz {:.1f} W)",
+                           gigahertz(ran_at), 100 * share, normalised.level().value, sim::t61_watts(ran_at, share),
+                           gigahertz(top), sim::t61_watts(top, static_cast<double>(normalised.ppm()) / 1e6));
+    }
+
+    static std::string uafp_text(const Uafp& uafp, Level here) {
+        std::string text = "  UAFP";
+        for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+            const std::string entry = fmt::format("{:.1f}", gigahertz(uafp.values().at(level)));
+            text += level == here.value ? " [" + entry + "]" : " " + entry;
+        }
+        return text;
+    }
+
+    static std::string lesson_text(const std::optional<Lesson>& lesson) {
+        return lesson ? fmt::format("  {}: level {} learned {:.1f} GHz",
+                                    lesson->key == Key::Performance ? "faster" : "save power", lesson->level.value,
+                                    gigahertz(lesson->to))
+                      : std::string();
+    }
+
+    const Options& options_;
+    const BorrowedMachine& machine_;
+    int record_;
+    bool recording_failed_ = false;
+};
+
+// SIGINT and SIGTERM as something to read, so that the terminal is put back.
+int stop_signals() {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, nullptr);
+    return signalfd(-1, &stop, SFD_CLOEXEC);
+}
+
+enum class Typed : std::uint8_t { Something, Nothing, Leave };
+
+Typed read_keys(TypedKeys& keys) {
+    std::array<char, 64> typed{};
+    const ssize_t count = read(STDIN_FILENO, typed.data(), typed.size());
+    for (ssize_t i = 0; i < count; ++i) {
+        if (!keys.typed(typed.at(static_cast<std::size_t>(i)), now())) {
+            return Typed::Leave;
+        }
+    }
+    return count > 0 ? Typed::Something : Typed::Nothing;
+}
+
+// Runs the loop until the time is up, q is typed or a signal comes.
+void observe(Loop& loop, TypedKeys& keys, MonoTime end) {
+    std::array<pollfd, 2> sources{{{STDIN_FILENO, POLLIN, 0}, {stop_signals(), POLLIN, 0}}};
+    while (now() < end) {
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(loop.due(), end) - now());
+        const int ready =
+            poll(sources.data(), sources.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
+        if (ready > 0 && sources[1].revents != 0) {
+            return;
+        }
+        if (ready > 0 && sources[0].revents != 0) {
+            const Typed typed = read_keys(keys);
+            if (typed == Typed::Leave) {
+                return;
+            }
+            sources[0].fd = typed == Typed::Nothing ? -1 : STDIN_FILENO;  // at its end: no keys from now on
+            if (keys.waits()) {
+                loop.pressed(now());
+            }
+        }
+        if (const MonoTime time = now(); time >= loop.due()) {
+            loop.turn(time);
+        }
+    }
+}
+
+Result<std::unique_ptr<SqliteProfileStore>> open_database(const Options& options) {
+    if (options.database.empty()) {
+        return nullptr;
+    }
+    auto opened = SqliteProfileStore::open(options.database,
+                                           [] { return std::chrono::floor<Micros>(std::chrono::system_clock::now()); });
+    if (opened) {
+        tell_notice(**opened);
+    }
+    return opened;
+}
+
+// What still waits is stored, or that it is lost is said.
+int close_database(SqliteProfileStore& database, int status) {
+    const Status flushed = database.flush();
+    tell_notice(database);
+    return flushed ? status : complain(flushed.error(), EX_IOERR);
+}
+
+Result<TraceHeader> trace_header(const Options& options, ProfileStore& profiles) {
+    auto known = profiles.of_user(options.user);
+    if (!known) {
+        return tl::unexpected<Error>(known.error());
+    }
+    return TraceHeader{.settings = options.settings,
+                       .immediate = options.immediate,
+                       .period = LoopSettings{}.period,
+                       .ladders = {{PolicyId{0}, sim::t61_ladder()}},
+                       .profiles = *std::move(known)};
+}
+
+int open_record(const std::string& path) {
+    if (path == "-") {
+        return STDOUT_FILENO;
+    }
+    return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+int run_observe(const Options& options) {
+    ProcStat real(options.stat);
+    if (const auto readable = real.sample(); !readable) {
+        return complain(readable.error(), EX_NOINPUT);
+    }
+    const auto database = open_database(options);
+    if (!database) {
+        return complain(database.error(), EX_CANTCREAT);
+    }
+    MemoryProfiles memory;
+    ProfileStore& profiles = *database ? static_cast<ProfileStore&>(**database) : memory;
+    const auto header = trace_header(options, profiles);
+    if (!header) {
+        return complain(header.error(), EX_IOERR);
+    }
+    const int record = options.record.empty() ? -1 : open_record(options.record);
+    if (!options.record.empty() && record < 0) {
+        return complain({fmt::format("{}: cannot create: {}", options.record, std::strerror(errno))}, EX_CANTCREAT);
+    }
+    BorrowedMachine machine(real, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)));
+    TypedKeys keys;
+    AlwaysFocus focus({options.user, options.app});
+    Screen screen(options, machine, record);
+    if (record >= 0) {
+        screen.record(header_line(*header));
+    }
+    if (isatty(STDIN_FILENO) == 1) {
+        fmt::print(stderr, "A simulated T61 does this machine's work. Keys: f faster, s save power, q quit.\n");
+    }
+    const RawTerminal raw(STDIN_FILENO);
+    Loop loop(
+        {machine, machine, keys, focus, profiles, screen},
+        {.algorithm = options.settings, .feedback = options.immediate ? Feedback::Immediate : Feedback::NextSample},
+        now());
+    observe(
+        loop, keys,
+        options.seconds == 0 ? MonoTime::max() : now() + std::chrono::seconds(options.seconds) + loop.kShortestSample);
+    const int status = flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
+    return *database ? close_database(**database, status) : status;
+}
+
+std::string this_user() {
+    const passwd* const entry = getpwuid(getuid());
+    return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
+
+// As docs/traces.md has it.
+const CLI::Validator kName(
+    [](const std::string& name) {
+        constexpr std::size_t kLongest = 255;
+        return name.empty() || name.size() > kLongest ? std::string("must have 1 to 255 bytes") : std::string();
+    },
+    "NAME");
+
+}  // namespace
+
+void add_observe(CLI::App& program, int& status) {
+    constexpr std::int64_t kLongest = 31'536'000;
+    constexpr std::uint32_t kMostHysteresis = 50'000;
+    CLI::App* const command =
+        program.add_subcommand("observe", "Govern a simulated T61 with this machine's real utilisation");
+    const auto options = std::make_shared<Options>();
+    options->user = this_user();
+    command->add_option("--seconds", options->seconds, "Stop after so many [when q is typed]")
+        ->check(CLI::Range(std::int64_t{1}, kLongest));
+    command->add_option("--record", options->record,
+                        "Write a trace to this file, for happe-sim replay; - is standard output");
+    command->add_option("--database", options->database, "Learn into this SQLite file [memory only]");
+    command->add_option("--user", options->user, "Whose profile")->check(kName)->capture_default_str();
+    command->add_option("--app", options->app, "Which application's profile")->check(kName)->capture_default_str();
+    command->add_option("--stat", options->stat, "Read this in place of /proc/stat");
+    command->add_flag("--immediate", options->immediate, "Act on a key at once, not at the end of the period");
+    command
+        ->add_option("--hysteresis-ppm", options->settings.hysteresis.value,
+                     "Beyond the paper: slack at the borders of levels")
+        ->check(CLI::Range(0U, kMostHysteresis));
+    command->add_flag("--fixed-point", options->settings.fixed_point,
+                      "Beyond the paper: climb to what is learned at once");
+    command->add_flag("--warm-start", options->settings.warm_start,
+                      "Beyond the paper: start from the user's other profiles");
+    command->add_flag("--json", options->json, "Print decisions as happe-sim replay does");
+    command->footer(
+        "No frequency of this machine is changed. Each second a line shows the simulated frequency, the utilisation it\n"
+        "gives, the level, Table A.2's power, and the profile with its current entry in brackets.\n\n"
+        "Examples:\n"
+        "  happe-sim observe\n"
+        "  happe-sim observe --seconds 60 --record run.jsonl --database profiles.db\n"
+        "  echo f | happe-sim observe --seconds 3");
+    command->callback([options, &status] { status = run_observe(*options); });
+}
+
+}  // namespace happe

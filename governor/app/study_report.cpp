@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/app/study_report.h"
+
+#include "governor/sim/power_model.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace happe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name(sim::Category category) {
+    switch (category) {
+        case sim::Category::Rising:
+            return "rising";
+        case sim::Category::Threshold:
+            return "threshold";
+        case sim::Category::Satisfied:
+            return "satisfied";
+        case sim::Category::Unsatisfied:
+            return "unsatisfied";
+    }
+    return "";
+}
+
+const char* name(sim::Experience experience) {
+    switch (experience) {
+        case sim::Experience::Beginner:
+            return "beginner";
+        case sim::Experience::Moderate:
+            return "moderate";
+        case sim::Experience::Master:
+            return "master";
+    }
+    return "";
+}
+
+const char* name(sim::Major major) {
+    return major == sim::Major::Eecs ? "EECS" : "other";
+}
+
+// "30.38 (paper 30.38, -0.01)"
+std::string beside(const Figure& figure, int digits) {
+    if (!figure.paper) {
+        return fmt::format("{:7.{}f}                  ", figure.ours, digits);
+    }
+    return fmt::format("{:7.{}f} {:7.{}f} {:+7.{}f}{} ", figure.ours, digits, *figure.paper, digits,
+                       figure.difference(), digits, figure.strain() > 1.0 ? "!" : " ");
+}
+
+std::string percent(const std::optional<double>& value) {
+    return value ? fmt::format("{:6.1f} %", *value) : std::string("     -  ");
+}
+
+void add_cells(std::string& text, const StudyResults& results) {
+    auto out = std::back_inserter(text);
+    fmt::format_to(out, "{}: simulated | paper | difference\n", results.protocol == "a3" ? "Runs" : "Table A.1");
+    fmt::format_to(out, "{:10} {:12} {:^25}{:^25}{:^25}{:^25}{:>8}{:>10}\n", "", "", "power (W)", "st. dev. (W)",
+                   "rating", "st. dev.", "saving", "of oracle");
+    for (const Cell& cell : results.tables.cells) {
+        fmt::format_to(out, "{:10} {:12} {}{}{}{}{:6.2f} %{:>10}\n", cell.application, cell.condition,
+                       beside(cell.watts_mean, 2), beside(cell.watts_sd, 2), beside(cell.rating_mean, 2),
+                       beside(cell.rating_sd, 2), cell.saving_percent, percent(cell.oracle_share_percent));
+    }
+}
+
+void add_totals(std::string& text, const StudyTables& tables) {
+    auto out = std::back_inserter(text);
+    fmt::format_to(
+        out,
+        "\nOverall saving (%), mean over the applications: simulated | paper | difference, share of the oracle's\n");
+    for (const Total& total : tables.totals) {
+        fmt::format_to(out, "{:12} {} {}\n", total.condition, beside(total.saving_percent, 2),
+                       percent(total.oracle_share_percent));
+    }
+}
+
+void add_presses(std::string& text, const StudyTables& tables) {
+    auto out = std::back_inserter(text);
+    fmt::format_to(out, "\nTable A.3, key presses a minute (a burst counts once): simulated | paper | difference\n");
+    fmt::format_to(out, "{:10} {:^25}{:^25}{:^25}{:^25}\n", "", "training, faster", "training, save",
+                   "operating, faster", "operating, save");
+    for (const PressRow& row : tables.presses) {
+        fmt::format_to(out, "{:10} {}{}{}{}\n", row.application, beside(row.training_performance, 2),
+                       beside(row.training_power, 2), beside(row.operating_performance, 2),
+                       beside(row.operating_power, 2));
+    }
+    fmt::format_to(out, "\nSection A.5.6, saving over all HAPPE runs: simulated | paper\n");
+    for (const GroupRow& row : tables.groups) {
+        fmt::format_to(out, "{:13} {:6.2f} % {:6.2f} %\n", row.group, row.saving_percent, row.paper_percent);
+    }
+}
+
+void add_verdict(std::string& text, const StudyTables& tables) {
+    auto out = std::back_inserter(text);
+    const std::vector<NamedFigure> figures = against_paper(tables);
+    if (figures.empty()) {
+        return;
+    }
+    std::size_t outside = 0;
+    for (const NamedFigure& named : figures) {
+        outside += named.figure.strain() > 1.0 ? 1 : 0;
+    }
+    const NamedFigure& worst = figures.front();
+    fmt::format_to(out, "\nWorst cell: {}: {:.2f}, paper {:.2f}, {:.0f} % of the tolerance of {:.2f}.\n", worst.name,
+                   worst.figure.ours, *worst.figure.paper, 100.0 * worst.figure.strain(), worst.figure.tolerance);
+    fmt::format_to(out, "{} of {} figures are within their tolerance", figures.size() - outside, figures.size());
+    text += outside == 0 ? ".\n" : "; the others are marked !\n";
+}
+
+Json figure(const Figure& figure) {
+    Json json = {{"ours", figure.ours}};
+    if (figure.paper) {
+        json["paper"] = *figure.paper;
+        json["difference"] = figure.difference();
+        json["tolerance"] = figure.tolerance;
+    }
+    return json;
+}
+
+Json optional(const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json cells(const StudyTables& tables) {
+    auto array = Json::array();
+    for (const Cell& cell : tables.cells) {
+        array.push_back({{"application", cell.application},
+                         {"condition", cell.condition},
+                         {"power_mean_w", figure(cell.watts_mean)},
+                         {"power_sd_w", figure(cell.watts_sd)},
+                         {"rating_mean", figure(cell.rating_mean)},
+                         {"rating_sd", figure(cell.rating_sd)},
+                         {"saving_percent", cell.saving_percent},
+                         {"oracle_share_percent", optional(cell.oracle_share_percent)},
+                         {"utilisation_percent", cell.utilisation_percent}});
+    }
+    return array;
+}
+
+Json totals(const StudyTables& tables) {
+    auto array = Json::array();
+    for (const Total& total : tables.totals) {
+        array.push_back({{"condition", total.condition},
+                         {"saving_percent", figure(total.saving_percent)},
+                         {"oracle_share_percent", optional(total.oracle_share_percent)}});
+    }
+    return array;
+}
+
+Json presses(const StudyTables& tables) {
+    auto array = Json::array();
+    for (const PressRow& row : tables.presses) {
+        array.push_back({{"application", row.application},
+                         {"training_performance_per_min", figure(row.training_performance)},
+                         {"training_power_per_min", figure(row.training_power)},
+                         {"operating_performance_per_min", figure(row.operating_performance)},
+                         {"operating_power_per_min", figure(row.operating_power)}});
+    }
+    return array;
+}
+
+Json groups(const StudyTables& tables) {
+    auto array = Json::array();
+    for (const GroupRow& row : tables.groups) {
+        array.push_back(
+            {{"group", row.group}, {"saving_percent", row.saving_percent}, {"paper_percent", row.paper_percent}});
+    }
+    return array;
+}
+
+Json worst(const StudyTables& tables) {
+    const std::vector<NamedFigure> figures = against_paper(tables);
+    if (figures.empty()) {
+        return nullptr;
+    }
+    Json json = {{"name", figures.front().name}, {"share_of_tolerance", figures.front().figure.strain()}};
+    json.update(figure(figures.front().figure));
+    return json;
+}
+
+Status failed(const std::filesystem::path& path, const char* doing) {
+    return failure(fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
+}
+
+bool write_all(int file, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(file, text.data(), text.size());
+        if (written < 0) {
+            return false;
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+}  // namespace
+
+std::string text_report(const StudyResults& results) {
+    std::string text =
+        fmt::format("Simulated study, protocol {}: {} participants, {} seed{} from {}.\nParticipants: {}.\n\n",
+                    results.protocol, results.plan.count, results.seeds.size(), results.seeds.size() == 1 ? "" : "s",
+                    results.seeds.front(), results.plan.participants.provenance);
+    add_cells(text, results);
+    if (!results.tables.totals.empty()) {
+        add_totals(text, results.tables);
+    }
+    if (!results.tables.presses.empty()) {
+        add_presses(text, results.tables);
+    }
+    add_verdict(text, results.tables);
+    return text;
+}
+
+std::string json_report(const StudyResults& results) {
+    const Json json = {{"format", "happe-simulated-study/1"},
+                       {"protocol", results.protocol},
+                       {"provenance", results.plan.participants.provenance},
+                       {"participants", results.plan.count},
+                       {"seeds", results.seeds},
+                       {"run_seconds", std::chrono::duration<double>(results.plan.run_time).count()},
+                       {"cells", cells(results.tables)},
+                       {"totals", totals(results.tables)},
+                       {"presses", presses(results.tables)},
+                       {"groups", groups(results.tables)},
+                       {"worst", worst(results.tables)}};
+    return json.dump(2) + "\n";
+}
+
+std::string runs_csv(const StudyResults& results) {
+    std::string text =
+        "seed,participant,experience,major,application,condition,category,need_khz,power_mean_w,utilisation,rating,"
+        "performance_presses,power_presses";
+    auto out = std::back_inserter(text);
+    const Ladder& ladder = sim::t61_ladder();
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+        fmt::format_to(out, ",seconds_at_{}", ladder[i].value);
+    }
+    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+        fmt::format_to(out, ",uafp_{}_khz", level);
+    }
+    text += '\n';
+    for (const auto& seed : results.runs) {
+        for (const RunResult& run : seed) {
+            fmt::format_to(out, "{},{},{},{},{},{},{},{:.0f},{:.4f},{:.4f},{},{},{}", run.seed, run.participant + 1,
+                           name(run.person.experience), name(run.person.major),
+                           results.plan.participants.applications[run.application].name, run.condition.name(),
+                           name(run.taste.category(ladder)), run.taste.need_khz, run.watts, run.utilisation, run.rating,
+                           run.performance_presses, run.power_presses);
+            for (const double seconds : run.state_seconds) {
+                fmt::format_to(out, ",{:.2f}", seconds);
+            }
+            for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+                fmt::format_to(out, ",{}", run.uafp ? std::to_string(run.uafp->values().at(level).value) : "");
+            }
+            text += '\n';
+        }
+    }
+    return text;
+}
+
+// A file under another name first, renamed when it is on the disk.
+Status write_file(const std::filesystem::path& path, const std::string& text) {
+    const std::filesystem::path part = path.string() + ".part";
+    const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        return failed(part, "create");
+    }
+    const bool written = write_all(file, text) && ::fsync(file) == 0;
+    const int why = errno;
+    ::close(file);
+    if (!written) {
+        ::unlink(part.c_str());
+        errno = why;
+        return failed(path, "write");
+    }
+    return ::rename(part.c_str(), path.c_str()) == 0 ? Status() : failed(path, "rename to it");
+}
+
+}  // namespace happe
