@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Check that dependencies point one way (docs/architecture.md).
+
+usage: check_dependencies.py [ROOT]
+
+Looks at #include "..." and at Python's imports. A unit test belongs to the room it lies in, but may use any room that its
+room's test may: the fakes of ports. Prints FILE:LINE: what is wrong; exits with 1 if anything is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Room: the rooms it may use besides itself. A file belongs to the deepest room that holds it.
+ROOMS: dict[str, set[str]] = {
+    "profiles": set(),
+    "governor/core": set(),
+    "governor/ports": {"governor/core"},
+    "governor/adapters": {"governor/core", "governor/ports"},
+    "governor/sim": {"governor/core", "governor/ports"},
+    "governor/app": {"governor/core", "governor/ports", "governor/adapters", "governor/sim"},
+    "governor/dbus": set(),
+    "ui": {"governor/dbus", "profiles"},
+    "study-server": {"profiles"},
+    "power-logger": {"profiles"},
+}
+
+# Python packages of the components; importing one of another component is a dependency on its room.
+PACKAGES = {"happe_study": "study-server", "happe_power": "power-logger"}
+
+# The core is pure: what it may include of the standard library says so. No clock, file, stream, thread or logger.
+CORE_SYSTEM = {
+    "algorithm", "array", "chrono", "compare", "cstddef", "cstdint", "functional", "limits", "map", "optional", "span",
+    "string", "string_view", "utility", "vector",
+}  # fmt: skip
+CORE_FORBIDDEN = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|getenv|printf|sleep_for)\b")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def room_of(path: str) -> str | None:
+    """The room a path (relative to the root) lies in; None outside of all."""
+    return next((room for room in sorted(ROOMS, key=len, reverse=True) if path.startswith(room + "/")), None)
+
+
+def wrong_include(room: str, kind: str, name: str, *, is_test: bool) -> str | None:
+    """What is wrong with an include in a room; None if nothing."""
+    if kind == "<":
+        pure = room != "governor/core" or is_test or name in CORE_SYSTEM
+        return None if pure else f"governor/core is pure and may not include <{name}>"
+    target = room_of(name)
+    if target is None:
+        return f'"{name}": included files are named from the root'
+    allowed = target == room or target in ROOMS[room]
+    return None if allowed else f"{room} may not depend on {target}"
+
+
+def check_cpp(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Wrong lines of a C++ file as (line, message)."""
+    room = room_of(path)
+    if room is None:
+        return
+    is_test = path.endswith(("_test.cpp", "_bench.cpp"))
+    for number, line in enumerate(text.splitlines(), start=1):
+        if include := INCLUDE.match(line):
+            wrong = wrong_include(room, include[1], include[2], is_test=is_test)
+            if wrong:
+                yield number, wrong
+        elif room == "governor/core" and not is_test and (word := CORE_FORBIDDEN.search(line)):
+            yield number, f"governor/core is pure and may not use {word[1]}"
+
+
+def imported(node: ast.AST) -> list[str]:
+    """Top-level packages that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        return [node.module.split(".")[0]]
+    return []
+
+
+def check_python(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Wrong imports of a Python file as (line, message)."""
+    room = room_of(path)
+    if room is None:
+        return
+    for node in ast.walk(ast.parse(text, path)):
+        for package in imported(node):
+            target = PACKAGES.get(package, room)
+            if target != room and target not in ROOMS[room]:
+                yield getattr(node, "lineno", 0), f"{room} may not depend on {target}"
+
+
+def check(root: Path) -> list[str]:
+    """Everything wrong below `root`, as FILE:LINE: message."""
+    found = []
+    for top in sorted({room.split("/")[0] for room in ROOMS}):
+        for file in sorted((root / top).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            checker = {".h": check_cpp, ".cpp": check_cpp, ".py": check_python}.get(file.suffix)
+            if checker:
+                found += [f"{path}:{line}: {message}" for line, message in checker(path, file.read_text())]
+    return found
+
+
+def main() -> int:
+    """Print what is wrong; 1 if anything is."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    wrong = check(root)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

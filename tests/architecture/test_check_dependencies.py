@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The check of dependencies finds what it should, and this tree is clean."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+spec = importlib.util.spec_from_file_location("check_dependencies", ROOT / "tests/architecture/check_dependencies.py")
+assert spec is not None
+assert spec.loader is not None
+checker = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = checker
+spec.loader.exec_module(checker)
+
+WRONG = [
+    ("governor/core/a.cpp", "#include <iostream>", "pure"),
+    ("governor/core/a.cpp", '#include "governor/ports/result.h"', "may not depend on governor/ports"),
+    ("governor/core/a.h", "auto now = std::chrono::steady_clock::now();", "may not use steady_clock"),
+    ("governor/ports/a.h", '#include "governor/adapters/proc_stat.h"', "may not depend on governor/adapters"),
+    ("governor/sim/a.cpp", '#include "governor/adapters/proc_stat.h"', "may not depend on governor/adapters"),
+    ("governor/adapters/a.cpp", '#include "governor/app/loop.h"', "may not depend on governor/app"),
+    ("governor/app/a.cpp", '#include "ui/overlay.h"', "may not depend on ui"),
+    ("governor/app/a.cpp", '#include "loop.h"', "named from the root"),
+    ("ui/a.cpp", '#include "governor/core/governor.h"', "may not depend on governor/core"),
+    ("study-server/src/a.py", "def f():\n    import happe_power.energy", "may not depend on power-logger"),
+    ("power-logger/src/a.py", "from happe_study import models", "may not depend on study-server"),
+]
+
+RIGHT = [
+    ("governor/core/a.cpp", '#include <vector>\n#include "governor/core/uafp.h"'),
+    ("governor/core/a_test.cpp", "#include <gtest/gtest.h>"),
+    ("governor/app/a.cpp", '#include <iostream>\n#include "governor/sim/machine.h"'),
+    ("ui/a.cpp", '#include "governor/dbus/governor.h"'),
+    ("study-server/src/a.py", "import flask\nfrom happe_study import models"),
+    ("docs/a.py", "import happe_power"),
+]
+
+
+def tree(root: Path, path: str, text: str) -> Path:
+    """A tree of one file."""
+    file = root / path
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(("path", "text", "message"), WRONG)
+def test_names_file_and_line_of_a_wrong_dependency(tmp_path: Path, path: str, text: str, message: str) -> None:
+    found = checker.check(tree(tmp_path, path, text))
+    assert len(found) == 1
+    assert found[0].startswith(f"{path}:{len(text.splitlines())}: ")
+    assert message in found[0]
+
+
+@pytest.mark.parametrize(("path", "text"), RIGHT)
+def test_lets_what_is_right_pass(tmp_path: Path, path: str, text: str) -> None:
+    assert checker.check(tree(tmp_path, path, text)) == []
+
+
+def test_this_tree_is_clean() -> None:
+    assert checker.check(ROOT) == []

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-sim observe`: the loop on this machine's real /proc/stat."""
+
+import contextlib
+import json
+import os
+import pty
+import select
+import signal
+import sqlite3
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from program import HappeSim
+
+EX_USAGE, EX_NOINPUT, EX_CANTCREAT, EX_IOERR = 64, 66, 73, 74
+PATIENCE_S = 30.0
+
+
+@contextlib.contextmanager
+def busy() -> Iterator[None]:
+    """Keep one CPU busy, so that there is something to observe."""
+    with subprocess.Popen(["/usr/bin/python3", "-c", "while True: pass"]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def test_what_it_records_replays_to_what_it_decided(happe_sim: HappeSim, tmp_path: Path) -> None:
+    trace = tmp_path / "run.jsonl"
+    with busy():
+        ran = happe_sim.run("observe", "--seconds", "4", "--json", "--record", str(trace), "--app", "torcs", stdin=b"f")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert len(ran.stdout.splitlines()) == 4
+    assert happe_sim.run("replay", str(trace)).stdout == ran.stdout
+    first = json.loads(ran.stdout.splitlines()[0])
+    assert first["learned"]["app"] == "torcs"
+    assert first["targets"] == [{"policy": 0, "khz": 1_200_000}]
+    utilisation = [json.loads(line)["policies"][0]["util_ppm"] for line in trace.read_text().splitlines()[1:]]
+    assert len(utilisation[0]) == os.cpu_count()
+    assert max(max(cpus) for cpus in utilisation) > 500_000, "a CPU was kept busy"
+
+
+def test_it_learns_into_a_database_and_goes_on_from_there(happe_sim: HappeSim, tmp_path: Path) -> None:
+    database = tmp_path / "profiles.db"
+    arguments = ("observe", "--seconds", "1", "--json", "--database", str(database), "--user", "alice", "--app", "glest")
+    first = json.loads(happe_sim.run(*arguments, stdin=b"+").stdout)
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT count(*) FROM learning_event").fetchone() == (1,)
+        assert connection.execute("SELECT user, app FROM uafp").fetchone() == ("alice", "glest")
+    trace = tmp_path / "second.jsonl"
+    happe_sim.run(*arguments, "--record", str(trace))
+    header = json.loads(trace.read_text().splitlines()[0])
+    assert header["uafp"] == [{"user": "alice", "app": "glest", "khz": first["learned"]["uafp_khz"]}]
+
+
+def test_it_records_to_standard_output_for_a_pipe(happe_sim: HappeSim) -> None:
+    ran = happe_sim.run("observe", "--seconds", "1", "--record", "-")
+    assert json.loads(ran.stdout.splitlines()[0])["format"] == "happe-trace/1"
+    assert happe_sim.replay(ran.stdout).returncode == 0
+    assert b"GHz" in ran.stderr
+
+
+def read_until(terminal: int, wanted: bytes) -> bytes:
+    """What the terminal shows up to and with `wanted`."""
+    shown = b""
+    end = time.monotonic() + PATIENCE_S
+    while wanted not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 1.0)[0]:
+            shown += os.read(terminal, 4096)
+    assert wanted in shown, shown
+    return shown
+
+
+@pytest.mark.parametrize("leave", ["q", "SIGINT", "SIGTERM"])
+def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: str) -> None:
+    master, slave = pty.openpty()
+    found = termios.tcgetattr(slave)
+    with subprocess.Popen([happe_sim.program, "observe"], stdin=slave, stdout=slave, stderr=slave) as process:
+        read_until(master, b"q quit")
+        read_until(master, b"GHz")
+        assert termios.tcgetattr(slave) != found, "single keys are read"
+        os.write(master, b"f")
+        read_until(master, b"faster: level")
+        os.write(master, b"s")
+        read_until(master, b"save power: level")
+        if leave == "q":
+            os.write(master, b"q")
+        else:
+            process.send_signal(signal.Signals[leave])
+        assert process.wait(PATIENCE_S) == 0
+    assert termios.tcgetattr(slave) == found
+    os.close(master)
+    os.close(slave)
+
+
+def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp_path: Path) -> None:
+    trace = tmp_path / "run.jsonl"
+    command = [happe_sim.program, "observe", "--seconds", "2", "--json", "--immediate", "--record", trace]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"f")
+        process.stdin.flush()
+        decisions = process.stdout.read()
+    assert "learned" in json.loads(decisions.splitlines()[0])
+    header, first, second, *_ = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert header["feedback"] == "immediate"
+    assert second["t_us"] - first["t_us"] >= 1_000_000, "a new period began at the press"
+    assert first["t_us"] - first["keys"][0]["t_us"] < 1_000_000
+    assert happe_sim.run("replay", str(trace)).stdout == decisions
+
+
+BAD_STAT = [
+    (b"", None),
+    (b"cpu0 1 2\n", b"line 1"),
+    (b"cpu  1 2 3 4\ncpu0 1 2 3 x\n", b"line 2"),
+    (b"cpu0 99999999999999999999999 2 3 4 5 6 7 8 9 10\n", b"line 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_STAT)
+def test_a_bad_stat_file_is_named_with_its_line(
+    happe_sim: HappeSim, tmp_path: Path, text: bytes, message: bytes | None
+) -> None:
+    stat = tmp_path / "stat"
+    stat.write_bytes(text)
+    ran = happe_sim.run("observe", "--seconds", "1", "--stat", str(stat))
+    assert b"terminate" not in ran.stderr
+    if message is not None:
+        assert ran.returncode == EX_NOINPUT
+        assert str(stat).encode() in ran.stderr
+        assert message in ran.stderr
+
+
+BAD_ARGUMENTS = [
+    (["--stat", "/nonexistent"], EX_NOINPUT, b"/nonexistent"),
+    (["--record", "/nonexistent/run.jsonl"], EX_CANTCREAT, b"/nonexistent/run.jsonl"),
+    (["--database", "/nonexistent/p.db"], EX_CANTCREAT, b"/nonexistent"),
+    (["--seconds", "0"], EX_USAGE, b"--seconds"),
+    (["--user", ""], EX_USAGE, b"--user"),
+    (["--app", "a" * 256], EX_USAGE, b"--app"),
+    (["--hysteresis-ppm", "50001"], EX_USAGE, b"--hysteresis-ppm"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "message"), BAD_ARGUMENTS, ids=[b[0][0] for b in BAD_ARGUMENTS])
+def test_bad_arguments_are_refused(happe_sim: HappeSim, arguments: list[str], status: int, message: bytes) -> None:
+    ran = happe_sim.run("observe", "--seconds", "1", *arguments)
+    assert (ran.returncode, ran.stdout) == (status, b"")
+    assert message in ran.stderr
+
+
+def test_a_recording_that_cannot_be_written_is_said_and_observing_goes_on(happe_sim: HappeSim) -> None:
+    ran = happe_sim.run("observe", "--seconds", "1", "--record", "/dev/full")
+    assert ran.returncode == EX_IOERR
+    assert b"/dev/full: recording stopped: No space left on device" in ran.stderr
+    assert b"GHz" in ran.stdout

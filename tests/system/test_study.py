@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-sim study` as a person or a script would use it."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import HappeSim
+
+EX_USAGE, EX_DATAERR, EX_CANTCREAT, EX_IOERR = 64, 65, 73, 74
+FITTED = Path(__file__).resolve().parents[2] / "governor/sim/fit/fitted.json"
+
+
+def study(happe_sim: HappeSim, *arguments: str) -> dict[str, Any]:
+    """Run a study and read its JSON."""
+    ran = happe_sim.run("study", "--json", *arguments)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    result: dict[str, Any] = json.loads(ran.stdout)
+    return result
+
+
+def test_the_papers_tables_are_reproduced_on_seeds_the_fit_has_not_seen(happe_sim: HappeSim) -> None:
+    """Each figure of Tables A.1 and A.3 and each overall saving, mean over ten seeds, within its tolerance."""
+    ran = happe_sim.run("study", "--seed", "1..10", "--jobs", "2", "--check", "--json")
+    result = json.loads(ran.stdout)
+    print("worst:", result["worst"])
+    assert ran.returncode == 0, result["worst"]
+    power = [c["power_mean_w"] for c in result["cells"] if c["condition"] != "oracle"]
+    assert len(power) == 16
+    for cell in result["cells"]:
+        figures = [value for value in cell.values() if isinstance(value, dict)]
+        for figure in figures if cell["condition"] != "oracle" else []:
+            assert abs(figure["ours"] - figure["paper"]) <= figure["tolerance"], cell
+    assert {c["power_mean_w"]["tolerance"] for c in result["cells"] if c["condition"] == "ondemand"} == {1.0}
+    assert {t["saving_percent"]["paper"] for t in result["totals"] if t["condition"] != "oracle"} == {28.50, 24.39, 26.56}
+
+
+def test_a_check_that_is_out_of_tolerance_fails(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """Participants who need no speed at all don't behave as the paper's did."""
+    parameters = json.loads(FITTED.read_text())
+    for application in parameters["applications"]:
+        application["need_khz"] = 1
+    file = tmp_path / "parameters.json"
+    file.write_text(json.dumps(parameters))
+    ran = happe_sim.run("study", "--check", "--parameters", str(file))
+    assert ran.returncode == 1
+    assert b"the others are marked !" in ran.stdout
+
+
+def test_seeds_side_by_side_give_what_one_after_the_other_gives(happe_sim: HappeSim) -> None:
+    several = study(happe_sim, "--seed", "3..6", "--participants", "3")
+    assert study(happe_sim, "--seed", "3..6", "--participants", "3", "--jobs", "4") == several
+
+
+def test_other_conditions_can_be_compared_with(happe_sim: HappeSim) -> None:
+    result = study(happe_sim, "--participants", "2", "--also", "UDFS", "--also", "fixed-2", "--also", "UDFS")
+    conditions = [total["condition"] for total in result["totals"]]
+    assert conditions == ["T-HAPPE", "O-HAPPE", "B-HAPPE", "oracle", "UDFS", "fixed-2"]
+
+
+def test_a3_has_ten_participants_at_five_levels(happe_sim: HappeSim) -> None:
+    result = study(happe_sim, "--protocol", "a3")
+    assert result["participants"] == 10
+    assert [cell["condition"] for cell in result["cells"]][:5] == [f"fixed-{level}" for level in range(1, 6)]
+    utilisation = [cell["utilisation_percent"] for cell in result["cells"]]
+    assert utilisation[0] > utilisation[4], "it falls as the frequency rises (section A.3)"
+
+
+def test_a_folder_gets_everything_and_its_traces_replay(happe_sim: HappeSim, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = happe_sim.run("study", "--participants", "2", "--out", str(out))
+    assert ran.returncode == 0
+    assert (out / "tables.txt").read_bytes() == ran.stdout
+    assert json.loads((out / "study.json").read_text())["participants"] == 2
+    assert len((out / "runs.csv").read_text().splitlines()) == 1 + 2 * 4 * 5
+    traces = sorted((out / "traces").iterdir())
+    assert len(traces) == 2 * 4 * 5
+    for trace in traces:
+        assert happe_sim.run("replay", str(trace)).returncode == 0
+
+
+def test_progress_is_for_terminals_only(happe_sim: HappeSim) -> None:
+    assert happe_sim.run("study", "--participants", "1").stderr == b""
+
+
+BAD_ARGUMENTS = [
+    (["--seed", "x"], EX_USAGE, b"--seed x: must be"),
+    (["--seed", "5..2"], EX_USAGE, b"--seed 5..2: must be"),
+    (["--seed", "1..99999999"], EX_USAGE, b"at most 10000 seeds"),
+    (["--seed", "-1"], EX_USAGE, b"--seed"),
+    (["--seed", "1.."], EX_USAGE, b"--seed 1..: must be"),
+    (["--participants", "0"], EX_USAGE, b"--participants"),
+    (["--participants", "1000000000000"], EX_USAGE, b"--participants"),
+    (["--protocol", "b7"], EX_USAGE, b"--protocol"),
+    (["--also", "fixed-6"], EX_USAGE, b"--also"),
+    (["--jobs", "0"], EX_USAGE, b"--jobs"),
+    (["--application", "solitaire"], EX_DATAERR, b"--application solitaire: unknown; there are torcs"),
+    (["--parameters", "/nonexistent/p.json"], EX_DATAERR, b"/nonexistent/p.json: No such file"),
+    (["--parameters", "/"], EX_DATAERR, b"/: "),
+    (["--out", "/dev/null/out"], EX_CANTCREAT, b"/dev/null/out: cannot create"),
+    (["surplus"], EX_USAGE, b"surplus"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "message"), BAD_ARGUMENTS, ids=[" ".join(b[0]) for b in BAD_ARGUMENTS])
+def test_bad_arguments_are_refused_with_the_option(
+    happe_sim: HappeSim, arguments: list[str], status: int, message: bytes
+) -> None:
+    ran = happe_sim.run("study", *arguments)
+    assert (ran.returncode, ran.stdout) == (status, b"")
+    assert ran.stderr.startswith(b"happe-sim: ")
+    assert message in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+
+
+BAD_PARAMETERS = [
+    ("", "not JSON"),
+    ("[]", "must be an object"),
+    ('{"format":"happe-participants/2"}', "format: must be one of"),
+    ('{"format":"happe-participants/1","format":"happe-participants/1"}', "format: given twice"),
+    ('{"format":"happe-participants/1","provenance":"x","people":{},"applications":[]}', "people.experience_effect: missing"),
+    ("x" * 20_000_000, "longer than"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_PARAMETERS, ids=[message for _, message in BAD_PARAMETERS])
+def test_bad_parameters_are_refused_with_file_and_field(
+    happe_sim: HappeSim, tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "parameters.json"
+    file.write_text(text)
+    ran = happe_sim.run("study", "--parameters", str(file))
+    assert ran.returncode == EX_DATAERR
+    assert f"{file}: {message}" in ran.stderr.decode() or (text == "[]" and message in ran.stderr.decode())
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1", '"a"', "null", "1e7"])
+def test_a_parameter_out_of_range_is_named(happe_sim: HappeSim, tmp_path: Path, value: str) -> None:
+    text = FITTED.read_text().replace('"contrast": 3', f'"contrast": {value}')
+    file = tmp_path / "parameters.json"
+    file.write_text(text)
+    ran = happe_sim.run("study", "--parameters", str(file))
+    assert ran.returncode == EX_DATAERR
+    assert str(file).encode() in ran.stderr
+
+
+def test_a_full_standard_output_is_an_error(happe_sim: HappeSim) -> None:
+    with Path("/dev/full").open("wb") as full:
+        for arguments in (["study", "--participants", "1"], ["--help"], ["--version"]):
+            ran = subprocess.run(
+                [happe_sim.program, *arguments], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+            )
+            assert ran.returncode == EX_IOERR, arguments
+            assert b"standard output" in ran.stderr
+
+
+def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """As on a full disk: the write fails after some bytes."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    command = [happe_sim.program, "study", "--participants", "2", "--out", tmp_path]
+    ran = subprocess.run(command, capture_output=True, check=False, timeout=60, preexec_fn=limit)  # noqa: PLW1509
+    assert ran.returncode == EX_IOERR
+    assert b"cannot write: File too large" in ran.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_kill_9_leaves_whole_files_only(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """What has its name is whole; a half has `.part` behind its name."""
+    for moment in range(12):
+        out = tmp_path / str(moment)
+        command = [happe_sim.program, "study", "--participants", "4", "--out", out]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            time.sleep(0.02 + 0.01 * moment)
+            process.kill()
+        for file in out.rglob("*"):
+            if file.is_file() and file.suffix != ".part":
+                assert file.read_bytes().endswith(b"\n"), file
+            if file.name == "study.json":
+                json.loads(file.read_text())
+
+
+def test_help_teaches(happe_sim: HappeSim) -> None:
+    for command in ("study", "replay", "observe"):
+        text = happe_sim.run(command, "--help").stdout.decode()
+        assert "Examples:" in text
+        assert f"happe-sim {command}" in text
+    assert "Exit status" in happe_sim.run("--help").stdout.decode()
+
+
+def test_standard_input_closed_is_no_trouble(happe_sim: HappeSim) -> None:
+    ran = subprocess.run(
+        [happe_sim.program, "study", "--participants", "1"],
+        stdin=subprocess.DEVNULL, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"}, timeout=60,
+    )  # fmt: skip
+    assert b"Table A.1" in ran.stdout
