@@ -192,7 +192,7 @@ double Field::number(double least, double most) const {
         refuse("must be a number");
     }
     const auto value = value_->get<double>();
-    if (!(value >= least && value <= most)) {
+    if (value < least || value > most) {
         refuse(fmt::format("must be {} to {}, is {}", least, most, value));
     }
     return value;

@@ -58,7 +58,7 @@ struct GroupSaving {
     double percent;
 };
 
-inline constexpr std::array kGroups{GroupSaving{"EECS", 25.40}, GroupSaving{"other majors", 28.26},
+inline constexpr std::array kGroups{GroupSaving{"EECS", 25.40}, GroupSaving{"other", 28.26},
                                     GroupSaving{"master", 23.16}, GroupSaving{"moderate", 25.91},
                                     GroupSaving{"beginner", 30.29}};
 

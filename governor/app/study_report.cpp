@@ -16,36 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name(sim::Category category) {
-    switch (category) {
-        case sim::Category::Rising:
-            return "rising";
-        case sim::Category::Threshold:
-            return "threshold";
-        case sim::Category::Satisfied:
-            return "satisfied";
-        case sim::Category::Unsatisfied:
-            return "unsatisfied";
-    }
-    return "";
-}
-
-const char* name(sim::Experience experience) {
-    switch (experience) {
-        case sim::Experience::Beginner:
-            return "beginner";
-        case sim::Experience::Moderate:
-            return "moderate";
-        case sim::Experience::Master:
-            return "master";
-    }
-    return "";
-}
-
-const char* name(sim::Major major) {
-    return major == sim::Major::Eecs ? "EECS" : "other";
-}
-
 // "30.38 (paper 30.38, -0.01)"
 std::string beside(const Figure& figure, int digits) {
     if (!figure.paper) {
@@ -250,10 +220,10 @@ std::string runs_csv(const StudyResults& results) {
     for (const auto& seed : results.runs) {
         for (const RunResult& run : seed) {
             fmt::format_to(out, "{},{},{},{},{},{},{},{:.0f},{:.4f},{:.4f},{},{},{}", run.seed, run.participant + 1,
-                           name(run.person.experience), name(run.person.major),
+                           sim::name(run.person.experience), sim::name(run.person.major),
                            results.plan.participants.applications[run.application].name, run.condition.name(),
-                           name(run.taste.category(ladder)), run.taste.need_khz, run.watts, run.utilisation, run.rating,
-                           run.performance_presses, run.power_presses);
+                           sim::name(run.taste.category(ladder)), run.taste.need_khz, run.watts, run.utilisation,
+                           run.rating, run.performance_presses, run.power_presses);
             for (const double seconds : run.state_seconds) {
                 fmt::format_to(out, ",{:.2f}", seconds);
             }

@@ -173,24 +173,8 @@ PressRow press_row(const StudyPlan& plan, const Summaries& over, std::size_t app
     return row;
 }
 
-std::string_view name(sim::Experience experience) {
-    switch (experience) {
-        case sim::Experience::Beginner:
-            return "beginner";
-        case sim::Experience::Moderate:
-            return "moderate";
-        case sim::Experience::Master:
-            return "master";
-    }
-    return "";
-}
-
-std::string_view name(sim::Major major) {
-    return major == sim::Major::Eecs ? "EECS" : "other majors";
-}
-
 bool belongs(const sim::Person& person, std::string_view group) {
-    return group == name(person.experience) || group == name(person.major);
+    return group == sim::name(person.experience) || group == sim::name(person.major);
 }
 
 GroupRow group_row(const Summaries& over, const paper::GroupSaving& printed) {

@@ -84,7 +84,7 @@ public:
 private:
     // A listed policy within a step.
     struct Running {
-        std::size_t index;  // into ladders_ and states_
+        std::size_t index = 0;  // into ladders_ and states_
         Khz current;
         Ppm utilisation;
         NormalisedUtilisation normalised;

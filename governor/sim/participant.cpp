@@ -27,6 +27,36 @@ Khz lowest_reaching(const Ladder& ladder, double khz) {
 
 }  // namespace
 
+std::string_view name(Experience experience) {
+    switch (experience) {
+        case Experience::Beginner:
+            return "beginner";
+        case Experience::Moderate:
+            return "moderate";
+        case Experience::Master:
+            return "master";
+    }
+    return "";
+}
+
+std::string_view name(Major major) {
+    return major == Major::Eecs ? "EECS" : "other";
+}
+
+std::string_view name(Category category) {
+    switch (category) {
+        case Category::Rising:
+            return "rising";
+        case Category::Threshold:
+            return "threshold";
+        case Category::Satisfied:
+            return "satisfied";
+        case Category::Unsatisfied:
+            return "unsatisfied";
+    }
+    return "";
+}
+
 Category Taste::category(const Ladder& ladder) const {
     if (unsatisfied) {
         return Category::Unsatisfied;

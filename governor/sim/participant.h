@@ -11,6 +11,7 @@
 #include "governor/sim/workload.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace happe::sim {
@@ -21,6 +22,11 @@ enum class Major : std::uint8_t { Eecs, Other };
 // Section A.3: satisfaction rises with every step; rises to a frequency and no further; is there at all; is there at
 // none.
 enum class Category : std::uint8_t { Rising, Threshold, Satisfied, Unsatisfied };
+
+// As tables and files have them; groups as in section A.5.6.
+std::string_view name(Experience experience);
+std::string_view name(Major major);
+std::string_view name(Category category);
 
 struct Person {
     Experience experience = Experience::Beginner;

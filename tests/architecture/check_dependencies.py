@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that dependencies point one way (docs/architecture.md).
 
 usage: check_dependencies.py [ROOT]
 
-Looks at #include "..." and at Python's imports. A unit test belongs to the room it lies in, but may use any room that its
-room's test may: the fakes of ports. Prints FILE:LINE: what is wrong; exits with 1 if anything is.
+Looks at C++'s #include and at Python's imports. A unit test keeps to its room's rules, but the core's tests may include
+what they like of the standard library. Prints FILE:LINE: what is wrong; exits with 1 if anything is.
 """
 
 from __future__ import annotations
@@ -13,8 +12,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Room: the rooms it may use besides itself. A file belongs to the deepest room that holds it.
 ROOMS: dict[str, set[str]] = {

@@ -48,7 +48,18 @@ def test_what_it_records_replays_to_what_it_decided(happe_sim: HappeSim, tmp_pat
 
 def test_it_learns_into_a_database_and_goes_on_from_there(happe_sim: HappeSim, tmp_path: Path) -> None:
     database = tmp_path / "profiles.db"
-    arguments = ("observe", "--seconds", "1", "--json", "--database", str(database), "--user", "alice", "--app", "glest")
+    arguments = (
+        "observe",
+        "--seconds",
+        "1",
+        "--json",
+        "--database",
+        str(database),
+        "--user",
+        "alice",
+        "--app",
+        "glest",
+    )
     first = json.loads(happe_sim.run(*arguments, stdin=b"+").stdout)
     with contextlib.closing(sqlite3.connect(database)) as connection:
         assert connection.execute("SELECT count(*) FROM learning_event").fetchone() == (1,)
@@ -101,7 +112,7 @@ def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: s
 
 def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp_path: Path) -> None:
     trace = tmp_path / "run.jsonl"
-    command = [happe_sim.program, "observe", "--seconds", "2", "--json", "--immediate", "--record", trace]
+    command = [str(happe_sim.program), "observe", "--seconds", "2", "--json", "--immediate", "--record", str(trace)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

@@ -38,7 +38,11 @@ def test_the_papers_tables_are_reproduced_on_seeds_the_fit_has_not_seen(happe_si
         for figure in figures if cell["condition"] != "oracle" else []:
             assert abs(figure["ours"] - figure["paper"]) <= figure["tolerance"], cell
     assert {c["power_mean_w"]["tolerance"] for c in result["cells"] if c["condition"] == "ondemand"} == {1.0}
-    assert {t["saving_percent"]["paper"] for t in result["totals"] if t["condition"] != "oracle"} == {28.50, 24.39, 26.56}
+    assert {t["saving_percent"]["paper"] for t in result["totals"] if t["condition"] != "oracle"} == {
+        28.50,
+        24.39,
+        26.56,
+    }
 
 
 def test_a_check_that_is_out_of_tolerance_fails(happe_sim: HappeSim, tmp_path: Path) -> None:
@@ -124,7 +128,10 @@ BAD_PARAMETERS = [
     ("[]", "must be an object"),
     ('{"format":"happe-participants/2"}', "format: must be one of"),
     ('{"format":"happe-participants/1","format":"happe-participants/1"}', "format: given twice"),
-    ('{"format":"happe-participants/1","provenance":"x","people":{},"applications":[]}', "people.experience_effect: missing"),
+    (
+        '{"format":"happe-participants/1","provenance":"x","people":{},"applications":[]}',
+        "people.experience_effect: missing",
+    ),
     ("x" * 20_000_000, "longer than"),
 ]
 
@@ -167,8 +174,8 @@ def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: Happ
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    command = [happe_sim.program, "study", "--participants", "2", "--out", tmp_path]
-    ran = subprocess.run(command, capture_output=True, check=False, timeout=60, preexec_fn=limit)  # noqa: PLW1509
+    command = [str(happe_sim.program), "study", "--participants", "2", "--out", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, check=False, timeout=60, preexec_fn=limit)
     assert ran.returncode == EX_IOERR
     assert b"cannot write: File too large" in ran.stderr
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
@@ -178,7 +185,7 @@ def test_kill_9_leaves_whole_files_only(happe_sim: HappeSim, tmp_path: Path) -> 
     """What has its name is whole; a half has `.part` behind its name."""
     for moment in range(12):
         out = tmp_path / str(moment)
-        command = [happe_sim.program, "study", "--participants", "4", "--out", out]
+        command = [str(happe_sim.program), "study", "--participants", "4", "--out", str(out)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             time.sleep(0.02 + 0.01 * moment)
             process.kill()

@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fit the simulated participants to the paper's Tables A.1 and A.3.
 
-Runs `happe-sim study --json` on seeds of its own (1001 and up; the figures in the documents are from other seeds) and lets
-CMA-ES (Hansen's pycma) move each application's parameters until the study's figures are near the paper's. The result says
-that the model can reproduce the study; it is no measurement of people. Parameters of the people, which all applications
-share, are assumed and stay as they are in the file.
+Runs `happe-sim study --json` on seeds of its own (1001 and up; the figures in the documents are from other seeds) and
+lets CMA-ES (Hansen's pycma) move each application's parameters until the study's figures are near the paper's. The
+result says that the model can reproduce the study; it is no measurement of people. Parameters of the people, which all
+applications share, are assumed and stay as they are in the file.
 
     build/venv/bin/python governor/sim/fit/fit.py --program build/bin/happe-sim governor/sim/fit/fitted.json
 """
@@ -77,9 +76,7 @@ def put(application: Application, point: list[float]) -> Application:
 
 def start(application: Application) -> list[float]:
     """Where the application stands now in the unit cube."""
-    return [
-        min(max((get(application, path) - low) / (high - low), 0.02), 0.98) for path, (low, high) in RANGES.items()
-    ]
+    return [min(max((get(application, path) - low) / (high - low), 0.02), 0.98) for path, (low, high) in RANGES.items()]
 
 
 def study(program: Path, document: dict[str, Any], seeds: int) -> dict[str, Any]:
@@ -87,7 +84,7 @@ def study(program: Path, document: dict[str, Any], seeds: int) -> dict[str, Any]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
-        command = [program, "study", "--quiet", "--json", "--parameters", file.name]
+        command = [str(program), "study", "--quiet", "--json", "--parameters", file.name]
         command += ["--seed", f"{FIRST_SEED}..{FIRST_SEED + seeds - 1}"]
         result: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         return result
@@ -124,7 +121,9 @@ def fit(program: Path, document: dict[str, Any], application: Application, seeds
 
     options = {"bounds": [0, 1], "maxfevals": evaluations, "seed": 7, "verbose": -9}
     best, search = cma.fmin2(cost, start(application), 0.12, options)
-    sys.stderr.write(f"{application['name']}: loss {search.result.fbest:.3f} after {search.result.evaluations} studies\n")
+    sys.stderr.write(
+        f"{application['name']}: loss {search.result.fbest:.3f} after {search.result.evaluations} studies\n"
+    )
     return put(application, list(best))
 
 
@@ -144,8 +143,7 @@ def main() -> None:
     chosen = [a for a in document["applications"] if not arguments.application or a["name"] in arguments.application]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         fitted = {
-            a["name"]: pool.submit(fit, program, document, a, arguments.seeds, arguments.evaluations)
-            for a in chosen
+            a["name"]: pool.submit(fit, program, document, a, arguments.seeds, arguments.evaluations) for a in chosen
         }
         document["applications"] = [
             fitted[a["name"]].result() if a["name"] in fitted else a for a in document["applications"]
