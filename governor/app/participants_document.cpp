@@ -4,6 +4,7 @@
 #include "governor/adapters/embedded.h"
 #include "governor/adapters/json_document.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -77,9 +78,21 @@ T numbers(const Field& object, const std::array<Binding<T>, N>& bindings, T resu
     return result;
 }
 
+// A name that is safe in file names and tables.
+std::string plain_name(const Field& field) {
+    const std::string name = field.name();
+    const auto plain = [](char byte) {
+        return std::string_view("abcdefghijklmnopqrstuvwxyz0123456789-_").find(byte) != std::string_view::npos;
+    };
+    if (!std::ranges::all_of(name, plain)) {
+        field.refuse("must be made of a to z, 0 to 9, - and _");
+    }
+    return name;
+}
+
 ApplicationParameters application(const Field& object) {
     ApplicationParameters result = numbers(object, kApplication);
-    result.name = object.at("name").name();
+    result.name = plain_name(object.at("name"));
     result.workload = numbers(object.at("workload"), kWorkload);
     return result;
 }
@@ -96,6 +109,9 @@ Result<Participants> read_participants(std::string_view text) try {
                         .applications = {}};
     for (const Field& entry : document.at("applications").items(1, kMaxApplications)) {
         result.applications.push_back(application(entry));
+        if (std::ranges::count(result.applications, result.applications.back().name, &ApplicationParameters::name) > 1) {
+            entry.at("name").refuse("there is an application of this name already");
+        }
     }
     return result;
 } catch (const json::FieldError& error) {

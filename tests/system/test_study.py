@@ -157,6 +157,17 @@ def test_a_parameter_out_of_range_is_named(happe_sim: HappeSim, tmp_path: Path, 
     assert str(file).encode() in ran.stderr
 
 
+@pytest.mark.parametrize("name", ["../x", "a,b", "", "A", "x" * 300, "torcs\\u0000", "glest"])
+def test_an_application_is_named_for_files_and_tables(happe_sim: HappeSim, tmp_path: Path, name: str) -> None:
+    """What could leave a folder or break a table is refused, and a name given twice."""
+    file = tmp_path / "parameters.json"
+    file.write_text(FITTED.read_text().replace('"name": "torcs"', f'"name": "{name}"'))
+    ran = happe_sim.run("study", "--parameters", str(file), "--out", str(tmp_path / "out"))
+    assert ran.returncode == EX_DATAERR
+    assert f"{file}: applications[".encode() in ran.stderr
+    assert b"].name: " in ran.stderr
+
+
 def test_a_full_standard_output_is_an_error(happe_sim: HappeSim) -> None:
     with Path("/dev/full").open("wb") as full:
         for arguments in (["study", "--participants", "1"], ["--help"], ["--version"]):
