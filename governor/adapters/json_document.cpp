@@ -87,7 +87,8 @@ private:
     std::vector<Container> open_;
 };
 
-// nlohmann's text without its exception's number and position: "[json.exception.parse_error.101] parse error at ...: why".
+// nlohmann's text without its exception's number and position: "[json.exception.parse_error.101] parse error at ...:
+// why".
 std::string why(const nlohmann::json::exception& error) {
     const std::string text = error.what();
     const auto end = text.find(": ");

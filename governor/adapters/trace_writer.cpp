@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/trace_writer.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -18,9 +18,7 @@ std::string line(const Json& json) {
 template <typename Values>
 Json numbers(const Values& values) {
     auto array = Json::array();
-    for (const auto& value : values) {
-        array.push_back(value.value);
-    }
+    std::ranges::transform(values, std::back_inserter(array), [](const auto& unit) { return unit.value; });
     return array;
 }
 

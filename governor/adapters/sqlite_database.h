@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An open device database and its statements. Everything here throws SQLite::Exception or one of the two below;
+// SqliteProfileStore turns them into errors in words.
+#pragma once
+
+#include "governor/adapters/learning_event.h"
+#include "governor/ports/profile_store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace happe::sqlite {
+
+// The file cannot be trusted.
+class Damaged : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// The file is sound but not for us, or holds what this program would never have written.
+class Refused : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+class Database {
+public:
+    // A file that exists; an empty one becomes a database. Hold the DirectoryLock.
+    Database(const std::filesystem::path& path, int busy_ms);
+
+    [[nodiscard]] std::optional<Uafp> find(const Served& whom);
+    [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
+    [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom);
+
+    // The first `count` of them, in one transaction. Returns the last one's sequence number.
+    std::int64_t store(const std::deque<WaitingLesson>& lessons, std::size_t count);
+    void erase(const Served& whom);
+
+    // The path now leads to another file, or to none.
+    [[nodiscard]] bool moved();
+
+    // From now on closing leaves the files as they are: no checkpoint, no deletion of the WAL.
+    void leave_files() { closing_leaves_files(true); }
+
+    // errno of the last input or output that failed; 0 if none has.
+    [[nodiscard]] int system_error();
+
+private:
+    void check_header();
+    void configure();
+    void check_wal(const std::filesystem::path& path);
+    void migrate();
+    void migrate_to(std::int64_t version);
+    [[nodiscard]] std::int64_t pragma(const char* name);
+    void closing_leaves_files(bool leaves);
+    void store_one(const WaitingLesson& waiting);
+
+    SQLite::Database connection_;
+    std::optional<SQLite::Statement> find_;
+    std::optional<SQLite::Statement> of_user_;
+    std::optional<SQLite::Statement> put_;
+    std::optional<SQLite::Statement> add_event_;
+};
+
+}  // namespace happe::sqlite

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""kill -9 at any moment costs no lesson that was acknowledged, and none is ever there twice.
+
+What a killed process wrote is still in the page cache, so this proves that every state on the way is sound, not that it
+survives a loss of power: for that the database has synchronous=FULL.
+"""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROUNDS = 50
+LEVELS = 10
+LOWEST_KHZ = 800_000
+BIN = Path(os.environ.get("HAPPE_BIN", Path(__file__).parents[2] / "build" / "bin"))
+
+Whom = tuple[str, str]
+
+
+@dataclass
+class Acknowledged:
+    """What the learner said: by sequence number, whose profile, and the profile after."""
+
+    profiles: dict[int, tuple[Whom, list[int]]] = field(default_factory=dict)
+
+    def add(self, line: str) -> None:
+        """Take one of its lines, "SEQ USER APP KHZ_0 ... KHZ_9"."""
+        seq, user, app, *khz = line.split()
+        assert int(seq) not in self.profiles, f"event {seq} was acknowledged twice"
+        self.profiles[int(seq)] = ((user, app), [int(value) for value in khz])
+
+
+def learner() -> Path:
+    program = BIN / "happe-learner"
+    if not program.exists():
+        pytest.fail(f"{program} is missing: run make build")
+    return program
+
+
+def kill_while_learning(program: Path, database: Path, moment: random.Random, said: Acknowledged) -> None:
+    """Start it, let it learn for 50 to 250 ms after its first lesson, kill it, and read all it said."""
+    command = [str(program), str(database), str(moment.randrange(2**32))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        first = process.stdout.readline()
+        try:
+            process.wait(timeout=moment.uniform(0.050, 0.250))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        rest, complaint = process.communicate()
+    assert process.returncode == -signal.SIGKILL, complaint
+    lines = (first + rest).splitlines(keepends=True)
+    for line in lines:
+        assert line.endswith("\n"), f"half a line: {line}"
+        said.add(line)
+
+
+def learn(khz: list[int], level: int, target: int) -> list[int]:
+    """Algorithm 4 of the paper: higher levels get at least the target, lower ones at most."""
+    lower = [min(value, target) for value in khz[:level]]
+    higher = [max(value, target) for value in khz[level + 1 :]]
+    return [*lower, target, *higher]
+
+
+def check(path: Path, said: Acknowledged) -> int:
+    """Compare the database with what was acknowledged; returns how many events it holds."""
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        stored = {(user, app): khz for _, user, app, *khz, _ in database.execute("SELECT * FROM uafp")}
+        events = database.execute(
+            "SELECT seq, user, app, level, from_khz, to_khz FROM learning_event JOIN uafp ON uafp.id = who ORDER BY seq"
+        ).fetchall()
+    assert [seq for seq, *_ in events] == list(range(1, len(events) + 1)), "an event is missing or there twice"
+    assert said.profiles.keys() <= {seq for seq, *_ in events}, "an acknowledged event is lost"
+    replayed: dict[Whom, list[int]] = {}
+    for seq, user, app, level, from_khz, to_khz in events:
+        before = replayed.get((user, app), [LOWEST_KHZ] * LEVELS)
+        assert before[level] == from_khz, f"event {seq} did not start from what was stored"
+        replayed[user, app] = learn(before, level, to_khz)
+        assert said.profiles.get(seq, ((user, app), replayed[user, app])) == ((user, app), replayed[user, app])
+    assert stored == replayed
+    assert all(khz == sorted(khz) for khz in stored.values())
+    return len(events)
+
+
+def test_kill_9_loses_no_acknowledged_lesson_and_doubles_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, database = learner(), tmp_path / "profiles.db"
+    moment, said, stored = random.Random(9), Acknowledged(), 0
+    for finished in range(1, ROUNDS + 1):
+        before = stored
+        kill_while_learning(program, database, moment, said)
+        stored = check(database, said)
+        assert stored > before, "nothing was learned in this round"
+        assert stored - len(said.profiles) <= finished, "more than the lesson in progress was not acknowledged"
+    with capsys.disabled():
+        print(f"\n{ROUNDS} kills, {len(said.profiles)} events acknowledged, {stored} stored")
