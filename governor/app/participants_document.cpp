@@ -67,7 +67,8 @@ constexpr std::array kApplication{
 template <typename T, std::size_t N>
 T numbers(const Field& object, const std::array<Binding<T>, N>& bindings, T result = {}) {
     for (const auto& [key, value] : object.members(0, N + 2)) {
-        const bool known = std::ranges::any_of(bindings, [&key = key](const auto& b) { return key == b.name; });
+        const bool known =
+            std::ranges::any_of(bindings, [&field = key](const auto& binding) { return field == binding.name; });
         if (!known && key != "name" && key != "workload") {
             value.refuse("unknown field");
         }
@@ -109,7 +110,8 @@ Result<Participants> read_participants(std::string_view text) try {
                         .applications = {}};
     for (const Field& entry : document.at("applications").items(1, kMaxApplications)) {
         result.applications.push_back(application(entry));
-        if (std::ranges::count(result.applications, result.applications.back().name, &ApplicationParameters::name) > 1) {
+        if (std::ranges::count(result.applications, result.applications.back().name, &ApplicationParameters::name) >
+            1) {
             entry.at("name").refuse("there is an application of this name already");
         }
     }

@@ -11,19 +11,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <pwd.h>
-#include <sys/signalfd.h>
 #include <sysexits.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace happe {
@@ -45,28 +40,6 @@ MonoTime now() {
     const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
     return MonoTime(std::chrono::duration_cast<Micros>(since_boot));
 }
-
-// Keys typed at the terminal, or read from whatever standard input is.
-class TypedKeys : public KeySource {
-public:
-    // False if the person wants to leave.
-    bool typed(char key, MonoTime at) {
-        if (key == 'f' || key == '+') {
-            waiting_.push_back({Key::Performance, at});
-        } else if (key == 's' || key == '-') {
-            waiting_.push_back({Key::Power, at});
-        }
-        return key != 'q';
-    }
-    void take(std::vector<Press>& presses) override {
-        presses.insert(presses.end(), waiting_.begin(), waiting_.end());
-        waiting_.clear();
-    }
-    [[nodiscard]] bool waits() const { return !waiting_.empty(); }
-
-private:
-    std::vector<Press> waiting_;
-};
 
 class AlwaysFocus : public FocusSource {
 public:
@@ -159,48 +132,15 @@ private:
     bool recording_failed_ = false;
 };
 
-// SIGINT and SIGTERM as something to read, so that the terminal is put back.
-int stop_signals() {
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    sigprocmask(SIG_BLOCK, &stop, nullptr);
-    return signalfd(-1, &stop, SFD_CLOEXEC);
-}
-
-enum class Typed : std::uint8_t { Something, Nothing, Leave };
-
-Typed read_keys(TypedKeys& keys) {
-    std::array<char, 64> typed{};
-    const ssize_t count = read(STDIN_FILENO, typed.data(), typed.size());
-    for (ssize_t i = 0; i < count; ++i) {
-        if (!keys.typed(typed.at(static_cast<std::size_t>(i)), now())) {
-            return Typed::Leave;
-        }
-    }
-    return count > 0 ? Typed::Something : Typed::Nothing;
-}
-
 // Runs the loop until the time is up, q is typed or a signal comes.
-void observe(Loop& loop, TypedKeys& keys, MonoTime end) {
-    std::array<pollfd, 2> sources{{{STDIN_FILENO, POLLIN, 0}, {stop_signals(), POLLIN, 0}}};
+void observe(Loop& loop, Terminal& terminal, MonoTime end) {
     while (now() < end) {
-        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(loop.due(), end) - now());
-        const int ready =
-            poll(sources.data(), sources.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
-        if (ready > 0 && sources[1].revents != 0) {
+        const Terminal::Event event = terminal.wait(std::min(loop.due(), end) - now());
+        if (event == Terminal::Event::Leave) {
             return;
         }
-        if (ready > 0 && sources[0].revents != 0) {
-            const Typed typed = read_keys(keys);
-            if (typed == Typed::Leave) {
-                return;
-            }
-            sources[0].fd = typed == Typed::Nothing ? -1 : STDIN_FILENO;  // at its end: no keys from now on
-            if (keys.waits()) {
-                loop.pressed(now());
-            }
+        if (event == Terminal::Event::Keys && terminal.read(now())) {
+            loop.pressed(now());
         }
         if (const MonoTime time = now(); time >= loop.due()) {
             loop.turn(time);
@@ -227,6 +167,10 @@ int close_database(SqliteProfileStore& database, int status) {
     return flushed ? status : complain(flushed.error(), EX_IOERR);
 }
 
+LoopSettings loop_settings(const Options& options) {
+    return {.algorithm = options.settings, .feedback = options.immediate ? Feedback::Immediate : Feedback::NextSample};
+}
+
 Result<TraceHeader> trace_header(const Options& options, ProfileStore& profiles) {
     auto known = profiles.of_user(options.user);
     if (!known) {
@@ -246,6 +190,26 @@ int open_record(const std::string& path) {
     return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
+int govern(const Options& options, ProcStat& real, ProfileStore& profiles, int record) {
+    const auto header = trace_header(options, profiles);
+    if (!header) {
+        return complain(header.error(), EX_IOERR);
+    }
+    BorrowedMachine machine(real, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)));
+    AlwaysFocus focus({options.user, options.app});
+    Screen screen(options, machine, record);
+    if (record >= 0) {
+        screen.record(header_line(*header));
+    }
+    Terminal terminal;
+    Loop loop({machine, machine, terminal, focus, profiles, screen}, loop_settings(options), now());
+    // The last turn is due when the time is up; it may be a little late.
+    const MonoTime end =
+        options.seconds == 0 ? MonoTime::max() : now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
+    observe(loop, terminal, end);
+    return flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
+}
+
 int run_observe(const Options& options) {
     ProcStat real(options.stat);
     if (const auto readable = real.sample(); !readable) {
@@ -255,36 +219,15 @@ int run_observe(const Options& options) {
     if (!database) {
         return complain(database.error(), EX_CANTCREAT);
     }
-    MemoryProfiles memory;
-    ProfileStore& profiles = *database ? static_cast<ProfileStore&>(**database) : memory;
-    const auto header = trace_header(options, profiles);
-    if (!header) {
-        return complain(header.error(), EX_IOERR);
-    }
     const int record = options.record.empty() ? -1 : open_record(options.record);
     if (!options.record.empty() && record < 0) {
         return complain({fmt::format("{}: cannot create: {}", options.record, std::strerror(errno))}, EX_CANTCREAT);
     }
-    BorrowedMachine machine(real, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)));
-    TypedKeys keys;
-    AlwaysFocus focus({options.user, options.app});
-    Screen screen(options, machine, record);
-    if (record >= 0) {
-        screen.record(header_line(*header));
+    if (*database) {
+        return close_database(**database, govern(options, real, **database, record));
     }
-    if (isatty(STDIN_FILENO) == 1) {
-        fmt::print(stderr, "A simulated T61 does this machine's work. Keys: f faster, s save power, q quit.\n");
-    }
-    const RawTerminal raw(STDIN_FILENO);
-    Loop loop(
-        {machine, machine, keys, focus, profiles, screen},
-        {.algorithm = options.settings, .feedback = options.immediate ? Feedback::Immediate : Feedback::NextSample},
-        now());
-    observe(
-        loop, keys,
-        options.seconds == 0 ? MonoTime::max() : now() + std::chrono::seconds(options.seconds) + loop.kShortestSample);
-    const int status = flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
-    return *database ? close_database(**database, status) : status;
+    MemoryProfiles memory;
+    return govern(options, real, memory, record);
 }
 
 std::string this_user() {

@@ -238,6 +238,7 @@ std::optional<Condition> Condition::named(std::string_view name) {
 
 std::vector<std::string> Condition::names() {
     std::vector<std::string> all;
+    all.reserve(kNames.size() + sim::t61_ladder().size());
     for (const auto& [name, rule] : kNames) {
         all.emplace_back(name);
     }

@@ -156,6 +156,36 @@ Json worst(const StudyTables& tables) {
     return json;
 }
 
+std::string csv_header() {
+    std::string text =
+        "seed,participant,experience,major,application,condition,category,need_khz,power_mean_w,utilisation,rating,"
+        "performance_presses,power_presses";
+    auto out = std::back_inserter(text);
+    const Ladder& ladder = sim::t61_ladder();
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+        fmt::format_to(out, ",seconds_at_{}", ladder[i].value);
+    }
+    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+        fmt::format_to(out, ",uafp_{}_khz", level);
+    }
+    return text + '\n';
+}
+
+void add_run(std::string& text, const RunResult& run, const std::string& application) {
+    auto out = std::back_inserter(text);
+    fmt::format_to(out, "{},{},{},{},{},{},{},{:.0f},{:.4f},{:.4f},{},{},{}", run.seed, run.participant + 1,
+                   sim::name(run.person.experience), sim::name(run.person.major), application, run.condition.name(),
+                   sim::name(run.taste.category(sim::t61_ladder())), run.taste.need_khz, run.watts, run.utilisation,
+                   run.rating, run.performance_presses, run.power_presses);
+    for (const double seconds : run.state_seconds) {
+        fmt::format_to(out, ",{:.2f}", seconds);
+    }
+    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+        fmt::format_to(out, ",{}", run.uafp ? std::to_string(run.uafp->values().at(level).value) : "");
+    }
+    text += '\n';
+}
+
 Status failed(const std::filesystem::path& path, const char* doing) {
     return failure(fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
 }
@@ -205,32 +235,10 @@ std::string json_report(const StudyResults& results) {
 }
 
 std::string runs_csv(const StudyResults& results) {
-    std::string text =
-        "seed,participant,experience,major,application,condition,category,need_khz,power_mean_w,utilisation,rating,"
-        "performance_presses,power_presses";
-    auto out = std::back_inserter(text);
-    const Ladder& ladder = sim::t61_ladder();
-    for (std::size_t i = 0; i < ladder.size(); ++i) {
-        fmt::format_to(out, ",seconds_at_{}", ladder[i].value);
-    }
-    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
-        fmt::format_to(out, ",uafp_{}_khz", level);
-    }
-    text += '\n';
+    std::string text = csv_header();
     for (const auto& seed : results.runs) {
         for (const RunResult& run : seed) {
-            fmt::format_to(out, "{},{},{},{},{},{},{},{:.0f},{:.4f},{:.4f},{},{},{}", run.seed, run.participant + 1,
-                           sim::name(run.person.experience), sim::name(run.person.major),
-                           results.plan.participants.applications[run.application].name, run.condition.name(),
-                           sim::name(run.taste.category(ladder)), run.taste.need_khz, run.watts, run.utilisation,
-                           run.rating, run.performance_presses, run.power_presses);
-            for (const double seconds : run.state_seconds) {
-                fmt::format_to(out, ",{:.2f}", seconds);
-            }
-            for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
-                fmt::format_to(out, ",{}", run.uafp ? std::to_string(run.uafp->values().at(level).value) : "");
-            }
-            text += '\n';
+            add_run(text, run, results.plan.participants.applications[run.application].name);
         }
     }
     return text;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace happe {
 namespace {
@@ -145,6 +146,14 @@ Total total(const StudyPlan& plan, const std::vector<Cell>& cells, Condition con
     return total;
 }
 
+void add_totals(StudyTables& result, const StudyPlan& plan) {
+    for (const Condition& condition : plan.conditions) {
+        if (condition.rule != Rule::Ondemand) {
+            result.totals.push_back(total(plan, result.cells, condition));
+        }
+    }
+}
+
 PressRow press_row(const StudyPlan& plan, const Summaries& over, std::size_t application) {
     const double minutes = std::chrono::duration<double>(plan.run_time).count() / 60.0;
     const What performance = [=](const RunResult& run) { return run.performance_presses / minutes; };
@@ -198,23 +207,19 @@ void collect(std::vector<NamedFigure>& all, const std::string& name, const Figur
 
 StudyTables tables(const StudyPlan& plan, const std::vector<std::vector<RunResult>>& seeds) {
     const Summaries over(seeds);
+    const std::size_t applications = plan.participants.applications.size();
     StudyTables result;
-    for (std::size_t application = 0; application < plan.participants.applications.size(); ++application) {
+    for (std::size_t application = 0; application < applications; ++application) {
         for (const Condition& condition : plan.conditions) {
             result.cells.push_back(cell(plan, over, application, condition));
             put_paper_beside(result.cells.back());
         }
     }
-    if (!has(plan, {Rule::Ondemand, 0})) {
-        return result;
+    if (has(plan, {Rule::Ondemand, 0})) {
+        add_totals(result, plan);
     }
-    for (const Condition& condition : plan.conditions) {
-        if (condition.rule != Rule::Ondemand) {
-            result.totals.push_back(total(plan, result.cells, condition));
-        }
-    }
-    if (has(plan, {Rule::THappe, 0}) && (has(plan, {Rule::OHappe, 0}) || has(plan, {Rule::BHappe, 0}))) {
-        for (std::size_t application = 0; application < plan.participants.applications.size(); ++application) {
+    if (has(plan, {Rule::Ondemand, 0}) && has(plan, {Rule::THappe, 0})) {
+        for (std::size_t application = 0; application < applications; ++application) {
             result.presses.push_back(press_row(plan, over, application));
         }
         for (const paper::GroupSaving& group : paper::kGroups) {
@@ -242,7 +247,9 @@ std::vector<NamedFigure> against_paper(const StudyTables& tables) {
         collect(all, row.application + ", operating: performance key (presses/min)", row.operating_performance);
         collect(all, row.application + ", operating: power key (presses/min)", row.operating_power);
     }
-    std::ranges::stable_sort(all, std::greater{}, [](const NamedFigure& named) { return named.figure.strain(); });
+    std::ranges::sort(all, [](const NamedFigure& a, const NamedFigure& b) {
+        return std::pair(-a.figure.strain(), a.name) < std::pair(-b.figure.strain(), b.name);
+    });
     return all;
 }
 

@@ -1,23 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A terminal that gives single keys, put back as found.
+// The person at the terminal: single keys as presses, and the wish to leave. The terminal is put back as found.
 #pragma once
 
+#include "governor/ports/key_source.h"
+
+#include <poll.h>
 #include <termios.h>
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace happe {
 
-class RawTerminal {
+// Reads standard input, which may also be a pipe or closed. Signals of leaving (SIGINT, SIGTERM) are read, not
+// suffered, so that there is time to put everything back.
+class Terminal : public KeySource {
 public:
-    // Does nothing if the descriptor is no terminal. Ctrl-C still signals.
-    explicit RawTerminal(int descriptor);
-    ~RawTerminal();
-    RawTerminal(const RawTerminal&) = delete;
-    RawTerminal& operator=(const RawTerminal&) = delete;
+    enum class Event : std::uint8_t { Time, Keys, Leave };
+
+    Terminal();
+    ~Terminal() override;
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    // Until something is typed, a signal comes, or this time is over.
+    Event wait(Micros time);
+
+    // After Event::Keys: f or + is the performance key, s or - the power key, q leaves. True if there are presses to
+    // take.
+    bool read(MonoTime now);
+
+    void take(std::vector<Press>& presses) override;
 
 private:
-    int descriptor_;
+    void typed(char key, MonoTime now);
+
     std::optional<termios> found_;
+    std::array<pollfd, 2> sources_{};  // keys, signals
+    bool leaving_ = false;
+    std::vector<Press> waiting_;
 };
 
 }  // namespace happe

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace happe::sim {
 namespace {
@@ -106,9 +107,14 @@ Taste taste(const Person& person, const ApplicationParameters& application, cons
             .style = random.normal()};
 }
 
-Player::Player(const Person& person, const Taste& taste, const ApplicationParameters& application,
+Player::Player(const Person& person, const Taste& taste, ApplicationParameters application,
                const PersonParameters& parameters, Run run, Random random)
-    : person_(person), taste_(taste), application_(application), parameters_(parameters), run_(run), random_(random) {}
+    : person_(person),
+      taste_(taste),
+      application_(std::move(application)),
+      parameters_(parameters),
+      run_(run),
+      random_(random) {}
 
 bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
     const double forget = std::exp(-seconds / parameters_.notice_seconds);
@@ -124,11 +130,8 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
         burst_.erase(burst_.begin());
         return true;
     }
-    if (resting_ > 0.0) {
-        return false;
-    }
     for (const Key key : {Key::Performance, Key::Power}) {
-        if (wants(key, seconds)) {
+        if (resting_ <= 0.0 && wants(key, seconds)) {
             press(key, now);
             return true;
         }

@@ -98,7 +98,7 @@ public:
         bool has_indicator = false;
     };
 
-    Player(const Person& person, const Taste& taste, const ApplicationParameters& application,
+    Player(const Person& person, const Taste& taste, ApplicationParameters application,
            const PersonParameters& parameters, Run run, Random random);
 
     // A step of time ends at `now`, in which the game wanted `demand_khz` and the machine ran at `khz`. True if a key

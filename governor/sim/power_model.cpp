@@ -34,7 +34,7 @@ const Ladder& t61_ladder() {
 }
 
 double t61_watts(Khz khz, double utilisation) {
-    const auto upper = std::ranges::lower_bound(kFrequencies, khz);
+    const auto* const upper = std::ranges::lower_bound(kFrequencies, khz);
     if (upper == kFrequencies.end()) {
         return along_utilisation(kWatts.back(), utilisation);
     }
