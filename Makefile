@@ -1,0 +1,39 @@
+# The only entry points. `make help` explains them.
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-demo build demo test lint bench locks clean
+
+PYTHON := build/venv/bin/python
+CTEST := ctest --preset
+JOBS := $(shell nproc)
+export PYTHONDONTWRITEBYTECODE := 1
+
+help: ## Show this
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
+	@packaging/setup.sh all
+
+setup-demo: ## Install what building and the demonstration need
+	@packaging/setup.sh demo
+
+build: setup-demo ## Build every program into build/bin/
+	@cmake --preset dev -DHAPPE_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	@cmake --build --preset dev
+
+demo: build ## Run the paper's study in simulation and write its report
+	@packaging/demo.sh
+
+test: setup ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 10 minutes)
+	@packaging/test.sh
+
+lint: setup ## Check formatting, style, types, and the direction of dependencies
+	@packaging/lint.sh
+
+bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
+	@packaging/bench.sh
+
+locks: setup ## Renew the pinned versions of Python packages
+	@packaging/locks.sh
+
+clean: ## Remove what was built
+	rm -rf build

@@ -1,0 +1,22 @@
+# happe_embed(TARGET NAME FILE): adds to TARGET a function `std::string_view happe::embedded::NAME()` that returns FILE's text
+# (under 64 KiB, the least a compiler must take as one literal), declared in governor/adapters/embedded.h.
+function(happe_embed target name file)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set(generated ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(READ ${source} text)
+    file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT
+        "#include <string_view>\nnamespace happe::embedded {\nstd::string_view @name@() { return R\"embedded(@text@)embedded\"; }\n}\n")
+    target_sources(${target} PRIVATE ${generated})
+endfunction()
+
+# happe_test(NAME LIBRARIES... ): builds NAME_test.cpp and registers each of its tests.
+function(happe_test name)
+    if(NOT HAPPE_TESTS)
+        return()
+    endif()
+    add_executable(${name}_test ${name}_test.cpp)
+    target_link_libraries(${name}_test PRIVATE ${ARGN} GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120)
+endfunction()

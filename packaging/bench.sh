@@ -1,0 +1,9 @@
+#!/bin/sh
+# Speed and memory, each beside a baseline of the same run.
+set -eu
+cd "$(dirname "$0")/.."
+cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
+cmake --build --preset dev --target happe-bench happe-sim >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
+build/bin/happe-bench --benchmark_format=json --benchmark_out=build/bench.json --benchmark_repetitions=5 \
+    --benchmark_report_aggregates_only=true >/dev/null
+build/venv/bin/python tests/bench/report.py build/bench.json

@@ -1,0 +1,17 @@
+#!/bin/sh
+# The paper's two studies in simulation, and a page that shows them.
+set -eu
+cd "$(dirname "$0")/.."
+out=${HAPPE_DEMO_OUT:-build/demo}
+rm -rf "$out"
+
+echo
+echo "== Section A.5: 24 simulated participants play four games under ondemand and under HAPPE, two minutes each"
+build/bin/happe-sim study --out "$out/paper"
+echo
+echo "== Section A.3: ten simulated participants at five fixed frequencies"
+build/bin/happe-sim study --protocol a3 --out "$out/a3" >"$out/a3.log" 2>&1 || { cat "$out/a3.log"; exit 1; }
+build/venv/bin/python governor/sim/report/report.py "$out/paper" "$out/a3" "$out"
+echo
+echo "Open in a browser: file://$(pwd)/$out/report.html"
+echo "Next: build/bin/happe-sim observe governs a simulated T61 with what this machine does right now."

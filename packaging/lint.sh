@@ -1,0 +1,26 @@
+#!/bin/sh
+# Formatting, style, types, the direction of dependencies. Fixes nothing; says what would.
+set -eu
+cd "$(dirname "$0")/.."
+bin=build/venv/bin
+
+echo "lint: dependencies"
+$bin/python tests/architecture/check_dependencies.py
+
+echo "lint: formatting of C++ (clang-format-19 -i mends it)"
+git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs clang-format-19 --dry-run -Werror
+
+echo "lint: shell"
+git ls-files -co --exclude-standard '*.sh' .ci/run | xargs shellcheck
+
+echo "lint: Python (ruff format and ruff check --fix mend most of it)"
+$bin/ruff format --quiet --check .
+$bin/ruff check --quiet .
+$bin/mypy
+
+echo "lint: C++ but its tests (clang-tidy-19)"
+cmake --preset tidy >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
+git ls-files -co --exclude-standard 'governor/*.cpp' | grep -v _test.cpp |
+    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/tidy --quiet >build/tidy.log 2>&1 ||
+    { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }
+echo "lint: clean"

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Installs what HAPPE is built with on Debian 12, as root or with sudo, and says what. Does nothing where nothing is missing.
+#   usage: packaging/setup.sh demo|all
+set -eu
+cd "$(dirname "$0")/.."
+
+# To build and run the demonstration.
+demo="g++ cmake ninja-build pkg-config
+    libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
+    python3 python3-venv"
+# To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage.
+all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck"
+
+case ${1-} in
+    demo) packages=$demo ;;
+    all) packages=$all ;;
+    *) echo "usage: packaging/setup.sh demo|all" >&2; exit 64 ;;
+esac
+
+missing=
+for package in $packages; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
+    [ "$state" = installed ] || missing="$missing $package"
+done
+
+if [ -n "$missing" ]; then
+    echo "setup: installing Debian packages:$missing"
+    root=
+    if [ "$(id -u)" -ne 0 ]; then
+        root=sudo
+        command -v sudo >/dev/null || { echo "setup: be root, or install sudo, or install these yourself" >&2; exit 77; }
+    fi
+    # The update may fail for one source of several; what counts is whether the packages can be had.
+    $root apt-get -q update || echo "setup: apt-get update had errors; going on" >&2
+    # shellcheck disable=SC2086  # a list of words
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing
+else
+    echo "setup: all Debian packages are there"
+fi
+
+# Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change.
+lock=packaging/requirements-$1.txt
+stamp=build/venv/.installed-$1
+if [ "$1" = demo ] && cmp -s packaging/requirements-all.txt build/venv/.installed-all; then
+    stamp=
+fi
+if [ -n "$stamp" ] && ! cmp -s "$lock" "$stamp"; then
+    echo "setup: installing Python packages of $lock into build/venv"
+    [ -x build/venv/bin/python ] || /usr/bin/python3 -m venv build/venv
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement "$lock"
+    cp "$lock" "$stamp"
+else
+    echo "setup: all Python packages are there"
+fi
