@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test lint bench locks clean
+.PHONY: help setup setup-demo build demo test lint bench pictures locks clean
 
 PYTHON := build/venv/bin/python
 CTEST := ctest --preset
@@ -31,6 +31,9 @@ lint: setup ## Check formatting, style, types, and the direction of dependencies
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@packaging/bench.sh
+
+pictures: build ## Renew the pictures of the documents
+	@packaging/pictures.sh
 
 locks: setup ## Renew the pinned versions of Python packages
 	@packaging/locks.sh
