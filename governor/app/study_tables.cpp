@@ -115,6 +115,7 @@ void put_paper_beside(Cell& cell) {
         cell.watts_mean.tolerance = printed.condition == "ondemand" ? kOndemandWatts : kHappeWatts;
         cell.watts_sd.paper = printed.watts_sd;
         cell.watts_sd.tolerance = kSpreadShare * printed.watts_sd;
+        cell.paper_saving_percent = printed.saving_percent;
         cell.rating_mean.paper = printed.rating_mean;
         cell.rating_mean.tolerance = kRating;
         cell.rating_sd.paper = printed.rating_sd;

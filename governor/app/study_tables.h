@@ -31,6 +31,7 @@ struct Cell {
     Figure rating_mean;
     Figure rating_sd;
     double saving_percent = 0.0;                 // of ondemand's mean power
+    std::optional<double> paper_saving_percent;  // the paper's "Imp."
     std::optional<double> oracle_share_percent;  // of what the oracle saves
     double utilisation_percent = 0.0;
 };
