@@ -28,6 +28,7 @@ for preset in asan-ubsan tsan; do
 done
 
 build coverage
+find build/coverage -name '*.gcda' -delete # counts of an earlier run
 unit coverage
 echo "test: coverage of governor/core"
 gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_test\.cpp' \
