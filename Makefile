@@ -2,9 +2,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test lint bench pictures locks clean
 
-PYTHON := build/venv/bin/python
-CTEST := ctest --preset
-JOBS := $(shell nproc)
 export PYTHONDONTWRITEBYTECODE := 1
 
 help: ## Show this
@@ -23,7 +20,7 @@ build: setup-demo ## Build every program into build/bin/
 demo: build ## Run the paper's study in simulation and write its report
 	@packaging/demo.sh
 
-test: setup ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 10 minutes)
+test: setup ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 15 minutes)
 	@packaging/test.sh
 
 lint: setup ## Check formatting, style, types, and the direction of dependencies

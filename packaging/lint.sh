@@ -3,6 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 bin=build/venv/bin
+git rev-parse --is-inside-work-tree >/dev/null # the lists of files come from git
 
 echo "lint: dependencies"
 $bin/python tests/architecture/check_dependencies.py

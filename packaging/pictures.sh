@@ -2,7 +2,8 @@
 # Renews the pictures in docs/img from the demonstration.
 set -eu
 cd "$(dirname "$0")/.."
-HAPPE_DEMO_OUT=build/pictures packaging/demo.sh >/dev/null
+rm -rf build/pictures
+packaging/demo.sh build/pictures >/dev/null
 mkdir -p docs/img
 cp build/pictures/figure-a3.svg docs/img/training-run.svg
 cp build/pictures/figure-a4-power.svg docs/img/power-by-participant.svg

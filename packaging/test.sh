@@ -27,6 +27,12 @@ for preset in asan-ubsan tsan; do
     unit $preset
 done
 
+echo "test: happe-sim from outside, asan-ubsan"
+HAPPE_SIM=build/asan-ubsan/bin/happe-sim build/venv/bin/python -m pytest -q -p no:cacheprovider \
+    tests/contract/test_bad_traces.py tests/system/test_observe.py tests/system/test_study.py
+echo "test: seeds side by side, tsan"
+build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
+
 build coverage
 find build/coverage -name '*.gcda' -delete # counts of an earlier run
 unit coverage

@@ -17,12 +17,12 @@ class HappeSim:
 
     program: Path
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def run(self, *arguments: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
         """Run it to its end; what it prints is bytes, for they are compared as such. Without it the test fails."""
         if not self.program.is_file():
             pytest.fail(f"{self.program} is missing: `make build` makes it, and HAPPE_SIM may name another")
         command = [str(self.program), *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=PATIENCE_S)
+        return subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=PATIENCE_S, cwd=cwd)
 
     def replay(self, trace: bytes) -> subprocess.CompletedProcess[bytes]:
         """Run `happe-sim replay -` with the trace on standard input."""

@@ -118,6 +118,12 @@ nlohmann::json parse(std::string_view text) {
     }
 }
 
+bool is_utf8(const std::string& text) try {
+    return !nlohmann::json(text).dump().empty();
+} catch (const nlohmann::json::type_error&) {
+    return false;
+}
+
 const Field& Field::object(std::initializer_list<std::string_view> known) const {
     if (!value_->is_object()) {
         refuse("must be an object");

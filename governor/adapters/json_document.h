@@ -29,6 +29,9 @@ inline constexpr int kMaxDepth = 16;
 // RFC 8259 text without a byte order mark, in which no object has a field twice.
 nlohmann::json parse(std::string_view text);
 
+// Whether this can be a string in JSON as it is.
+bool is_utf8(const std::string& text);
+
 // A value and the way to it.
 class Field {
 public:

@@ -8,16 +8,20 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace happe::sqlite {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::chrono::milliseconds kPatience{250};  // anybody who can read the directory may hold its lock
+constexpr std::chrono::milliseconds kTryAgain{5};
 constexpr std::array<const char*, 4> kSuffixes{"", "-wal", "-shm", "-journal"};
 
 fs::path beside(const fs::path& path, const char* suffix) {
@@ -42,10 +46,12 @@ DirectoryLock::DirectoryLock(const fs::path& directory)
     if (!directory_) {
         refuse(directory, errno);
     }
-    while (::flock(directory_.get(), LOCK_EX) != 0) {
-        if (errno != EINTR) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EINTR && errno != EWOULDBLOCK) || std::chrono::steady_clock::now() >= end) {
             refuse(directory, errno);
         }
+        std::this_thread::sleep_for(kTryAgain);
     }
 }
 

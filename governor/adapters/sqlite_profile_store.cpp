@@ -89,7 +89,7 @@ std::string stamp(WallTime now) {
 Result<std::unique_ptr<SqliteProfileStore>> SqliteProfileStore::open(const std::filesystem::path& path,
                                                                      WallClock wall_clock) {
     std::error_code none;
-    const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
+    const std::filesystem::path real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
     auto store = std::unique_ptr<SqliteProfileStore>(new SqliteProfileStore(none ? path : real, std::move(wall_clock)));
     if (const Status opened = store->attempt([](sqlite::Database&) {}); !opened) {
         const auto noticed = store->take_notice();

@@ -23,9 +23,9 @@ Json numbers(const Values& values) {
 }
 
 std::vector<Khz> names(const Ladder& ladder) {
-    std::vector<Khz> khz;
+    std::vector<Khz> khz(ladder.size());
     for (std::size_t i = 0; i < ladder.size(); ++i) {
-        khz.push_back(ladder[i]);
+        khz[i] = ladder[i];
     }
     return khz;
 }

@@ -2,9 +2,12 @@
 // happe-sim: the learning governor without a cpufreq driver.
 #include "governor/app/sim_commands.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sysexits.h>
+#include <unistd.h>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -13,7 +16,7 @@ namespace happe {
 
 int complain(const Error& error, int status) {
     std::cout.flush();
-    fmt::print(stderr, "happe-sim: {}\n", error.message);
+    std::fputs(fmt::format("happe-sim: {}\n", error.message).c_str(), stderr);  // which may be closed or full
     return status;
 }
 
@@ -27,9 +30,23 @@ int flushed(int status) {
     return status;
 }
 
+namespace {
+
+// A file opened later must not become standard input, output or error. A closed one reads as empty and cannot be
+// written.
+void occupy_closed_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(descriptor, F_GETFD) == -1) {
+            open("/dev/null", O_RDONLY);
+        }
+    }
+}
+
+}  // namespace
 }  // namespace happe
 
 int main(int argc, char** argv) try {
+    happe::occupy_closed_descriptors();
     CLI::App program(
         "happe-sim - HAPPE's learning governor in simulation.\n\n"
         "Runs the loop of the daemon on a recorded trace (replay), on simulated participants and the paper's ThinkPad\n"
@@ -53,6 +70,5 @@ int main(int argc, char** argv) try {
     }
     return status;
 } catch (const std::exception& error) {
-    fmt::print(stderr, "happe-sim: {}; please report this\n", error.what());
-    return EX_SOFTWARE;
+    return happe::complain({fmt::format("{}; please report this", error.what())}, EX_SOFTWARE);
 }

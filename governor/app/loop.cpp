@@ -89,33 +89,38 @@ void Loop::serve(const Served* whom) {
         return;
     }
     governor_.forget_levels();
-    if (!book_.knows(*whom)) {
-        read_profiles(*whom);
+    served_.reset();
+    uafp_.reset();
+    if (const Status read = book_.knows(*whom) ? Status() : read_profiles(*whom); !read) {
+        // Nobody is served until it can be read, lest what is learned now replaces what is stored.
+        ports_.witness.failed(read.error());
+        return;
     }
     served_ = *whom;
     uafp_ = book_.profile(*whom);
 }
 
-void Loop::read_profiles(const Served& whom) {
+Status Loop::read_profiles(const Served& whom) {
     if (settings_.algorithm.warm_start) {
         const auto all = ports_.profiles.of_user(whom.user);
         if (!all) {
-            return ports_.witness.failed(all.error());
+            return tl::unexpected<Error>(all.error());
         }
         for (const StoredProfile& profile : *all) {
             if (!book_.knows(profile.whom)) {  // the book may be ahead of a store with a full disk
                 book_.put(profile.whom, profile.uafp);
             }
         }
-        return;
+        return {};
     }
     const auto found = ports_.profiles.find(whom);
     if (!found) {
-        return ports_.witness.failed(found.error());
+        return tl::unexpected<Error>(found.error());
     }
     if (*found) {
         book_.put(whom, **found);
     }
+    return {};
 }
 
 void Loop::apply(const Decision& decision) {

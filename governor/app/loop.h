@@ -55,7 +55,7 @@ public:
 private:
     void measure();
     void serve(const Served* whom);
-    void read_profiles(const Served& whom);
+    Status read_profiles(const Served& whom);
     void apply(const Decision& decision);
     void remember(const Decision& decision);
     void report(const Status& status);

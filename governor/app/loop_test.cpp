@@ -111,6 +111,27 @@ TEST_F(LoopTest, goes_on_with_what_it_learned_while_the_store_is_broken) {
     EXPECT_EQ(khz(), Khz{1'200'000});
 }
 
+TEST_F(LoopTest, serves_nobody_whose_profile_cannot_be_read_and_so_overwrites_nothing) {
+    for (const bool warm : {false, true}) {
+        settings.algorithm.warm_start = warm;
+        profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+        profiles.unreadable = Error{"database is locked"};
+        frequency.khz[PolicyId{0}] = Khz{800'000};
+        watcher.failures.clear();
+        Loop loop = this->loop();
+        press(Key::Performance, milliseconds(400));
+        loop.turn(at(seconds(1)));
+        EXPECT_EQ(watcher.failures, std::vector<std::string>{"database is locked"});
+        EXPECT_FALSE(frequency.acquired);
+        EXPECT_TRUE(profiles.lessons.empty());
+
+        profiles.unreadable.reset();
+        loop.turn(at(seconds(2)));
+        EXPECT_EQ(khz(), Khz{1'600'000});
+        frequency.acquired = false;
+    }
+}
+
 TEST_F(LoopTest, decides_nothing_without_utilisation) {
     Loop loop = this->loop();
     utilisation.broken = Error{"/proc/stat: gone"};

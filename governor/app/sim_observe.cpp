@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/adapters/json_document.h"
 #include "governor/adapters/proc_stat.h"
 #include "governor/adapters/sqlite_profile_store.h"
 #include "governor/adapters/trace_writer.h"
 #include "governor/app/borrowed_machine.h"
+#include "governor/app/files.h"
 #include "governor/app/loop.h"
 #include "governor/app/sim_commands.h"
 #include "governor/app/terminal.h"
@@ -71,7 +73,7 @@ public:
             record(observation_line(turn));
         }
         if (options_.json) {
-            std::cout << decision_line(turn) << std::flush;
+            std::cout << decision_line(turn) << std::flush;  // a failure is seen by shown()
         } else {
             show(turn);
         }
@@ -79,12 +81,14 @@ public:
     void failed(const Error& error) override { complain(error, EX_OK); }
 
     void record(const std::string& line) {
-        if (::write(record_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+        if (!write_all(record_, line)) {
             complain({fmt::format("{}: recording stopped: {}", options_.record, std::strerror(errno))}, EX_OK);
             record_ = -1;
             recording_failed_ = true;
         }
     }
+    // False if the person who watches is gone.
+    [[nodiscard]] static bool shown() { return std::cout.good(); }
     [[nodiscard]] bool recording_failed() const { return recording_failed_; }
 
 private:
@@ -98,8 +102,7 @@ private:
                                                sim::t61_ladder().f_max()};
         const std::string text = power_text(ran_at, sample.utilisation, normalised) +
                                  uafp_text(*turn.uafp, normalised.level()) + lesson_text(turn.decision.lesson);
-        fmt::print(options_.record == "-" ? stderr : stdout, "{}\n", text);
-        std::fflush(stdout);
+        (options_.record == "-" ? std::cerr : std::cout) << text << std::endl;
     }
 
     static std::string power_text(Khz ran_at, Ppm utilisation, const NormalisedUtilisation& normalised) {
@@ -132,9 +135,9 @@ private:
     bool recording_failed_ = false;
 };
 
-// Runs the loop until the time is up, q is typed or a signal comes.
-void observe(Loop& loop, Terminal& terminal, MonoTime end) {
-    while (now() < end) {
+// Runs the loop until the time is up, q is typed, a signal comes, or nobody watches any more.
+void observe(Loop& loop, Terminal& terminal, MonoTime end, SqliteProfileStore* database) {
+    while (now() < end && Screen::shown()) {
         const Terminal::Event event = terminal.wait(std::min(loop.due(), end) - now());
         if (event == Terminal::Event::Leave) {
             return;
@@ -144,6 +147,9 @@ void observe(Loop& loop, Terminal& terminal, MonoTime end) {
         }
         if (const MonoTime time = now(); time >= loop.due()) {
             loop.turn(time);
+            if (database != nullptr) {
+                tell_notice(*database);
+            }
         }
     }
 }
@@ -190,7 +196,9 @@ int open_record(const std::string& path) {
     return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
-int govern(const Options& options, ProcStat& real, ProfileStore& profiles, int record) {
+int govern(const Options& options, ProcStat& real, SqliteProfileStore* database, int record) {
+    MemoryProfiles memory;
+    ProfileStore& profiles = database != nullptr ? static_cast<ProfileStore&>(*database) : memory;
     const auto header = trace_header(options, profiles);
     if (!header) {
         return complain(header.error(), EX_IOERR);
@@ -206,7 +214,7 @@ int govern(const Options& options, ProcStat& real, ProfileStore& profiles, int r
     // The last turn is due when the time is up; it may be a little late.
     const MonoTime end =
         options.seconds == 0 ? MonoTime::max() : now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
-    observe(loop, terminal, end);
+    observe(loop, terminal, end, database);
     return flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
 }
 
@@ -224,10 +232,9 @@ int run_observe(const Options& options) {
         return complain({fmt::format("{}: cannot create: {}", options.record, std::strerror(errno))}, EX_CANTCREAT);
     }
     if (*database) {
-        return close_database(**database, govern(options, real, **database, record));
+        return close_database(**database, govern(options, real, database->get(), record));
     }
-    MemoryProfiles memory;
-    return govern(options, real, memory, record);
+    return govern(options, real, nullptr, record);
 }
 
 std::string this_user() {
@@ -239,7 +246,10 @@ std::string this_user() {
 const CLI::Validator kName(
     [](const std::string& name) {
         constexpr std::size_t kLongest = 255;
-        return name.empty() || name.size() > kLongest ? std::string("must have 1 to 255 bytes") : std::string();
+        if (name.empty() || name.size() > kLongest) {
+            return std::string("must have 1 to 255 bytes");
+        }
+        return json::is_utf8(name) ? std::string() : std::string("must be UTF-8");
     },
     "NAME");
 
@@ -254,8 +264,8 @@ void add_observe(CLI::App& program, int& status) {
     options->user = this_user();
     command->add_option("--seconds", options->seconds, "Stop after so many [when q is typed]")
         ->check(CLI::Range(std::int64_t{1}, kLongest));
-    command->add_option("--record", options->record,
-                        "Write a trace to this file, for happe-sim replay; - is standard output");
+    CLI::Option* const record = command->add_option(
+        "--record", options->record, "Write a trace to this file, for happe-sim replay; - is standard output");
     command->add_option("--database", options->database, "Learn into this SQLite file [memory only]");
     command->add_option("--user", options->user, "Whose profile")->check(kName)->capture_default_str();
     command->add_option("--app", options->app, "Which application's profile")->check(kName)->capture_default_str();
@@ -277,7 +287,12 @@ void add_observe(CLI::App& program, int& status) {
         "  happe-sim observe\n"
         "  happe-sim observe --seconds 60 --record run.jsonl --database profiles.db\n"
         "  echo f | happe-sim observe --seconds 3");
-    command->callback([options, &status] { status = run_observe(*options); });
+    command->callback([options, record, &status] {
+        if (options->json && options->record == "-") {
+            throw CLI::ValidationError(record->get_name(), "standard output can't have both the trace and --json");
+        }
+        status = run_observe(*options);
+    });
 }
 
 }  // namespace happe

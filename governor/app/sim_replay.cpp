@@ -14,9 +14,11 @@
 namespace happe {
 namespace {
 
-int replay_stream(std::istream& trace, const std::string& name) {
+int replay_stream(std::istream& trace, const std::string& name) try {
     const Status done = replay(trace, name, std::cout);
     return flushed(done ? EX_OK : complain(done.error(), EX_DATAERR));
+} catch (const std::ios_base::failure&) {  // what a file buffer throws when the file cannot be read any further
+    return complain({fmt::format("{}: cannot read: {}", name, std::strerror(errno))}, EX_IOERR);
 }
 
 int replay_file(const std::string& path) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/sim_commands.h"
-#include "governor/app/study_report.h"
+#include "governor/app/study_runner.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
@@ -13,10 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 namespace happe {
 namespace {
@@ -121,17 +118,19 @@ Result<StudyPlan> make_plan(const Options& options) {
     return plan;
 }
 
+// HAPPE's own conditions build on one another, in the paper's order: they can't be added.
+std::vector<std::string> rivals() {
+    std::vector<std::string> names = Condition::names();
+    std::erase_if(names, [](const std::string& name) { return Condition::named(name)->is_happe(); });
+    return names;
+}
+
 // "[######....] 192/480 runs", on a terminal only.
 class Progress {
 public:
     Progress(std::size_t total, bool quiet) : total_(total), shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
-    ~Progress() {
-        if (shown_) {
-            fmt::print(stderr, "\r\033[K");
-        }
-    }
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
+
+    void clear() const { show("\r\033[K"); }
 
     void step() {
         constexpr std::size_t kWidth = 40;
@@ -140,85 +139,27 @@ public:
             return;
         }
         const std::size_t filled = done * kWidth / total_;
-        fmt::print(stderr, "\r[{}{}] {}/{} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
-                   total_);
+        show(fmt::format("\r[{}{}] {}/{} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
+                         total_));
     }
 
 private:
+    void show(const std::string& text) const {
+        if (shown_) {
+            std::fputs(text.c_str(), stderr);
+        }
+    }
+
     std::atomic<std::size_t> done_{0};
     std::size_t total_;
     bool shown_;
 };
 
-// The traces of the first seed's runs, for whoever draws them.
-class Traces {
-public:
-    explicit Traces(std::filesystem::path folder) : folder_(std::move(folder)) {}
-
-    void add(const StudyPlan& plan, const RunResult& run, const std::string& line) {
-        const std::string name =
-            fmt::format("participant-{:02}-{}-{}.jsonl", run.participant + 1,
-                        plan.participants.applications[run.application].name, run.condition.name());
-        files_[name] += line;
-    }
-
-    [[nodiscard]] Status write() const {
-        for (const auto& [name, text] : files_) {
-            if (const Status written = write_file(folder_ / name, text); !written) {
-                return written;
-            }
-        }
-        return {};
-    }
-
-private:
-    std::filesystem::path folder_;
-    std::map<std::string, std::string> files_;
-};
-
-// Seeds side by side; each is one thread's alone.
-void run_seeds(StudyResults& results, std::size_t jobs, Progress& progress, Traces* traces) {
-    results.runs.resize(results.seeds.size());
-    std::atomic<std::size_t> next{0};
-    std::mutex broken_lock;
-    std::exception_ptr broken;
-    const auto work = [&] {
-        try {
-            for (std::size_t i = next++; i < results.seeds.size(); i = next++) {
-                StudyHooks hooks{.run_done = [&progress] { progress.step(); }, .trace = {}};
-                if (traces != nullptr && i == 0) {
-                    hooks.trace = [&](const RunResult& run, const std::string& line) {
-                        traces->add(results.plan, run, line);
-                    };
-                }
-                results.runs[i] = run_study(results.plan, results.seeds[i], hooks);
-            }
-        } catch (...) {
-            const std::lock_guard lock(broken_lock);
-            broken = std::current_exception();
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 1; i < std::min(jobs, results.seeds.size()); ++i) {
-            threads.emplace_back(work);
-        }
-        work();
-    }
-    if (broken) {
-        std::rethrow_exception(broken);
-    }
-}
-
-Status write_folder(const std::filesystem::path& folder, const StudyResults& results, const Traces& traces) {
-    for (const auto& [name, text] :
-         {std::pair{"study.json", json_report(results)}, std::pair{"runs.csv", runs_csv(results)},
-          std::pair{"tables.txt", text_report(results)}}) {
-        if (const Status written = write_file(folder / name, text); !written) {
-            return written;
-        }
-    }
-    return traces.write();
+int print(const Options& options, const StudyResults& results) {
+    std::cout << (options.json ? json_report(results) : text_report(results));
+    const auto figures = against_paper(results.tables);
+    const bool out_of_tolerance = options.check && figures.front().figure.strain() > 1.0;
+    return flushed(out_of_tolerance ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int study(const Options& options) {
@@ -230,30 +171,25 @@ int study(const Options& options) {
     if (!plan) {
         return complain(plan.error(), EX_DATAERR);
     }
-    const std::filesystem::path folder = options.out;
-    std::error_code made;
-    std::filesystem::create_directories(folder / "traces", made);
-    if (!options.out.empty() && made) {
-        return complain({fmt::format("{}: cannot create: {}", options.out, made.message())}, EX_CANTCREAT);
+    if (options.check && options.protocol == "a3") {
+        return complain({"--check: the paper prints no table of section A.3 to check against"}, EX_USAGE);
     }
-    StudyResults results{.plan = *plan, .protocol = options.protocol, .seeds = *wanted, .runs = {}, .tables = {}};
-    Traces traces(folder / "traces");
-    {
-        Progress progress(
-            wanted->size() * plan->count * plan->conditions.size() * plan->participants.applications.size(),
-            options.quiet);
-        run_seeds(results, options.jobs, progress, options.out.empty() ? nullptr : &traces);
-    }
-    results.tables = tables(*plan, results.runs);
+    StudyRequest request{.plan = *plan, .protocol = options.protocol, .seeds = *wanted, .jobs = options.jobs};
     if (!options.out.empty()) {
-        if (const Status written = write_folder(folder, results, traces); !written) {
-            return complain(written.error(), EX_IOERR);
+        request.folder = options.out;
+        if (const Status ready = prepare_folder(*request.folder); !ready) {
+            return complain(ready.error(), EX_CANTCREAT);
         }
     }
-    std::cout << (options.json ? json_report(results) : text_report(results));
-    const auto figures = against_paper(results.tables);
-    const bool failed = options.check && (figures.empty() || figures.front().figure.strain() > 1.0);
-    return flushed(failed ? EXIT_FAILURE : EXIT_SUCCESS);
+    Progress progress(wanted->size() * plan->count * plan->conditions.size() * plan->participants.applications.size(),
+                      options.quiet);
+    request.run_done = [&progress] { progress.step(); };
+    const auto results = run_whole_study(request);
+    if (!results) {
+        return complain(results.error(), EX_IOERR);
+    }
+    progress.clear();
+    return print(options, *results);
 }
 
 }  // namespace
@@ -273,7 +209,7 @@ void add_study(CLI::App& program, int& status) {
         ->capture_default_str();
     command->add_option("--application", options->applications, "Only this application (may be given more than once)");
     command->add_option("--also", options->also, "Another condition to compare with (may be given more than once)")
-        ->check(CLI::IsMember(Condition::names()));
+        ->check(CLI::IsMember(rivals()));
     command->add_option("--parameters", options->parameters, "Another set of participants than the fitted one (JSON)");
     command->add_option("--jobs", options->jobs, "Seeds to run side by side")
         ->check(CLI::Range(std::size_t{1}, kMostJobs))

@@ -3,12 +3,8 @@
 
 #include "governor/sim/power_model.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -26,13 +22,14 @@ std::string beside(const Figure& figure, int digits) {
                        figure.difference(), digits, figure.strain() > 1.0 ? "!" : " ");
 }
 
-std::string percent(const std::optional<double>& value) {
-    return value ? fmt::format("{:6.1f} %", *value) : std::string("     -  ");
+std::string percent(const std::optional<double>& value, int digits = 1) {
+    return value ? fmt::format("{:6.{}f} %", *value, digits) : std::string("     -  ");
 }
 
 // Ours, the paper's and the difference; it has no tolerance of its own.
 std::string saving(const Cell& cell) {
-    return beside({.ours = cell.saving_percent, .paper = cell.paper_saving_percent, .tolerance = HUGE_VAL}, 2);
+    return beside(
+        {.ours = cell.saving_percent.value_or(0.0), .paper = cell.paper_saving_percent, .tolerance = HUGE_VAL}, 2);
 }
 
 void add_power(std::string& text, const StudyResults& results) {
@@ -87,7 +84,7 @@ void add_presses(std::string& text, const StudyTables& tables) {
     }
     fmt::format_to(out, "\nSection A.5.6, saving over all HAPPE runs: simulated | paper\n");
     for (const GroupRow& row : tables.groups) {
-        fmt::format_to(out, "{:13} {:6.2f} % {:6.2f} %\n", row.group, row.saving_percent, row.paper_percent);
+        fmt::format_to(out, "{:13} {} {}\n", row.group, percent(row.saving_percent, 2), percent(row.paper_percent, 2));
     }
 }
 
@@ -134,7 +131,7 @@ Json cells(const StudyTables& tables) {
                          {"power_sd_w", figure(cell.watts_sd)},
                          {"rating_mean", figure(cell.rating_mean)},
                          {"rating_sd", figure(cell.rating_sd)},
-                         {"saving_percent", cell.saving_percent},
+                         {"saving_percent", optional(cell.saving_percent)},
                          {"paper_saving_percent", optional(cell.paper_saving_percent)},
                          {"oracle_share_percent", optional(cell.oracle_share_percent)},
                          {"utilisation_percent", cell.utilisation_percent}});
@@ -167,8 +164,9 @@ Json presses(const StudyTables& tables) {
 Json groups(const StudyTables& tables) {
     auto array = Json::array();
     for (const GroupRow& row : tables.groups) {
-        array.push_back(
-            {{"group", row.group}, {"saving_percent", row.saving_percent}, {"paper_percent", row.paper_percent}});
+        array.push_back({{"group", row.group},
+                         {"saving_percent", optional(row.saving_percent)},
+                         {"paper_percent", row.paper_percent}});
     }
     return array;
 }
@@ -213,21 +211,6 @@ void add_run(std::string& text, const RunResult& run, const std::string& applica
     text += '\n';
 }
 
-Status failed(const std::filesystem::path& path, const char* doing) {
-    return failure(fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
-}
-
-bool write_all(int file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(file, text.data(), text.size());
-        if (written < 0) {
-            return false;
-        }
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-}
-
 }  // namespace
 
 std::string text_report(const StudyResults& results) {
@@ -269,24 +252,6 @@ std::string runs_csv(const StudyResults& results) {
         }
     }
     return text;
-}
-
-// A file under another name first, renamed when it is on the disk.
-Status write_file(const std::filesystem::path& path, const std::string& text) {
-    const std::filesystem::path part = path.string() + ".part";
-    const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) {
-        return failed(part, "create");
-    }
-    const bool written = write_all(file, text) && ::fsync(file) == 0;
-    const int why = errno;
-    ::close(file);
-    if (!written) {
-        ::unlink(part.c_str());
-        errno = why;
-        return failed(path, "write");
-    }
-    return ::rename(part.c_str(), path.c_str()) == 0 ? Status() : failed(path, "rename to it");
 }
 
 }  // namespace happe

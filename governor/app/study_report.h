@@ -3,9 +3,7 @@
 #pragma once
 
 #include "governor/app/study_tables.h"
-#include "governor/ports/result.h"
 
-#include <filesystem>
 #include <string>
 
 namespace happe {
@@ -21,8 +19,5 @@ struct StudyResults {
 std::string text_report(const StudyResults& results);
 std::string json_report(const StudyResults& results);
 std::string runs_csv(const StudyResults& results);
-
-// Writes the whole file or nothing, and says why not.
-Status write_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace happe

@@ -128,7 +128,7 @@ Total total(const StudyPlan& plan, const std::vector<Cell>& cells, Condition con
     Values shares;
     for (const Cell& cell : cells) {
         if (cell.condition == condition.name()) {
-            savings.push_back(cell.saving_percent);
+            savings.push_back(cell.saving_percent.value_or(0.0));
             shares.push_back(cell.oracle_share_percent.value_or(0.0));
         }
     }
@@ -194,8 +194,11 @@ GroupRow group_row(const Summaries& over, const paper::GroupSaving& printed) {
                    belongs(run.person, printed.group);
         };
     };
-    const double saving = 100.0 * (1.0 - over(mean, watts, members(true)) / over(mean, watts, members(false)));
-    return {.group = std::string(printed.group), .saving_percent = saving, .paper_percent = printed.percent};
+    GroupRow row{.group = std::string(printed.group), .saving_percent = {}, .paper_percent = printed.percent};
+    if (const double ondemand = over(mean, watts, members(false)); ondemand > 0.0) {
+        row.saving_percent = 100.0 * (1.0 - over(mean, watts, members(true)) / ondemand);
+    }
+    return row;
 }
 
 void collect(std::vector<NamedFigure>& all, const std::string& name, const Figure& figure) {

@@ -30,7 +30,7 @@ struct Cell {
     Figure watts_sd;
     Figure rating_mean;
     Figure rating_sd;
-    double saving_percent = 0.0;                 // of ondemand's mean power
+    std::optional<double> saving_percent;        // of ondemand's mean power
     std::optional<double> paper_saving_percent;  // the paper's "Imp."
     std::optional<double> oracle_share_percent;  // of what the oracle saves
     double utilisation_percent = 0.0;
@@ -52,7 +52,7 @@ struct PressRow {
 
 struct GroupRow {
     std::string group;
-    double saving_percent;  // over all HAPPE runs, each against the same participant's ondemand run
+    std::optional<double> saving_percent;  // over all HAPPE runs; nothing if nobody belongs to the group
     double paper_percent;
 };
 

@@ -172,7 +172,7 @@ TEST(Tables, give_means_and_sample_standard_deviations_and_savings) {
     EXPECT_DOUBLE_EQ(ondemand.watts_mean.ours, 42.0);
     EXPECT_DOUBLE_EQ(ondemand.watts_sd.ours, std::sqrt(8.0));
     EXPECT_DOUBLE_EQ(ondemand.rating_mean.ours, 4.5);
-    EXPECT_DOUBLE_EQ(happe.saving_percent, 25.0);
+    EXPECT_DOUBLE_EQ(*happe.saving_percent, 25.0);
     EXPECT_DOUBLE_EQ(*happe.oracle_share_percent, 75.0);
     EXPECT_DOUBLE_EQ(*happe.watts_mean.paper, 32.72);
     EXPECT_NEAR(happe.watts_mean.difference(), 31.5 - 32.72, 1e-12);

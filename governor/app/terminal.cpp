@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/terminal.h"
 
-#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 
 namespace happe {
 namespace {
@@ -13,13 +13,15 @@ namespace {
 constexpr std::size_t kKeys = 0;
 constexpr std::size_t kSignals = 1;
 
-int stop_signals() {
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    sigprocmask(SIG_BLOCK, &stop, nullptr);
-    return signalfd(-1, &stop, SFD_CLOEXEC);
+int watched_signals() {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+        sigaddset(&watched, signal);
+    }
+    sigprocmask(SIG_BLOCK, &watched, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // a write to nobody fails instead
+    return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 // Keys one at a time and not shown; Ctrl-C still signals. What was found, or nothing if this is no terminal.
@@ -36,17 +38,33 @@ std::optional<termios> make_raw(int descriptor) {
 }  // namespace
 
 Terminal::Terminal()
-    : found_(make_raw(STDIN_FILENO)), sources_{{{STDIN_FILENO, POLLIN, 0}, {stop_signals(), POLLIN, 0}}} {
+    : found_(make_raw(STDIN_FILENO)), sources_{{{STDIN_FILENO, POLLIN, 0}, {watched_signals(), POLLIN, 0}}} {
     if (found_) {
-        fmt::print(stderr, "A simulated T61 does this machine's work. Keys: f faster, s save power, q quit.\n");
+        std::fputs("A simulated T61 does this machine's work. Keys: f faster, s save power, q quit.\n", stderr);
     }
 }
 
 Terminal::~Terminal() {
+    put_back();
+    close(sources_[kSignals].fd);
+}
+
+void Terminal::put_back() {
     if (found_) {
         tcsetattr(STDIN_FILENO, TCSANOW, &*found_);
     }
-    close(sources_[kSignals].fd);
+}
+
+// Ctrl-Z stops with the terminal as found. Every other signal that is watched means to leave.
+bool Terminal::stops() {
+    signalfd_siginfo signal{};
+    if (::read(sources_[kSignals].fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGTSTP) {
+        return false;
+    }
+    put_back();
+    raise(SIGSTOP);
+    found_ = make_raw(STDIN_FILENO);
+    return true;
 }
 
 Terminal::Event Terminal::wait(Micros time) {
@@ -57,7 +75,10 @@ Terminal::Event Terminal::wait(Micros time) {
     if (poll(sources_.data(), sources_.size(), static_cast<int>(wait.count())) <= 0) {
         return Event::Time;
     }
-    return sources_[kSignals].revents != 0 ? Event::Leave : Event::Keys;
+    if (sources_[kSignals].revents != 0) {
+        return stops() ? Event::Time : Event::Leave;
+    }
+    return Event::Keys;
 }
 
 bool Terminal::read(MonoTime now) {

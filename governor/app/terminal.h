@@ -13,8 +13,8 @@
 
 namespace happe {
 
-// Reads standard input, which may also be a pipe or closed. Signals of leaving (SIGINT, SIGTERM) are read, not
-// suffered, so that there is time to put everything back.
+// Reads standard input, which may also be a pipe or closed. Signals of leaving and stopping (Ctrl-C, Ctrl-Z, hanging
+// up) are read, not suffered, so that there is time to put everything back; SIGPIPE is ignored.
 class Terminal : public KeySource {
 public:
     enum class Event : std::uint8_t { Time, Keys, Leave };
@@ -35,6 +35,8 @@ public:
 
 private:
     void typed(char key, MonoTime now);
+    bool stops();
+    void put_back();
 
     std::optional<termios> found_;
     std::array<pollfd, 2> sources_{};  // keys, signals

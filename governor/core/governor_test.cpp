@@ -124,6 +124,20 @@ TEST(Governor, releases_the_machine_with_nobody_to_serve) {
     EXPECT_TRUE(decision.targets.empty());
 }
 
+TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
+    Governor governor = governor_of(1, {.hysteresis = Ppm{20'000}});
+    Uafp uafp = governor.untaught();
+    uafp.learn(Level{5}, Khz{2'200'000});
+    const auto target = [&](std::uint32_t ppm) {
+        const std::array samples{PolicySample{.id = PolicyId{0}, .current = Khz{2'300'000}, .utilisation = Ppm{ppm}}};
+        return governor.step({samples, {}}, &uafp).targets.front().khz;
+    };
+    EXPECT_EQ(target(510'000), Khz{2'200'000});
+    EXPECT_EQ(target(490'000), Khz{2'200'000}) << "within the slack of level 5";
+    governor.step({{}, {}}, nullptr);
+    EXPECT_EQ(target(490'000), Khz{800'000}) << "level 4";
+}
+
 TEST(Governor, finds_the_policies_it_knows) {
     const Governor governor(
         {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{7}, *Ladder::from(std::array{Khz{3'000'000}})}}, {});

@@ -13,6 +13,7 @@ struct MemoryProfiles : ProfileStore {
     std::map<Served, Uafp> profiles;
     std::vector<std::pair<Served, Lesson>> lessons;  // in the order they were learned
     std::optional<Error> broken;                     // what learned() answers while it is set
+    std::optional<Error> unreadable;                 // and what find() and of_user() answer
 
     MemoryProfiles() = default;
     explicit MemoryProfiles(const std::vector<StoredProfile>& given) {
@@ -22,11 +23,17 @@ struct MemoryProfiles : ProfileStore {
     }
 
     Result<std::optional<Uafp>> find(const Served& whom) override {
+        if (unreadable) {
+            return tl::unexpected<Error>(*unreadable);
+        }
         const auto found = profiles.find(whom);
         return found == profiles.end() ? std::optional<Uafp>() : found->second;
     }
 
     Result<std::vector<StoredProfile>> of_user(const std::string& user) override {
+        if (unreadable) {
+            return tl::unexpected<Error>(*unreadable);
+        }
         std::vector<StoredProfile> all;
         for (auto it = profiles.lower_bound({.user = user, .app = {}}); it != profiles.end() && it->first.user == user;
              ++it) {

@@ -125,8 +125,11 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
     if (!run_.has_keys) {
         return false;
     }
-    if (!burst_.empty() && burst_.front().at <= now) {
-        waiting_.push_back(burst_.front());
+    if (!burst_.empty()) {
+        if (burst_.front().at > now) {
+            return false;
+        }
+        strike(burst_.front());
         burst_.erase(burst_.begin());
         return true;
     }
@@ -156,14 +159,20 @@ void Player::press(Key key, MonoTime now) {
         wish_to_save_ *= parameters_.regret;
     }
     was_power_ = key == Key::Power;
-    ++(was_power_ ? power_series_ : performance_series_);
-    waiting_.push_back({key, now});
+    strike({key, now});
     resting_ = parameters_.pause_seconds;
     if (random_.uniform() < parameters_.burst_share) {
         const int more = 1 + static_cast<int>(random_.uniform() * (kLongestBurst - 1));
         for (int i = 1; i <= more; ++i) {
             burst_.push_back({key, now + i * kBurstGap});
         }
+    }
+}
+
+void Player::strike(const Press& press) {
+    waiting_.push_back(press);
+    if (const std::optional<Key> counted = series_.counted({&press, 1})) {
+        ++(*counted == Key::Power ? power_series_ : performance_series_);
     }
 }
 

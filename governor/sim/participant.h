@@ -116,6 +116,7 @@ public:
 private:
     bool wants(Key key, double seconds);
     void press(Key key, MonoTime now);
+    void strike(const Press& press);
 
     Person person_;
     Taste taste_;
@@ -129,6 +130,7 @@ private:
     double resting_ = 0.0;
     bool was_power_ = false;  // the last press
     double wish_to_save_ = 1.0;
+    PressSeries series_;
     int performance_series_ = 0;
     int power_series_ = 0;
     std::vector<Press> waiting_;

@@ -88,7 +88,7 @@ def read_until(terminal: int, wanted: bytes) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("leave", ["q", "SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("leave", ["q", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
 def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: str) -> None:
     master, slave = pty.openpty()
     found = termios.tcgetattr(slave)
@@ -105,6 +105,38 @@ def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: s
         else:
             process.send_signal(signal.Signals[leave])
         assert process.wait(PATIENCE_S) == 0
+    assert termios.tcgetattr(slave) == found
+    os.close(master)
+    os.close(slave)
+
+
+def test_stopping_puts_the_terminal_back_until_it_goes_on(happe_sim: HappeSim) -> None:
+    master, slave = pty.openpty()
+    found = termios.tcgetattr(slave)
+    with subprocess.Popen([happe_sim.program, "observe"], stdin=slave, stdout=slave, stderr=slave) as process:
+        read_until(master, b"GHz")
+        process.send_signal(signal.SIGTSTP)
+        assert os.waitpid(process.pid, os.WUNTRACED)[1] & 0xFF == 0x7F, "it is stopped"
+        assert termios.tcgetattr(slave) == found
+        process.send_signal(signal.SIGCONT)
+        read_until(master, b"GHz")
+        assert termios.tcgetattr(slave) != found
+        os.write(master, b"q")
+        assert process.wait(PATIENCE_S) == 0
+    assert termios.tcgetattr(slave) == found
+    os.close(master)
+    os.close(slave)
+
+
+def test_a_reader_that_leaves_ends_it_with_the_terminal_put_back(happe_sim: HappeSim) -> None:
+    master, slave = pty.openpty()
+    found = termios.tcgetattr(slave)
+    command = [str(happe_sim.program), "observe"]
+    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(PATIENCE_S) == EX_IOERR
     assert termios.tcgetattr(slave) == found
     os.close(master)
     os.close(slave)
@@ -127,8 +159,34 @@ def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp
     assert happe_sim.run("replay", str(trace)).stdout == decisions
 
 
+def test_a_database_may_be_named_without_its_folder(happe_sim: HappeSim, tmp_path: Path) -> None:
+    ran = happe_sim.run("observe", "--seconds", "1", "--database", "profiles.db", stdin=b"f", cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (tmp_path / "profiles.db").is_file()
+
+
+def test_a_folder_locked_by_somebody_else_does_not_hang_it(happe_sim: HappeSim, tmp_path: Path) -> None:
+    with subprocess.Popen(["flock", str(tmp_path), "sleep", "30"]) as locker:
+        while subprocess.run(["flock", "--nonblock", str(tmp_path), "true"], check=False).returncode == 0:
+            time.sleep(0.01)
+        ran = happe_sim.run("observe", "--seconds", "1", "--database", str(tmp_path / "p.db"))
+        subprocess.run(["pkill", "-P", str(locker.pid)], check=False)
+        locker.kill()
+    assert ran.returncode == EX_CANTCREAT
+    assert str(tmp_path).encode() in ran.stderr
+
+
+def test_nothing_is_pressed_where_there_is_no_standard_input(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """/proc/stat, opened next, must not be read as keys."""
+    script = '"$SIM" observe --seconds 2 --record run.jsonl <&-'
+    environment = {**os.environ, "SIM": str(happe_sim.program)}
+    ran = subprocess.run(["/bin/sh", "-c", script], check=False, cwd=tmp_path, env=environment, capture_output=True)
+    assert (ran.returncode, len(ran.stdout.splitlines())) == (0, 2)
+    assert b'"key":' not in (tmp_path / "run.jsonl").read_bytes()
+
+
 BAD_STAT = [
-    (b"", None),
+    (b"", b"no line of a CPU"),
     (b"cpu0 1 2\n", b"line 1"),
     (b"cpu  1 2 3 4\ncpu0 1 2 3 x\n", b"line 2"),
     (b"cpu0 99999999999999999999999 2 3 4 5 6 7 8 9 10\n", b"line 1"),
@@ -137,16 +195,14 @@ BAD_STAT = [
 
 @pytest.mark.parametrize(("text", "message"), BAD_STAT)
 def test_a_bad_stat_file_is_named_with_its_line(
-    happe_sim: HappeSim, tmp_path: Path, text: bytes, message: bytes | None
+    happe_sim: HappeSim, tmp_path: Path, text: bytes, message: bytes
 ) -> None:
     stat = tmp_path / "stat"
     stat.write_bytes(text)
     ran = happe_sim.run("observe", "--seconds", "1", "--stat", str(stat))
-    assert b"terminate" not in ran.stderr
-    if message is not None:
-        assert ran.returncode == EX_NOINPUT
-        assert str(stat).encode() in ran.stderr
-        assert message in ran.stderr
+    assert ran.returncode == EX_NOINPUT
+    assert str(stat).encode() in ran.stderr
+    assert message in ran.stderr
 
 
 BAD_ARGUMENTS = [
@@ -156,6 +212,8 @@ BAD_ARGUMENTS = [
     (["--seconds", "0"], EX_USAGE, b"--seconds"),
     (["--user", ""], EX_USAGE, b"--user"),
     (["--app", "a" * 256], EX_USAGE, b"--app"),
+    (["--app", os.fsdecode(b"a\xff")], EX_USAGE, b"must be UTF-8"),
+    (["--record", "-", "--json"], EX_USAGE, b"--record"),
     (["--hysteresis-ppm", "50001"], EX_USAGE, b"--hysteresis-ppm"),
 ]
 

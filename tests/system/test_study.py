@@ -103,6 +103,8 @@ BAD_ARGUMENTS = [
     (["--participants", "1000000000000"], EX_USAGE, b"--participants"),
     (["--protocol", "b7"], EX_USAGE, b"--protocol"),
     (["--also", "fixed-6"], EX_USAGE, b"--also"),
+    (["--also", "O-HAPPE"], EX_USAGE, b"--also"),
+    (["--protocol", "a3", "--check"], EX_USAGE, b"--check: the paper prints no table of section A.3"),
     (["--jobs", "0"], EX_USAGE, b"--jobs"),
     (["--application", "solitaire"], EX_DATAERR, b"--application solitaire: unknown; there are torcs"),
     (["--parameters", "/nonexistent/p.json"], EX_DATAERR, b"/nonexistent/p.json: No such file"),
@@ -215,9 +217,58 @@ def test_help_teaches(happe_sim: HappeSim) -> None:
     assert "Exit status" in happe_sim.run("--help").stdout.decode()
 
 
-def test_standard_input_closed_is_no_trouble(happe_sim: HappeSim) -> None:
-    ran = subprocess.run(
-        [happe_sim.program, "study", "--participants", "1"],
-        stdin=subprocess.DEVNULL, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"}, timeout=60,
-    )  # fmt: skip
-    assert b"Table A.1" in ran.stdout
+def shell(happe_sim: HappeSim, script: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of shell in which $SIM is the program."""
+    environment = {**os.environ, "SIM": str(happe_sim.program)}
+    command = ["/bin/sh", "-c", script]
+    return subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment, cwd=cwd)
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [
+        ('"$SIM" study --participants 1 <&-', 0),
+        ('"$SIM" study --participants 1 >&-', EX_IOERR),
+        ('"$SIM" bogus 2>&-', EX_USAGE),
+        ('"$SIM" bogus 2>/dev/full', EX_USAGE),
+        ('"$SIM" replay /nonexistent 2>&-', 66),
+        ('"$SIM" replay /proc/self/mem', EX_IOERR),
+        ('"$SIM" observe --seconds 1 --record run.jsonl <&- >&-', EX_IOERR),
+        ('"$SIM" observe --seconds 1 >/dev/full', EX_IOERR),
+    ],
+)
+def test_closed_and_full_standard_streams_are_errors_at_most(
+    happe_sim: HappeSim, tmp_path: Path, script: str, status: int
+) -> None:
+    assert shell(happe_sim, script, tmp_path).returncode == status
+
+
+def test_a_study_leaves_nothing_behind_unless_asked_to(happe_sim: HappeSim, tmp_path: Path) -> None:
+    happe_sim.run("study", "--participants", "1", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_holds_one_study(happe_sim: HappeSim, tmp_path: Path) -> None:
+    happe_sim.run("study", "--participants", "3", "--out", str(tmp_path))
+    happe_sim.run("study", "--participants", "1", "--application", "glest", "--out", str(tmp_path))
+    assert len(list((tmp_path / "traces").iterdir())) == 5
+
+
+def test_groups_without_members_have_no_figure(happe_sim: HappeSim) -> None:
+    groups = {row["group"]: row["saving_percent"] for row in study(happe_sim, "--participants", "1")["groups"]}
+    assert sorted(value is None for value in groups.values()) == [False, False, True, True, True]
+    assert b"nan" not in happe_sim.run("study", "--participants", "1").stdout
+
+
+def test_presses_are_counted_as_the_governor_counts_them(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """With participants who do nothing but press."""
+    parameters = json.loads(FITTED.read_text())
+    parameters["people"] |= {"pause_seconds": 0, "burst_share": 1}
+    for application in parameters["applications"]:
+        application |= {"impatience": 10, "thrift": 10}
+    file = tmp_path / "parameters.json"
+    file.write_text(json.dumps(parameters))
+    ran = happe_sim.run("study", "--participants", "1", "--parameters", str(file), "--out", str(tmp_path / "out"))
+    assert ran.returncode == 0
+    for trace in sorted((tmp_path / "out" / "traces").glob("*HAPPE.jsonl")):
+        assert happe_sim.run("replay", str(trace)).returncode == 0, "presses are in order"

@@ -44,7 +44,7 @@ class Cell:
     power_sd: Compared
     rating_mean: Compared
     rating_sd: Compared
-    saving: float
+    saving: float | None
     oracle_share: float | None
 
 

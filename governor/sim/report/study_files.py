@@ -106,7 +106,7 @@ def _cells(field: Field) -> tuple[Cell, ...]:
                 power_sd=_compared(item.at("power_sd_w"), 0, MOST_WATTS),
                 rating_mean=_compared(item.at("rating_mean"), 1, 5),
                 rating_sd=_compared(item.at("rating_sd"), 0, 5),
-                saving=item.at("saving_percent").number(-BEYOND, 100),
+                saving=item.optional("saving_percent", -BEYOND, 100),
                 oracle_share=item.optional("oracle_share_percent", -BEYOND, BEYOND),
             )
         )

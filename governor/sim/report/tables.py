@@ -99,7 +99,8 @@ def table_a1(study: Study) -> list[tuple[str, list[TableRow]]]:
     for cell in study.cells:
         power, ondemand = cell.power_mean.paper, paper.get((cell.application, "ondemand"))
         saving = 100 * (1 - power / ondemand) if power is not None and ondemand else None
-        beside = Shown(fixed(cell.saving), fixed(saving), signed(None if saving is None else cell.saving - saving))
+        difference = None if saving is None or cell.saving is None else cell.saving - saving
+        beside = Shown(fixed(cell.saving), fixed(saving), signed(difference))
         figures = (cell.power_mean, cell.power_sd, cell.rating_mean, cell.rating_sd)
         row = TableRow(cell.condition, (*map(shown, figures), beside), (percent(cell.oracle_share),))
         groups.setdefault(cell.application, []).append(row)
