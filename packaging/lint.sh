@@ -15,8 +15,8 @@ echo "lint: shell"
 git ls-files -co --exclude-standard '*.sh' .ci/run | xargs shellcheck
 
 echo "lint: Python (ruff format and ruff check --fix mend most of it)"
-$bin/ruff format --quiet --check .
-$bin/ruff check --quiet .
+$bin/ruff format --quiet --no-cache --check .
+$bin/ruff check --quiet --no-cache .
 $bin/mypy
 
 echo "lint: C++ but its tests (clang-tidy-19)"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import HappeSim
 from reference import compact, decide
 

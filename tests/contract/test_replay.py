@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+
 from program import HappeSim
 from reference import compact, decide
 

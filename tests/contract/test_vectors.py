@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
 from program import ROOT, HappeSim
 from reference import compact, decide
-from referencing import Registry, Resource
 
 Json = dict[str, Any]
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from program import HappeSim
 
 EX_USAGE, EX_NOINPUT, EX_CANTCREAT, EX_IOERR = 64, 66, 73, 74

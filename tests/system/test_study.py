@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import HappeSim
 
 EX_USAGE, EX_DATAERR, EX_CANTCREAT, EX_IOERR = 64, 65, 73, 74

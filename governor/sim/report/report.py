@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import tables
-from checked import BadDataError, NoInputError, check_name
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+
+import tables
+from checked import BadDataError, NoInputError, check_name
 from study_files import read_study
 
 if TYPE_CHECKING:

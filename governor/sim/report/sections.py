@@ -12,14 +12,12 @@ import choices
 import figures
 from svg import Drawing
 from tables import fixed, listed
-
 from traces import read_trace, trace_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from study_data import Run, Study
-
     from traces import Trace
 
 MOST_USERS = 40  # rows in Figure A.4 that can still be told apart

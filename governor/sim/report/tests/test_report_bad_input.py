@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import html5lib
 import pytest
+
 import report
 
 if TYPE_CHECKING:
