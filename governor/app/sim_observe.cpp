@@ -102,7 +102,7 @@ private:
                                                sim::t61_ladder().f_max()};
         const std::string text = power_text(ran_at, sample.utilisation, normalised) +
                                  uafp_text(*turn.uafp, normalised.level()) + lesson_text(turn.decision.lesson);
-        (options_.record == "-" ? std::cerr : std::cout) << text << std::endl;
+        (options_.record == "-" ? std::cerr : std::cout) << text << '\n' << std::flush;
     }
 
     static std::string power_text(Khz ran_at, Ppm utilisation, const NormalisedUtilisation& normalised) {

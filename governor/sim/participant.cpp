@@ -133,13 +133,15 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
         burst_.erase(burst_.begin());
         return true;
     }
-    for (const Key key : {Key::Performance, Key::Power}) {
-        if (resting_ <= 0.0 && wants(key, seconds)) {
-            press(key, now);
-            return true;
-        }
+    if (resting_ > 0.0) {
+        return false;
     }
-    return false;
+    const bool faster = wants(Key::Performance, seconds);
+    if (!faster && !wants(Key::Power, seconds)) {
+        return false;
+    }
+    press(faster ? Key::Performance : Key::Power, now);
+    return true;
 }
 
 bool Player::wants(Key key, double seconds) {
