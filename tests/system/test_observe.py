@@ -89,9 +89,20 @@ def read_until(terminal: int, wanted: bytes) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("leave", ["q", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: str) -> None:
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """A terminal's two ends; afterwards it must be as it was found."""
     master, slave = pty.openpty()
+    found = termios.tcgetattr(slave)
+    yield master, slave
+    assert termios.tcgetattr(slave) == found
+    os.close(master)
+    os.close(slave)
+
+
+@pytest.mark.parametrize("leave", ["q", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, terminal: tuple[int, int], leave: str) -> None:
+    master, slave = terminal
     found = termios.tcgetattr(slave)
     with subprocess.Popen([happe_sim.program, "observe"], stdin=slave, stdout=slave, stderr=slave) as process:
         read_until(master, b"q quit")
@@ -106,13 +117,10 @@ def test_keys_work_at_a_terminal_which_is_put_back(happe_sim: HappeSim, leave: s
         else:
             process.send_signal(signal.Signals[leave])
         assert process.wait(PATIENCE_S) == 0
-    assert termios.tcgetattr(slave) == found
-    os.close(master)
-    os.close(slave)
 
 
-def test_stopping_puts_the_terminal_back_until_it_goes_on(happe_sim: HappeSim) -> None:
-    master, slave = pty.openpty()
+def test_stopping_puts_the_terminal_back_until_it_goes_on(happe_sim: HappeSim, terminal: tuple[int, int]) -> None:
+    master, slave = terminal
     found = termios.tcgetattr(slave)
     with subprocess.Popen([happe_sim.program, "observe"], stdin=slave, stdout=slave, stderr=slave) as process:
         read_until(master, b"GHz")
@@ -124,23 +132,18 @@ def test_stopping_puts_the_terminal_back_until_it_goes_on(happe_sim: HappeSim) -
         assert termios.tcgetattr(slave) != found
         os.write(master, b"q")
         assert process.wait(PATIENCE_S) == 0
-    assert termios.tcgetattr(slave) == found
-    os.close(master)
-    os.close(slave)
 
 
-def test_a_reader_that_leaves_ends_it_with_the_terminal_put_back(happe_sim: HappeSim) -> None:
-    master, slave = pty.openpty()
-    found = termios.tcgetattr(slave)
+def test_a_reader_that_leaves_ends_it_with_the_terminal_put_back(
+    happe_sim: HappeSim, terminal: tuple[int, int]
+) -> None:
+    _, slave = terminal
     command = [str(happe_sim.program), "observe"]
     with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(PATIENCE_S) == EX_IOERR
-    assert termios.tcgetattr(slave) == found
-    os.close(master)
-    os.close(slave)
 
 
 def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp_path: Path) -> None:
