@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/json_document.h"
+#include "governor/adapters/monotonic_clock.h"
 #include "governor/adapters/proc_stat.h"
 #include "governor/adapters/sqlite_profile_store.h"
 #include "governor/adapters/trace_writer.h"
@@ -37,11 +38,6 @@ struct Options {
     Settings settings;
     bool json = false;
 };
-
-MonoTime now() {
-    const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
-    return MonoTime(std::chrono::duration_cast<Micros>(since_boot));
-}
 
 class AlwaysFocus : public FocusSource {
 public:
@@ -137,15 +133,15 @@ private:
 
 // Runs the loop until the time is up, q is typed, a signal comes, or nobody watches any more.
 void observe(Loop& loop, Terminal& terminal, MonoTime end, SqliteProfileStore* database) {
-    while (now() < end && Screen::shown()) {
-        const Terminal::Event event = terminal.wait(std::min(loop.due(), end) - now());
+    while (monotonic_now() < end && Screen::shown()) {
+        const Terminal::Event event = terminal.wait(std::min(loop.due(), end) - monotonic_now());
         if (event == Terminal::Event::Leave) {
             return;
         }
-        if (event == Terminal::Event::Keys && terminal.read(now())) {
-            loop.pressed(now());
+        if (event == Terminal::Event::Keys && terminal.read(monotonic_now())) {
+            loop.pressed(monotonic_now());
         }
-        if (const MonoTime time = now(); time >= loop.due()) {
+        if (const MonoTime time = monotonic_now(); time >= loop.due()) {
             loop.turn(time);
             if (database != nullptr) {
                 tell_notice(*database);
@@ -210,10 +206,10 @@ int govern(const Options& options, ProcStat& real, SqliteProfileStore* database,
         screen.record(header_line(*header));
     }
     Terminal terminal;
-    Loop loop({machine, machine, terminal, focus, profiles, screen}, loop_settings(options), now());
+    Loop loop({machine, machine, terminal, focus, profiles, screen}, loop_settings(options), monotonic_now());
     // The last turn is due when the time is up; it may be a little late.
     const MonoTime end =
-        options.seconds == 0 ? MonoTime::max() : now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
+        options.seconds == 0 ? MonoTime::max() : monotonic_now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
     observe(loop, terminal, end, database);
     return flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
 }
