@@ -259,29 +259,46 @@ std::int64_t Database::store(const std::deque<WaitingLesson>& lessons, std::size
 
 void Database::store_one(const WaitingLesson& waiting) {
     const auto& [key, policy, level, from, to, current, utilisation] = waiting.event.lesson;
+    const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
-    Use put(*put_);
-    int column = 0;
-    for (const Khz value : waiting.after.values()) {
-        put_->bind(++column, value.value);
-    }
-    put_->bind(++column, waiting.whom.user);
-    put_->bind(++column, waiting.whom.app);
-    put_->bind(++column, at);
-    put.next();
-    const std::int64_t who = put_->getColumn(0).getInt64();
     Use add(*add_event_, who, at, key == Key::Performance ? kPerformance : kPower, std::uint32_t{policy.value},
             std::uint32_t{level.value}, from.value, to.value, current.value, utilisation.value);
     add.next();
 }
 
+// Returns the row's id.
+std::int64_t Database::put(const Served& whom, const Uafp& uafp, WallTime at) {
+    Use put(*put_);
+    int column = 0;
+    for (const Khz value : uafp.values()) {
+        put_->bind(++column, value.value);
+    }
+    put_->bind(++column, whom.user);
+    put_->bind(++column, whom.app);
+    put_->bind(++column, std::int64_t{at.time_since_epoch().count()});
+    put.next();
+    return put_->getColumn(0).getInt64();
+}
+
+void Database::replace(const std::vector<StoredProfile>& profiles, WallTime at) {
+    SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const auto& [whom, uafp] : profiles) {
+        erase_row(whom);
+        put(whom, uafp, at);
+    }
+    transaction.commit();
+}
+
 void Database::erase(const Served& whom) {
+    erase_row(whom);
+    static_cast<void>(
+        connection_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)"));  // nor does the log keep it, if it can be helped
+}
+
+void Database::erase_row(const Served& whom) {
     SQLite::Statement statement(connection_, kErase);
     SQLite::bind(statement, whom.user, whom.app);
     statement.exec();
-    statement.reset();
-    static_cast<void>(
-        connection_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)"));  // nor does the log keep it, if it can be helped
 }
 
 bool Database::moved() {

@@ -43,6 +43,9 @@ public:
     std::int64_t store(const std::deque<WaitingLesson>& lessons, std::size_t count);
     void erase(const Served& whom);
 
+    // Each profile as given, without the events of the one it replaces; all in one transaction.
+    void replace(const std::vector<StoredProfile>& profiles, WallTime at);
+
     // The path now leads to another file, or to none.
     [[nodiscard]] bool moved();
 
@@ -61,6 +64,8 @@ private:
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);
     void store_one(const WaitingLesson& waiting);
+    std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
+    void erase_row(const Served& whom);
 
     SQLite::Database connection_;
     std::optional<SQLite::Statement> find_;

@@ -173,9 +173,28 @@ Status SqliteProfileStore::erase(const Served& whom) {
     static_cast<void>(flush());
     return attempt([&](sqlite::Database& database) {
         database.erase(whom);
-        std::erase_if(waiting_, [&](const WaitingLesson& waiting) { return waiting.whom == whom; });
-        ahead_.erase(whom);
+        forget_waiting(whom);
     });
+}
+
+Status SqliteProfileStore::replace(const std::vector<StoredProfile>& profiles) {
+    for (const auto& [whom, uafp] : profiles) {
+        if (!is_name(whom.user) || !is_name(whom.app)) {
+            return failure(fmt::format("names must have 1 to {} bytes", kLongestName));
+        }
+    }
+    static_cast<void>(flush());
+    return attempt([&](sqlite::Database& database) {
+        database.replace(profiles, std::max(wall_clock_(), WallTime()));
+        for (const auto& [whom, uafp] : profiles) {
+            forget_waiting(whom);
+        }
+    });
+}
+
+void SqliteProfileStore::forget_waiting(const Served& whom) {
+    std::erase_if(waiting_, [&](const WaitingLesson& waiting) { return waiting.whom == whom; });
+    ahead_.erase(whom);
 }
 
 Status SqliteProfileStore::flush() {

@@ -55,6 +55,10 @@ public:
     // Removes a profile, its events, and what waits for it, from the files too; nothing to remove is no error.
     [[nodiscard]] Status erase(const Served& whom);
 
+    // Stores these profiles as they are, all or none; what was learned before of the same users and applications is
+    // erased.
+    [[nodiscard]] Status replace(const std::vector<StoredProfile>& profiles);
+
     // Stores what waits. Before the process ends: the destructor doesn't.
     [[nodiscard]] Status flush();
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
@@ -74,6 +78,7 @@ private:
     void begin_anew(const std::string& damage);
     void set_aside_files(const std::string& damage, const sqlite::DirectoryLock& lock);
     void notice(const std::string& text);
+    void forget_waiting(const Served& whom);
     [[nodiscard]] Error in_words(const std::exception& error) const;
 
     std::filesystem::path path_;

@@ -140,6 +140,31 @@ TEST_F(SqliteProfileStoreTest, WhatIsErasedIsNotInTheFilesAnyMore) {
     EXPECT_FALSE(says(content(path.string() + "-wal"), secret.app));
 }
 
+TEST_F(SqliteProfileStoreTest, AReplacedProfileHasNoEventsAndOthersStay) {
+    const Served other{.user = "alice", .app = "other"};
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 3, 1'200'000));
+    ASSERT_TRUE(teach(*store, other, 3, 1'200'000));
+
+    ASSERT_TRUE(store->replace({{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "new"}, Uafp(Khz{2'200'000})}}));
+
+    EXPECT_EQ(profile(*store, kAlice), Uafp(Khz{1'600'000}));
+    EXPECT_EQ(profile(*store, {"alice", "new"}), Uafp(Khz{2'200'000}));
+    EXPECT_TRUE(store->events_of(kAlice)->empty());
+    EXPECT_EQ(learned_khz(*store, other), (std::vector<std::uint32_t>{1'200'000}));
+}
+
+TEST_F(SqliteProfileStoreTest, AllAreReplacedOrNone) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 3, 1'200'000));
+    static_cast<void>(raw("CREATE TRIGGER no BEFORE INSERT ON uafp WHEN NEW.app = 'refused' BEGIN SELECT RAISE(ABORT, 'no'); END"));
+
+    EXPECT_FALSE(store->replace({{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "refused"}, Uafp(Khz{1'600'000})}}));
+    EXPECT_FALSE(store->replace({{{"", "app"}, Uafp(Khz{1'600'000})}}));
+
+    EXPECT_EQ(learned_khz(*store, kAlice), (std::vector<std::uint32_t>{1'200'000}));
+}
+
 TEST_F(SqliteProfileStoreTest, TheTablesHoldMonotonicityWhoeverWrites) {
     static_cast<void>(open());
     const auto insert = [this](const std::string& khz) {

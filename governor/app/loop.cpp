@@ -21,9 +21,13 @@ Loop::Loop(Ports ports, LoopSettings settings, MonoTime now)
     : ports_(ports),
       settings_(settings),
       governor_(ladders(ports.frequency.policies()), settings.algorithm),
-      book_(governor_.untaught(), settings.algorithm.warm_start),
-      last_(now),
-      due_(now + settings.period) {
+      book_(governor_.untaught(), settings.algorithm.warm_start) {
+    begin(now);
+}
+
+void Loop::begin(MonoTime now) {
+    last_ = now;
+    due_ = now + settings_.period;
     if (const auto started = ports_.utilisation.sample(); !started) {
         ports_.witness.failed(started.error());
     }

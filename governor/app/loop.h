@@ -42,6 +42,9 @@ public:
 
     Loop(Ports ports, LoopSettings settings, MonoTime now);
 
+    // Starts a period now, as if the loop were new: after a time without turns, which belongs to no period.
+    void begin(MonoTime now);
+
     // When turn() is wanted next.
     [[nodiscard]] MonoTime due() const { return due_; }
 

@@ -180,6 +180,16 @@ TEST_F(LoopTest, keeps_its_rhythm_and_does_not_catch_up_after_a_stall) {
     EXPECT_EQ(loop.due(), at(milliseconds(8'300)));
 }
 
+TEST_F(LoopTest, begins_a_new_period_after_a_time_without_turns) {
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+
+    loop.begin(at(seconds(500)));
+
+    EXPECT_EQ(loop.due(), at(seconds(501)));
+    EXPECT_EQ(utilisation.samples, 3);  // when it was made, at the turn, at the beginning
+}
+
 TEST_F(LoopTest, waits_for_the_end_of_the_period_with_next_sample_feedback) {
     Loop loop = this->loop();
     press(Key::Performance, milliseconds(400));

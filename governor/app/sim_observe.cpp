@@ -61,8 +61,7 @@ double gigahertz(Khz khz) {
 // Shows each turn and records it.
 class Screen : public Witness {
 public:
-    Screen(const Options& options, const BorrowedMachine& machine, int record)
-        : options_(options), machine_(machine), record_(record) {}
+    Screen(const Options& options, int record) : options_(options), record_(record) {}
 
     void turned(const Turn& turn) override {
         if (record_ >= 0) {
@@ -93,7 +92,7 @@ private:
             return;
         }
         const PolicySample& sample = turn.policies.front().sample;
-        const Khz ran_at = sample.current.value_or(machine_.khz());
+        const Khz ran_at = sample.current.value_or(sim::t61_ladder().lowest());
         const NormalisedUtilisation normalised{std::uint64_t{sample.utilisation.value} * ran_at.value,
                                                sim::t61_ladder().f_max()};
         const std::string text = power_text(ran_at, sample.utilisation, normalised) +
@@ -126,7 +125,6 @@ private:
     }
 
     const Options& options_;
-    const BorrowedMachine& machine_;
     int record_;
     bool recording_failed_ = false;
 };
@@ -199,17 +197,18 @@ int govern(const Options& options, ProcStat& real, SqliteProfileStore* database,
     if (!header) {
         return complain(header.error(), EX_IOERR);
     }
-    BorrowedMachine machine(real, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)));
+    BorrowedMachine machine(real, BorrowedMachine::t61(static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF))));
     AlwaysFocus focus({options.user, options.app});
-    Screen screen(options, machine, record);
+    Screen screen(options, record);
     if (record >= 0) {
         screen.record(header_line(*header));
     }
     Terminal terminal;
     Loop loop({machine, machine, terminal, focus, profiles, screen}, loop_settings(options), monotonic_now());
     // The last turn is due when the time is up; it may be a little late.
-    const MonoTime end =
-        options.seconds == 0 ? MonoTime::max() : monotonic_now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
+    const MonoTime end = options.seconds == 0
+                             ? MonoTime::max()
+                             : monotonic_now() + std::chrono::seconds(options.seconds) + Loop::kShortestSample;
     observe(loop, terminal, end, database);
     return flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
 }
@@ -260,12 +259,16 @@ void add_observe(CLI::App& program, int& status) {
     options->user = this_user();
     command->add_option("--seconds", options->seconds, "Stop after so many [when q is typed]")
         ->check(CLI::Range(std::int64_t{1}, kLongest));
-    CLI::Option* const record = command->add_option(
-        "--record", options->record, "Write a trace to this file, for happe-sim replay; - is standard output");
-    command->add_option("--database", options->database, "Learn into this SQLite file [memory only]");
-    command->add_option("--user", options->user, "Whose profile")->check(kName)->capture_default_str();
+    CLI::Option* const record =
+        command
+            ->add_option("--record", options->record,
+                         "Write a trace to this file, for happe-sim replay; - is standard output")
+            ->type_name("FILE");
+    command->add_option("--database", options->database, "Learn into this SQLite file [memory only]")
+        ->type_name("FILE");
+    command->add_option("--user", options->user, "Whose profile [yours]")->check(kName);
     command->add_option("--app", options->app, "Which application's profile")->check(kName)->capture_default_str();
-    command->add_option("--stat", options->stat, "Read this in place of /proc/stat");
+    command->add_option("--stat", options->stat, "Read this in place of /proc/stat")->type_name("FILE");
     command->add_flag("--immediate", options->immediate, "Act on a key at once, not at the end of the period");
     command
         ->add_option("--hysteresis-ppm", options->settings.hysteresis.value,

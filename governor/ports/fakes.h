@@ -19,8 +19,10 @@ namespace happe::fake {
 struct Utilisation : UtilisationSource {
     std::vector<std::optional<Ppm>> cpus;
     std::optional<Error> broken;
+    int samples = 0;
 
     Result<std::span<const std::optional<Ppm>>> sample() override {
+        ++samples;
         if (broken) {
             return tl::unexpected<Error>(*broken);
         }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/app/chronicle.h"
+
+#include "governor/adapters/trace_writer.h"
+#include "governor/app/files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace happe {
+
+void Chronicle::turned(const Turn& turn) {
+    now_ = turn.at;
+    if (trace_) {
+        record(observation_line(turn));
+    }
+    show(turn);
+    if (const auto key = series_.counted(turn.presses); key && (turn.served != nullptr || run_)) {
+        counted_(*key);
+    }
+    if (turn.served != nullptr && !run_) {
+        tell(turn);
+    }
+}
+
+void Chronicle::failed(const Error& error) {
+    journal_.trouble(error.message, now_);
+}
+
+void Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, bool run) {
+    trace_ = std::move(trace);
+    recorded_ = {};
+    run_ = run;
+    record(header_line(header));
+}
+
+Status Chronicle::end_trace() {
+    if (trace_ && recorded_ && ::fsync(trace_.get()) != 0 && errno != EINVAL) {  // EINVAL: a pipe
+        recorded_ = failure(fmt::format("the trace: {}", std::generic_category().message(errno)));
+    }
+    trace_ = {};
+    run_ = false;
+    return recorded_;
+}
+
+// After the first line that cannot be written there are no others: a trace has no gaps.
+void Chronicle::record(const std::string& line) {
+    if (recorded_ && !write_all(trace_.get(), line)) {
+        recorded_ = failure(fmt::format("the trace ends early: {}", std::generic_category().message(errno)));
+        failed(recorded_.error());
+    }
+}
+
+void Chronicle::show(const Turn& turn) {
+    shown_.sample.clear();
+    for (const auto& [sample, cpus] : turn.policies) {
+        const auto policy = std::ranges::find(shown_.policies, sample.id, &Policy::id);
+        if (policy != shown_.policies.end()) {
+            const Khz current = sample.current.value_or(policy->ladder.lowest());
+            const NormalisedUtilisation normalised{
+                std::uint64_t{sample.utilisation.value} * policy->ladder.speed(current).value, policy->ladder.f_max()};
+            shown_.sample.push_back({sample.id, current, sample.utilisation, normalised.level()});
+        }
+    }
+    for (const Target& target : turn.decision.targets) {
+        const auto known = std::ranges::find(shown_.targets, target.policy, &Target::policy);
+        if (known == shown_.targets.end()) {
+            shown_.targets.push_back(target);
+        } else {
+            *known = target;
+        }
+    }
+    if (turn.decision.released) {
+        shown_.targets.clear();
+    }
+    shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;
+}
+
+void Chronicle::tell(const Turn& turn) {
+    if (turn.decision.lesson) {
+        journal_.learned(*turn.served, *turn.decision.lesson);
+    }
+    for (const Target& target : turn.decision.targets) {
+        const bool taught = turn.decision.lesson && turn.decision.lesson->policy == target.policy;
+        journal_.decided(*turn.served, target, taught ? "key" : "profile");
+    }
+}
+
+}  // namespace happe

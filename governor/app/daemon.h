@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happed: the loop on the kernel. docs/daemon.md
+#pragma once
+
+#include "governor/adapters/configuration.h"
+#include "governor/adapters/cpufreq_control.h"
+#include "governor/adapters/cpupower.h"
+#include "governor/adapters/evdev_keys.h"
+#include "governor/adapters/event_loop.h"
+#include "governor/adapters/governor_bus.h"
+#include "governor/adapters/logind.h"
+#include "governor/adapters/proc_stat.h"
+#include "governor/adapters/sqlite_profile_store.h"
+#include "governor/app/attention.h"
+#include "governor/app/attention_desk.h"
+#include "governor/app/borrowed_machine.h"
+#include "governor/app/chronicle.h"
+#include "governor/app/journal.h"
+#include "governor/app/loop.h"
+#include "governor/app/profile_desk.h"
+#include "governor/app/run_traces.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace happe {
+
+// Where the daemon's files are. Command-line options, since a daemon of root's reads no environment.
+struct DaemonFiles {
+    std::filesystem::path configuration = "/etc/happe/happe.toml";  // need not exist
+    std::filesystem::path database = "/var/lib/happe/profiles.db";
+    std::filesystem::path runs = "/var/lib/happe/runs";
+    std::filesystem::path found = "/run/happe/found.json";
+    std::filesystem::path cpus = "/sys/devices/system/cpu";
+    EvdevKeys::Paths keys;
+    std::string seat = "seat0";
+};
+
+Result<Configuration> load_configuration(const std::filesystem::path& path);
+
+class Daemon final : public SettingsService, public RunService {
+public:
+    // What an event loop that was exited by the daemon returns.
+    enum Exit : int { kStop = 0, kStartAgain = 1, kBusLost = 2 };
+
+    // Takes the bus's name; the machine only when somebody is there. `loop` and `bus`, which it is attached to, outlive
+    // it.
+    static Result<std::unique_ptr<Daemon>> start(sd_event* loop, sd_bus* bus, DaemonFiles files);
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
+    ~Daemon() override;
+
+    // Gives the machine back and stores what waits.
+    [[nodiscard]] Status stop();
+
+    Answer<void> reload() override;
+    void learn_key(Micros timeout, std::function<void(Answer<std::string>)> learned) override;
+    Answer<std::string> start(const Caller& caller, const RunRequest& request) override;
+    [[nodiscard]] bool owns(const Caller& caller, const std::string& run) const override;
+    Answer<FileDescriptor> stop(const std::string& run) override;
+
+private:
+    // The two keys, and what is said on the bus in their stead.
+    struct Presses final : KeySource {
+        std::unique_ptr<EvdevKeys> keys;
+        std::vector<Press> said;
+        void take(std::vector<Press>& presses) override;
+    };
+    struct Run {
+        std::string code;
+        std::string owner;  // bus name
+        RunCondition condition;
+        RunRequest request;
+    };
+    struct Machine {
+        UtilisationSource* utilisation = nullptr;
+        FrequencyControl* frequency = nullptr;
+    };
+
+    Daemon(sd_event* loop, sd_bus* bus, DaemonFiles files, Configuration configuration);
+    [[nodiscard]] Status open();
+    [[nodiscard]] Status open_machine();
+    [[nodiscard]] Status open_keys();
+    void show_settings();
+
+    void new_loop(const LoopSettings& settings);
+    [[nodiscard]] LoopSettings loop_settings() const;
+    [[nodiscard]] Result<TraceHeader> trace_header(const LoopSettings& settings, const std::optional<Served>& whom);
+
+    void attend();
+    void begin_turns();
+    void end_turns();
+    void turn(MonoTime now);
+    void tend(MonoTime now);
+    void arm();
+    void pressed();
+    void give_back();
+    void session_changed();
+    void caller_left(const std::string& bus_name);
+    void tell_watchdog(MonoTime now);
+    void show();
+
+    [[nodiscard]] Answer<std::string> begin_run(Run run, FileDescriptor trace, const TraceHeader& header);
+    [[nodiscard]] Status lend_machine();
+    [[nodiscard]] Status end_run();
+
+    static int on_due(sd_event_source* source, std::uint64_t usec, void* self);
+    static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* self);
+
+    sd_event* event_;
+    DaemonFiles files_;
+    Configuration configuration_;
+    KeyBindings bindings_;
+    Journal journal_;
+    Shown shown_;
+
+    Cpupower cpufreq_;
+    ProcStat proc_stat_;
+    std::unique_ptr<CpufreqControl> control_;    // null while observing
+    std::unique_ptr<BorrowedMachine> borrowed_;  // null while governing
+    Machine machine_;
+
+    std::unique_ptr<SqliteProfileStore> store_;
+    Attention attention_;
+    Presses presses_;
+    Chronicle chronicle_;
+    AttentionDesk attention_desk_;
+    std::unique_ptr<ProfileDesk> profile_desk_;
+    RunTraces traces_;
+    std::optional<Run> run_;
+    bool lent_ = false;  // to the run's kernel condition
+    std::unique_ptr<Loop> loop_;
+
+    std::unique_ptr<GovernorBus> bus_;
+    Logind logind_;
+    std::unique_ptr<KeyHelperCall> learning_;
+    EventSource timer_;
+    EventSource hangup_;
+    bool turning_ = false;
+    std::uint64_t watchdog_usec_ = 0;
+    MonoTime watchdog_told_;
+};
+
+}  // namespace happe

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The daemon's log: systemd's journal with fields (docs/daemon.md, "The journal"), or standard error where there is
+// none.
+#pragma once
+
+#include "governor/core/governor.h"
+#include "governor/core/profile_book.h"
+
+#include <map>
+#include <string>
+
+namespace happe {
+
+class Journal {
+public:
+    Journal();
+
+    void info(const std::string& message);
+    void warning(const std::string& message);
+
+    // The same warning at most once a minute.
+    void trouble(const std::string& message, MonoTime now);
+
+    // With HAPPE_USER, HAPPE_APPLICATION, HAPPE_POLICY, HAPPE_LEVEL, HAPPE_FROM_KHZ, HAPPE_TO_KHZ, HAPPE_WHY.
+    void learned(const Served& whom, const Lesson& lesson);
+    void decided(const Served& whom, const Target& target, const char* why);  // of priority debug
+
+private:
+    bool to_journal_;
+    std::map<std::string, MonoTime> told_;
+};
+
+}  // namespace happe

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Study runs on the machine: what a condition is, and the traces that runs leave.
+#pragma once
+
+#include "governor/adapters/file_descriptor.h"
+#include "governor/adapters/governor_service.h"
+#include "governor/ports/result.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace happe {
+
+// A study's condition (section A.5; "fixed-N" is section A.3's).
+struct RunCondition {
+    enum class Rule : std::uint8_t { Ondemand, Training, Operating, Fixed };
+    Rule rule = Rule::Ondemand;
+    std::size_t step = 0;  // of Fixed: 0 is the ladder's lowest
+
+    [[nodiscard]] bool is_happe() const { return rule == Rule::Training || rule == Rule::Operating; }
+    bool operator==(const RunCondition&) const = default;
+};
+
+// "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE" (which to the daemon is O-HAPPE), "fixed-1" to "fixed-`steps`".
+Result<RunCondition> parse_condition(const std::string& name, std::size_t steps);
+
+// A folder of traces, RUN.jsonl, mode 0600. The newest kMostKept stay, whether they were fetched or not.
+class RunTraces {
+public:
+    static constexpr std::size_t kMostKept = 256;
+
+    explicit RunTraces(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    struct Begun {
+        std::string run;  // 16 hexadecimal digits, at random
+        FileDescriptor trace;
+    };
+    [[nodiscard]] Result<Begun> begin();
+
+    // For reading from its start. An error if there is none.
+    [[nodiscard]] Result<FileDescriptor> open(const std::string& run) const;
+
+private:
+    void prune();
+
+    std::filesystem::path folder_;
+};
+
+}  // namespace happe

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/app/run_traces.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace happe {
+namespace {
+
+namespace fs = std::filesystem;
+using Rule = RunCondition::Rule;
+
+TEST(ParseCondition, KnowsThePapersConditions) {
+    EXPECT_EQ(parse_condition("ondemand", 5).value(), RunCondition{Rule::Ondemand});
+    EXPECT_EQ(parse_condition("T-HAPPE", 5).value(), RunCondition{Rule::Training});
+    EXPECT_EQ(parse_condition("O-HAPPE", 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(parse_condition("B-HAPPE", 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(parse_condition("fixed-1", 5).value(), (RunCondition{Rule::Fixed, 0}));
+    EXPECT_EQ(parse_condition("fixed-5", 5).value(), (RunCondition{Rule::Fixed, 4}));
+}
+
+TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
+    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ", "fixed-1x",
+                             "fixed-99999999999999999999", "o-happe"}) {
+        const auto condition = parse_condition(name, 5);
+        ASSERT_FALSE(condition) << name;
+        EXPECT_NE(condition.error().message.find("fixed-5"), std::string::npos);
+    }
+}
+
+struct RunTracesTest : testing::Test {
+    fs::path folder = fs::path(testing::TempDir()) / ("runs" + std::to_string(::getpid()));
+    RunTraces traces{folder};
+
+    ~RunTracesTest() override { fs::remove_all(folder); }
+};
+
+std::string content(const FileDescriptor& file) {
+    std::array<char, 100> text{};
+    const ssize_t count = ::read(file.get(), text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+TEST_F(RunTracesTest, ATraceIsReadByItsRunsCodeAndIsPrivate) {
+    const auto begun = traces.begin();
+    ASSERT_TRUE(begun);
+    ASSERT_EQ(::write(begun->trace.get(), "line\n", 5), 5);
+
+    const auto opened = traces.open(begun->run);
+
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(content(*opened), "line\n");
+    struct stat about {};
+    fstat(opened->get(), &about);
+    EXPECT_EQ(about.st_mode & 0777U, 0600U);
+    EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(RunTracesTest, CodesAreRandom) {
+    EXPECT_NE(traces.begin()->run, traces.begin()->run);
+}
+
+TEST_F(RunTracesTest, ACodeIsNoPath) {
+    ASSERT_TRUE(traces.begin());
+    std::ofstream(folder / "secret") << "secret";
+    for (const char* run : {"", "secret", "../secret", "0123456789abcdef", "/etc/passwd", "0123456789ABCDEF"}) {
+        EXPECT_FALSE(traces.open(run)) << run;
+    }
+}
+
+TEST_F(RunTracesTest, TheNewestAreKept) {
+    const std::string first = traces.begin()->run;
+    fs::last_write_time(folder / (first + ".jsonl"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+    for (std::size_t i = 0; i < RunTraces::kMostKept; ++i) {
+        ASSERT_TRUE(traces.begin());
+    }
+    EXPECT_FALSE(traces.open(first));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), static_cast<std::ptrdiff_t>(RunTraces::kMostKept));
+}
+
+TEST_F(RunTracesTest, AFolderThatCannotBeIsAnError) {
+    std::ofstream(folder.string()) << "a file";
+    EXPECT_NE(traces.begin().error().message.find(folder.string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace happe
