@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed-keys as systemd starts it: a socket is its standard input."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from program import PATIENCE_S, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OPEN_ALL = b"happe-keys 1 open all KEY_PROG1 KEY_PROG2"
+EX_OK, EX_USAGE, EX_UNAVAILABLE, EX_PROTOCOL = 0, 64, 69, 76
+
+
+@pytest.fixture
+def happed_keys() -> Path:
+    """Return the program that HAPPED_KEYS names, else the one `make build` leaves."""
+    program = Path(os.environ.get("HAPPED_KEYS", ROOT / "build/bin/happed-keys")).absolute()
+    if not program.is_file():
+        pytest.fail(f"{program} is missing: `make build` makes it, and HAPPED_KEYS may name another")
+    return program
+
+
+class Helper:
+    """The program with a connection to it."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        """Start it on the event devices and the configuration of a folder."""
+        self.mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.mine.settimeout(PATIENCE_S)
+        options = ["--input-dir", str(folder / "input"), "--config", str(folder / "happe.toml")]
+        self.process = subprocess.Popen([str(program), *options], stdin=its.fileno(), stderr=subprocess.PIPE)
+        its.close()
+
+    def asked(self, question: bytes) -> list[bytes]:
+        """All packets that answer a question."""
+        self.mine.send(question)
+        return self.answers()
+
+    def answers(self) -> list[bytes]:
+        """All packets until it closes."""
+        answers = []
+        while packet := self.mine.recv(4096):
+            answers.append(packet)
+        return answers
+
+    def ended(self) -> int:
+        """Wait for its end; the exit status."""
+        return self.process.wait(PATIENCE_S)
+
+    def close(self) -> None:
+        """End it."""
+        self.mine.close()
+        self.process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def helper(happed_keys: Path, tmp_path: Path) -> Iterator[Helper]:
+    """Start the program with no device and no configuration."""
+    started = Helper(happed_keys, tmp_path)
+    yield started
+    started.close()
+
+
+def test_without_devices_all_is_nothing(helper: Helper) -> None:
+    assert helper.asked(OPEN_ALL) == [b"end"]
+    assert helper.ended() == EX_OK
+
+
+def test_a_file_that_calls_itself_an_event_device_is_refused(helper: Helper, tmp_path: Path) -> None:
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "event0").write_bytes(b"x" * 240)
+    (tmp_path / "input" / "event1").symlink_to("/dev/null")
+
+    answers = helper.asked(OPEN_ALL)
+
+    assert answers == [f"error {tmp_path}/input/event0: not an input device".encode()]
+    assert helper.ended() == EX_UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        b"\0",
+        b"GET / HTTP/1.1\r\n",
+        b"happe-keys 2 open all KEY_PROG1 KEY_PROG2",
+        b"happe-keys 1 open ../sda KEY_PROG1 KEY_PROG2",
+        b"happe-keys 1 open all KEY_PROG1 KEY_A",
+        b"happe-keys 1 learn 60001",
+        OPEN_ALL + b"\n",
+        b"x" * 100_000,
+    ],
+)
+def test_what_is_not_a_question_is_refused(helper: Helper, question: bytes) -> None:
+    [answer] = helper.asked(question)
+
+    assert answer.startswith(b"error ")
+    assert helper.ended() == EX_PROTOCOL
+
+
+def test_who_says_nothing_and_leaves_is_no_trouble(helper: Helper) -> None:
+    helper.mine.shutdown(socket.SHUT_WR)
+    assert helper.ended() == EX_PROTOCOL
+
+
+def test_keys_that_are_not_configured_are_refused(helper: Helper, tmp_path: Path) -> None:
+    (tmp_path / "happe.toml").write_text('[keys]\nperformance = "CTRL+KEY_F11"\npower = "CTRL+KEY_F12"\n')
+
+    [answer] = helper.asked(OPEN_ALL)
+
+    assert answer == b"error other keys than the configuration's were asked for: it has changed, happectl reload"
+    assert helper.ended() == EX_UNAVAILABLE
+
+
+def test_the_configured_keys_are_not_refused(helper: Helper, tmp_path: Path) -> None:
+    (tmp_path / "happe.toml").write_text('[keys]\nperformance = "CTRL+KEY_F11"\npower = "CTRL+KEY_F12"\n')
+
+    assert helper.asked(b"happe-keys 1 open all CTRL+KEY_F11 CTRL+KEY_F12") == [b"end"]
+
+
+def test_with_a_configuration_that_cannot_be_read_nothing_is_handed_out(helper: Helper, tmp_path: Path) -> None:
+    (tmp_path / "happe.toml").write_text("[keys\n")
+
+    [answer] = helper.asked(OPEN_ALL)
+
+    assert answer.startswith(f"error {tmp_path}/happe.toml:1:".encode())
+    assert helper.ended() == EX_UNAVAILABLE
+
+
+def test_without_a_keyboard_no_key_is_learned(helper: Helper) -> None:
+    assert helper.asked(b"happe-keys 1 learn 60000") == [b"error there is no keyboard with a key that can be learned"]
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_only_a_socket_of_packets_will_do(happed_keys: Path, kind: socket.SocketKind) -> None:
+    ours, its = socket.socketpair(socket.AF_UNIX, kind)
+    with ours, its:
+        ended = subprocess.run(
+            [str(happed_keys)], stdin=its.fileno(), check=False, capture_output=True, timeout=PATIENCE_S
+        )
+    assert ended.returncode == EX_USAGE
+
+
+def test_by_hand_it_explains_itself(happed_keys: Path) -> None:
+    ended = subprocess.run(
+        [str(happed_keys)], stdin=subprocess.DEVNULL, check=False, capture_output=True, timeout=PATIENCE_S
+    )
+    assert ended.returncode == EX_USAGE
+    assert b"nothing to be run by hand" in ended.stderr
