@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-sim: the learning governor without a cpufreq driver.
+#include "governor/app/self_description.h"
 #include "governor/app/sim_commands.h"
 
 #include <fcntl.h>
@@ -55,12 +56,15 @@ int main(int argc, char** argv) try {
     program.set_version_flag("--version", "happe-sim " HAPPE_VERSION);
     program.require_subcommand(1);
     program.footer(
+        "`happe-sim SUBCOMMAND --help` has examples.\n\n"
         "Exit status: 0 done, 1 a check failed, 64 wrong usage, 65 bad input, 66 no such input, 73 cannot create\n"
-        "output, 74 cannot write.  `happe-sim SUBCOMMAND --help` has examples.");
+        "output, 74 cannot write.");
     int status = 0;
     happe::add_replay(program, status);
     happe::add_study(program, status);
     happe::add_observe(program, status);
+    happe::add_self_description(program,
+                                {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

@@ -40,7 +40,7 @@ int replay_file(const std::string& path) {
 void add_replay(CLI::App& program, int& status) {
     CLI::App* const command = program.add_subcommand("replay", "Print the decision for each observation of a trace");
     const auto path = std::make_shared<std::string>();
-    command->add_option("TRACE", *path, "A trace in JSON Lines; - reads standard input")->required();
+    command->add_option("TRACE", *path, "A trace in JSON Lines; - reads standard input")->type_name("FILE")->required();
     command->footer(
         "A trace is a header and an observation a line, as happe-sim observe --record and happed write them:\n\n"
         "  {\"format\":\"happe-trace/1\",\"mode\":\"paper\",\"feedback\":\"next-sample\",\"period_us\":1000000,\n"

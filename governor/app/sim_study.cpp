@@ -210,12 +210,14 @@ void add_study(CLI::App& program, int& status) {
     command->add_option("--application", options->applications, "Only this application (may be given more than once)");
     command->add_option("--also", options->also, "Another condition to compare with (may be given more than once)")
         ->check(CLI::IsMember(rivals()));
-    command->add_option("--parameters", options->parameters, "Another set of participants than the fitted one (JSON)");
+    command->add_option("--parameters", options->parameters, "Another set of participants than the fitted one (JSON)")
+        ->type_name("FILE");
     command->add_option("--jobs", options->jobs, "Seeds to run side by side")
         ->check(CLI::Range(std::size_t{1}, kMostJobs))
         ->capture_default_str();
-    command->add_option("--out", options->out,
-                        "Write study.json, runs.csv, tables.txt and the first seed's traces here");
+    command
+        ->add_option("--out", options->out, "Write study.json, runs.csv, tables.txt and the first seed's traces here")
+        ->type_name("DIR");
     command->add_flag("--json", options->json, "Print JSON");
     command->add_flag("--check", options->check, "Exit with 1 if a figure is out of its tolerance against the paper");
     command->add_flag("--quiet", options->quiet, "No progress bar");
