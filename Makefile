@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test lint bench pictures locks clean
+.PHONY: help setup setup-demo build demo test vm-test lint bench pictures locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -22,6 +22,9 @@ demo: build ## Run the paper's study in simulation and write its report
 
 test: setup ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 15 minutes)
 	@packaging/test.sh
+
+vm-test: setup build ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 5 minutes)
+	@packaging/vm-test.sh
 
 lint: setup ## Check formatting, style, types, and the direction of dependencies
 	@packaging/lint.sh

@@ -12,7 +12,7 @@ echo "lint: formatting of C++ (clang-format-19 -i mends it)"
 git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs clang-format-19 --dry-run -Werror
 
 echo "lint: shell"
-git ls-files -co --exclude-standard '*.sh' .ci/run | xargs shellcheck
+git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
 echo "lint: Python (ruff format and ruff check --fix mend most of it)"
 $bin/ruff format --quiet --no-cache --check .

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happed found on the machine is given back, whatever ends its governing; and it governs again after."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from t61.cpufreq import LADDER_KHZ, set_online, set_tunable
+from t61.firmware import limit
+from t61.happe import FOUND
+from t61.sessions import log_in, nobody_at_the_machine
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from t61.cpufreq import Policy
+    from t61.happe import Happed
+    from t61.sessions import Session
+
+KILLS = 20
+SEED = 2026
+
+
+@pytest.fixture(autouse=True)
+def owners_choice(policy: Policy) -> Iterator[dict[str, str]]:
+    """Limits and tunables of the owner's own: defaults alone would prove little."""
+    policy.write("scaling_max_freq", LADDER_KHZ[3])
+    set_tunable("up_threshold", 71)
+    set_tunable("sampling_rate", 123_000)
+    yield policy.state()
+    limit(0)
+
+
+def governs(policy: Policy) -> None:
+    """Wait until HAPPE governs."""
+    wait_until(lambda: policy.governor == "userspace", "HAPPE governs")
+
+
+def as_found(policy: Policy, found: dict[str, str]) -> None:
+    """Wait until everything is as it was found."""
+    wait_until(lambda: policy.state() == found, f"the machine is as it was found: {found}")
+    wait_until(lambda: not FOUND.exists(), "nothing is left to give back")
+
+
+def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
+    assert FOUND.exists()
+    happed.stop()
+    as_found(policy, owners_choice)
+
+
+def test_it_is_given_back_after_every_one_of_twenty_kills(
+    happed: Happed, policy: Policy, owners_choice: dict[str, str]
+) -> None:
+    """systemd runs `happed --restore` after the kill, and starts happed again."""
+    moments = random.Random(SEED)
+    override = Path("/run/systemd/system/happed.service.d/no-restart.conf")
+    override.parent.mkdir(parents=True, exist_ok=True)
+    override.write_text("[Service]\nRestart=no\n")
+    subprocess.run(["systemctl", "daemon-reload"], check=True)
+    try:
+        for _ in range(KILLS):
+            time.sleep(moments.uniform(0.0, 0.3))
+            os.kill(happed.pid, signal.SIGKILL)
+            as_found(policy, owners_choice)
+            happed.start()
+            governs(policy) if moments.random() < 0.5 else None
+    finally:
+        override.unlink()
+        subprocess.run(["systemctl", "daemon-reload"], check=True)
+
+
+def test_systemd_starts_it_again_after_a_kill(happed: Happed, policy: Policy) -> None:
+    before = happed.pid
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: happed.pid not in (0, before), "systemd has started it again")
+    governs(policy)
+
+
+def test_it_is_given_back_while_the_session_is_locked(
+    happed: Happed, policy: Policy, owners_choice: dict[str, str], alice: Session
+) -> None:
+    alice.lock()
+    as_found(policy, owners_choice)
+    assert happed.property("Reason") == "the active session is locked"
+    alice.unlock()
+    governs(policy)
+
+
+def test_it_is_given_back_when_nobody_is_there_and_to_the_greeter(
+    happed: Happed, policy: Policy, owners_choice: dict[str, str], alice: Session
+) -> None:
+    nobody_at_the_machine()
+    as_found(policy, owners_choice)
+    greeter = log_in("bob", vt=3, session_class="greeter")
+    try:
+        happed.wait_for("released")
+        assert happed.property("Reason") == "the active session is of class greeter"
+        assert policy.state() == owners_choice
+    finally:
+        greeter.close()
+    alice.activate()
+    governs(policy)
+
+
+def test_another_user_is_served_when_they_come_to_the_front(happed: Happed, policy: Policy, bob: Session) -> None:
+    assert happed.property("User") == "alice"
+    bob.activate()
+    wait_until(lambda: happed.property("User") == "bob", "Bob is served")
+    governs(policy)
+
+
+def test_it_is_given_back_during_sleep(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
+    """The kernel's rehearsal, up to the processors; happed's witness is the kernel's log of who governed."""
+    test = Path("/sys/power/pm_test")
+    seen = Path("/run/seen-in-sleep")
+    hook = Path("/usr/lib/systemd/system-sleep/look")
+    hook.parent.mkdir(parents=True, exist_ok=True)
+    hook.write_text(f"#!/bin/sh\n[ $1 = pre ] && cat {policy.folder}/scaling_governor >{seen}\n:\n")
+    hook.chmod(0o755)
+    test.write_text("processors")
+    try:
+        subprocess.run(["systemctl", "suspend"], check=True)
+        wait_until(lambda: seen.exists() and seen.read_text(), "the machine goes to sleep", timeout_s=40)
+        assert seen.read_text().strip() == owners_choice["scaling_governor"]
+        governs(policy)
+    finally:
+        test.write_text("none")
+        hook.unlink()
+    happed.wait_for("governing")
+
+
+def test_it_is_given_back_while_a_program_holds_it(
+    happed: Happed, policy: Policy, owners_choice: dict[str, str], alice: Session
+) -> None:
+    with alice.start("happectl", "hold", "--reason", "compiling", "--", "sleep", "60") as holder:
+        as_found(policy, owners_choice)
+        assert happed.property("State") == "held"
+        holder.terminate()
+    governs(policy)
+
+
+def test_processor_one_goes_and_comes(happed: Happed, policy: Policy) -> None:
+    set_online(1, online=False)
+    time.sleep(1.5)
+    assert policy.governor == "userspace"
+    set_online(1, online=True)
+    time.sleep(1.5)
+    assert policy.governor == "userspace"
+    assert happed.property("State") == "governing"
+
+
+def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: Happed, policy: Policy) -> None:
+    for _ in range(3):
+        policy.governor = "performance"
+        governs(policy)
+    policy.governor = "performance"
+    happed.wait_for("contested")
+    assert "performance" in happed.property("Reason")
+    time.sleep(3)
+    assert policy.governor == "performance"
+    policy.governor = "ondemand"  # the owner ends it
+    set_tunable("up_threshold", 71)
+    set_tunable("sampling_rate", 123_000)
+    happed.call("Reload")
+    happed.wait_for("governing")
+    governs(policy)
+
+
+def test_a_limit_of_the_firmware_is_kept_and_is_no_fight(happed: Happed, policy: Policy) -> None:
+    profile = {"user": "alice", "app": "desktop", "khz": [LADDER_KHZ[-1]] * 10}
+    document = {"format": "happe-profile/1", "f_max_khz": LADDER_KHZ[-1], "profiles": [profile]}
+    happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
+    wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[3], "the owner's limit is reached")
+    limit(2)
+    wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[2], "the firmware's limit holds")
+    time.sleep(5)
+    assert policy.khz("scaling_cur_freq") == LADDER_KHZ[2]
+    assert happed.property("State") == "governing"
+    limit(0)
+    wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[3], "without it the owner's limit holds again")
+    assert policy.khz("scaling_max_freq") == LADDER_KHZ[3]

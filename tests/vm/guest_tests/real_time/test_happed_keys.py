@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two keys teach; every other key is unknown to happed."""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evdev import ecodes
+
+from t61.cpufreq import LADDER_KHZ
+from t61.happe import CONFIGURATION, Happed
+from t61.keyboard import Keyboard
+from t61.sessions import command
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from t61.cpufreq import Policy
+    from t61.sessions import Session
+
+FOREIGN_EVENTS = 10_000
+KEYS_SOCKET = "/run/happe-keys.sock"
+
+
+def read_bytes(pid: int) -> int:
+    """All that a process has read."""
+    return int(Path(f"/proc/{pid}/io").read_text().split("rchar:")[1].split()[0])
+
+
+def type_foreign_keys(keyboard: Keyboard, events: int) -> None:
+    """Letters, with and without modifiers."""
+    for _ in range(events // 4):
+        keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_A)
+
+
+def idle(happed: Happed, alice: Session) -> None:
+    """Lock the screen: then happed has nothing to do, and whatever wakes it is the keyboard."""
+    alice.lock()
+    happed.wait_for("released")
+    time.sleep(1)
+
+
+def test_a_press_raises_the_frequency_at_once_and_is_kept(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
+    happed.wait_for_keyboards(1)
+    wait_until(lambda: policy.khz("scaling_setspeed") == LADDER_KHZ[0], "it begins at the lowest frequency")
+    keyboard.press(ecodes.KEY_PROG1)
+    wait_until(lambda: policy.khz("scaling_setspeed") > LADDER_KHZ[0], "the frequency rises", timeout_s=5)
+    [event] = happed.call("ListEvents", "ssxu", "alice", "desktop", "0", "10")[0]
+    assert event[2] == "performance"
+    assert event[6] > event[5] or event[6] == LADDER_KHZ[-1]
+    line = next(line for line in happed.journal() if line.get("HAPPE_WHY") == "performance key")
+    assert (line["HAPPE_USER"], line["HAPPE_APPLICATION"], line["HAPPE_POLICY"]) == ("alice", "desktop", "0")
+    assert int(line["HAPPE_TO_KHZ"]) == event[6]
+    time.sleep(1.1)
+    keyboard.press(ecodes.KEY_PROG2)
+    wait_until(lambda: len(happed.call("ListEvents", "ssxu", "alice", "desktop", "0", "10")[0]) == 2, "the other key")
+    happed.call("ResetProfile", "ss", "alice", "desktop")
+
+
+def test_a_keyboard_is_found_when_it_is_plugged_in_and_forgotten_when_it_goes(happed: Happed) -> None:
+    happed.wait_for_keyboards(0)
+    with Keyboard() as first, Keyboard([ecodes.KEY_PROG2], name="a pedal"):
+        happed.wait_for_keyboards(2)
+        first.unplug()
+        happed.wait_for_keyboards(1)
+    happed.wait_for_keyboards(0)
+    with Keyboard() as again:
+        happed.wait_for_keyboards(1)
+        again.press(ecodes.KEY_PROG1)
+        wait_until(lambda: happed.call("ListProfiles", "s", "alice")[0], "it is heard")
+    happed.call("ResetProfile", "ss", "alice", "desktop")
+
+
+def test_ten_thousand_foreign_key_events_neither_wake_it_nor_are_read(
+    happed: Happed, alice: Session, keyboard: Keyboard
+) -> None:
+    happed.wait_for_keyboards(1)
+    idle(happed, alice)
+    pid, wake_ups = happed.pid, happed.wake_ups()
+    count = read_bytes(pid)
+
+    type_foreign_keys(keyboard, FOREIGN_EVENTS)
+    time.sleep(1)
+
+    assert happed.wake_ups() == wake_ups
+    assert read_bytes(pid) == count
+    keyboard.press(ecodes.KEY_PROG1)
+    wait_until(lambda: happed.wake_ups() > wake_ups, "its own key wakes it")
+
+
+def hand_over_unmasked(node: str, ready: threading.Event, answers: int) -> None:
+    """Be a happed-keys that forgets the mask."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        Path(KEYS_SOCKET).unlink(missing_ok=True)
+        listener.bind(KEYS_SOCKET)
+        listener.listen()
+        ready.set()
+        for _ in range(answers):
+            with listener.accept()[0] as asked:
+                asked.recv(512)
+                file = os.open(node, os.O_RDONLY | os.O_NONBLOCK)
+                rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))]
+                asked.sendmsg([f"keyboard {Path(node).name} a keyboard".encode()], rights)
+                os.close(file)
+                asked.send(b"end")
+
+
+def test_without_the_mask_the_same_measurement_finds_wake_ups(
+    policy: Policy, alice: Session, keyboard: Keyboard
+) -> None:
+    """The test above can fail."""
+    assert policy.governor == "ondemand"
+    command("systemctl", "stop", "happed-keys.socket")
+    ready = threading.Event()
+    helper = threading.Thread(target=hand_over_unmasked, args=(keyboard.node, ready, 1), daemon=True)
+    helper.start()
+    ready.wait()
+    command("systemctl", "mask", "--runtime", "happed-keys.socket")
+    try:
+        happed = Happed()
+        happed.wait_for_keyboards(1)
+        idle(happed, alice)
+        wake_ups, count = happed.wake_ups(), read_bytes(happed.pid)
+        type_foreign_keys(keyboard, 400)
+        time.sleep(1)
+        assert happed.wake_ups() > wake_ups
+        assert read_bytes(happed.pid) > count
+        happed.stop()
+    finally:
+        command("systemctl", "unmask", "--runtime", "happed-keys.socket")
+        Path(KEYS_SOCKET).unlink(missing_ok=True)
+        command("systemctl", "start", "happed-keys.socket")
+
+
+def test_the_process_that_goes_on_makes_no_ioctl(happed: Happed, keyboard: Keyboard) -> None:
+    happed.wait_for_keyboards(1)
+    log = Path("/run/ioctls")
+    with subprocess.Popen(
+        ["strace", "-f", "-e", "trace=ioctl,open,openat", "-o", log, "-p", str(happed.pid)]
+    ) as tracer:
+        wait_until(lambda: "TracerPid:\t0" not in Path(f"/proc/{happed.pid}/status").read_text(), "strace looks on")
+        type_foreign_keys(keyboard, 100)
+        keyboard.press(ecodes.KEY_PROG1)
+        with Keyboard(name="another") as another:
+            happed.wait_for_keyboards(2)
+            another.press(ecodes.KEY_PROG2)
+            time.sleep(2)
+        tracer.terminate()
+    lines = log.read_text()
+    assert "open" in lines  # it saw something
+    assert "ioctl(" not in lines
+    assert "/dev/input/event" not in lines
+    happed.call("ResetProfile", "ss", "alice", "desktop")
+
+
+def test_in_its_unit_no_ioctl_is_allowed_and_no_device_can_be_opened(keyboard: Keyboard) -> None:
+    """A program that tries, in the place of happed."""
+    tries = (
+        "ioctl(STDIN, 0x80604518, my $keys = chr(0) x 96) or print qq($!\\n);"  # EVIOCGKEY
+        f"open(my $node, '<', '{keyboard.node}') or print qq($!\\n);"
+        "socket(my $internet, 2, 1, 0) or print qq($!\\n);"
+        "open(my $status, '<', '/proc/self/status'); print((split)[1]) for grep { /^CapEff/ } <$status>;"
+    )
+    unit = Path("/run/systemd/system/happed-tries.service")
+    service = Path("/usr/lib/systemd/system/happed.service").read_text()
+    lines = [line for line in service.splitlines() if not line.startswith(("Exec", "Type=", "BusName=", "Watchdog"))]
+    start = lines.index("[Service]") + 1
+    Path("/run/tries.pl").write_text(tries)  # Python itself can't open a file without ioctl
+    lines[start:start] = ["Type=oneshot", "ExecStart=/usr/bin/perl /run/tries.pl", "StandardOutput=file:/run/tried"]
+    unit.write_text("\n".join(line for line in lines if not line.startswith(("Restart", "StateD", "RuntimeD"))))
+    try:
+        command("systemctl", "daemon-reload")
+        command("systemctl", "start", "happed-tries.service")
+    finally:
+        unit.unlink()
+        command("systemctl", "daemon-reload")
+    denied, closed = "Operation not permitted", ("Operation not permitted", "Permission denied")
+    said = Path("/run/tried").read_text().splitlines()
+    assert said[0] == denied
+    assert said[1] in closed
+    assert said[2] == "Address family not supported by protocol"
+    assert int(said[3], 16) == 0
+
+
+def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) -> None:
+    happed.wait_for_keyboards(1)
+    before = CONFIGURATION.read_text()
+    CONFIGURATION.write_text('[keys]\nperformance = "LEFTCTRL+KEY_B"\npower = "KEY_PROG2"\n')
+    try:
+        command("systemctl", "reload", "happed.service")
+        wait_until(lambda: happed.property("Settings")["keys.performance"]["data"] == "LEFTCTRL+KEY_B", "it is read")
+        happed.wait_for_keyboards(1)
+        keyboard.press(ecodes.KEY_PROG1)
+        keyboard.press(ecodes.KEY_B)
+        time.sleep(1.5)
+        assert happed.call("ListProfiles", "s", "alice")[0] == []
+        keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_B)
+        wait_until(lambda: happed.call("ListProfiles", "s", "alice")[0], "the new key is heard")
+    finally:
+        CONFIGURATION.write_text(before)
+        command("systemctl", "reload", "happed.service")
+        happed.call("ResetProfile", "ss", "alice", "desktop")
+
+
+def test_a_key_is_learned_by_pressing_it(happed: Happed, keyboard: Keyboard) -> None:
+    happed.wait_for_keyboards(1)
+    with subprocess.Popen(["happectl", "keys", "learn"], stdout=subprocess.PIPE, text=True) as learner:
+        time.sleep(3)
+        keyboard.press(ecodes.KEY_A)  # types: is not told
+        keyboard.press(ecodes.KEY_PROG2)
+        said, _ = learner.communicate(timeout=60)
+    assert "KEY_PROG2" in said
+    assert learner.returncode == 0

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed-keys, started by its socket, on the kernel's own input devices."""
+
+from __future__ import annotations
+
+import array
+import errno
+import fcntl
+import os
+import select
+import socket
+import struct
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from evdev import ecodes
+
+from t61.keyboard import DOWN, LETTERS, UP, Keyboard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOCKET = "/run/happe-keys.sock"
+QUESTION = "happe-keys 1 open {} KEY_PROG1 KEY_PROG2"
+EVENT = struct.Struct("@llHHi")
+EVIOCGMASK = 0x80104592
+PATIENCE_S = 30
+
+
+@dataclass
+class Handed:
+    """A keyboard as happed-keys hands it over."""
+
+    node: str
+    name: str
+    file: int
+
+    def events(self, patience_s: float = 1.0) -> list[tuple[float, int, int, int]]:
+        """What can be read, as (time, type, code, value)."""
+        if not select.select([self.file], [], [], patience_s)[0]:
+            return []
+        events = EVENT.iter_unpack(os.read(self.file, 64 * EVENT.size))
+        return [(seconds + micros / 1e6, kind, code, value) for seconds, micros, kind, code, value in events]
+
+    def turned(self) -> list[tuple[int, int]]:
+        """What can be read of keys, as (code, value)."""
+        return [(code, value) for _, kind, code, value in self.events() if kind == ecodes.EV_KEY]
+
+    def mask(self, kind: int, codes: int) -> set[int]:
+        """Which codes of a type the kernel lets through; the types themselves for EV_SYN."""
+        bits = array.array("B", bytes(codes // 8 + 7 & ~7))
+        address, _ = bits.buffer_info()
+        fcntl.ioctl(self.file, EVIOCGMASK, struct.pack("@IIQ", kind, len(bits), address))
+        return {code for code in range(codes) if bits[code // 8] >> code % 8 & 1}
+
+
+@pytest.fixture
+def connection() -> Iterator[socket.socket]:
+    """Connect to the helper, which systemd starts."""
+    subprocess.run(["systemctl", "start", "happed-keys.socket"], check=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as made:
+        made.settimeout(PATIENCE_S)
+        made.connect(SOCKET)
+        yield made
+
+
+def answers(connection: socket.socket) -> tuple[list[Handed], list[str]]:
+    """All that is handed over, and all else that is said."""
+    handed: list[Handed] = []
+    said: list[str] = []
+    while True:
+        packet, files, _, _ = socket.recv_fds(connection, 4096, 4)
+        if not packet:
+            return handed, said
+        if files:
+            _, node, name = packet.decode().split(" ", 2)
+            handed.append(Handed(node, name, files[0]))
+        else:
+            said.append(packet.decode())
+
+
+def opened(connection: socket.socket, keyboard: Keyboard) -> Handed:
+    """Ask for one keyboard and get it."""
+    node = os.path.basename(keyboard.node)  # noqa: PTH119  # pathlib takes a while to import here
+    connection.send(QUESTION.format(node).encode())
+    [handed], said = answers(connection)
+    assert said == ["end"]
+    return handed
+
+
+@pytest.mark.usefixtures("keyboard")
+def test_of_all_devices_those_with_one_of_the_two_keys_are_handed_over(connection: socket.socket) -> None:
+    with Keyboard(LETTERS, name="without the two keys"), Keyboard([ecodes.KEY_PROG2], name="pedal\nend"):
+        connection.send(QUESTION.format("all").encode())
+        handed, said = answers(connection)
+
+    assert said == ["end"]
+    names = [one.name for one in handed]
+    assert "a keyboard" in names
+    assert "pedal?end" in names
+    assert "without the two keys" not in names
+
+
+def test_only_the_two_keys_are_ever_readable_and_only_they_wake_the_reader(
+    connection: socket.socket, keyboard: Keyboard
+) -> None:
+    handed = opened(connection, keyboard)
+    assert handed.mask(ecodes.EV_SYN, 32) == {ecodes.EV_KEY}
+    assert handed.mask(ecodes.EV_KEY, ecodes.KEY_CNT) == {ecodes.KEY_PROG1, ecodes.KEY_PROG2}
+
+    for _ in range(100):
+        keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_A)
+    assert not select.select([handed.file], [], [], 0.5)[0]
+
+    keyboard.press(ecodes.KEY_B, ecodes.KEY_PROG1)
+    keyboard.press(ecodes.KEY_PROG2)
+    assert handed.turned() == [
+        (ecodes.KEY_PROG1, DOWN), (ecodes.KEY_PROG1, UP), (ecodes.KEY_PROG2, DOWN), (ecodes.KEY_PROG2, UP),
+    ]  # fmt: skip
+
+
+def test_the_descriptor_reads_never_waits_and_stamps_monotonic_time(
+    connection: socket.socket, keyboard: Keyboard
+) -> None:
+    handed = opened(connection, keyboard)
+    flags = fcntl.fcntl(handed.file, fcntl.F_GETFL)
+    assert flags & os.O_ACCMODE == os.O_RDONLY
+    assert flags & os.O_NONBLOCK
+
+    before = time.clock_gettime(time.CLOCK_MONOTONIC)
+    keyboard.press(ecodes.KEY_PROG1)
+    stamp = handed.events()[0][0]
+
+    assert before - 1e-6 <= stamp <= time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def test_others_still_get_every_key(connection: socket.socket, keyboard: Keyboard) -> None:
+    other = Handed("", "", os.open(keyboard.node, os.O_RDONLY | os.O_NONBLOCK))
+    opened(connection, keyboard)
+
+    keyboard.press(ecodes.KEY_A)
+    keyboard.press(ecodes.KEY_PROG1)
+
+    assert [code for code, value in other.turned() if value == DOWN] == [ecodes.KEY_A, ecodes.KEY_PROG1]
+    os.close(other.file)
+
+
+def test_a_keyboard_that_is_unplugged_says_so_and_its_node_is_no_error(
+    connection: socket.socket, keyboard: Keyboard
+) -> None:
+    handed = opened(connection, keyboard)
+    node = os.path.basename(keyboard.node)  # noqa: PTH119
+
+    keyboard.unplug()
+
+    with pytest.raises(OSError, match=r".") as unplugged:
+        handed.events(PATIENCE_S)
+    assert unplugged.value.errno == errno.ENODEV
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as again:
+        again.connect(SOCKET)
+        again.send(QUESTION.format(node).encode())
+        assert answers(again) == ([], ["end"])
+
+
+def test_a_key_is_learned_by_pressing_it_unless_it_types(connection: socket.socket) -> None:
+    with Keyboard([ecodes.KEY_A, ecodes.KEY_LEFTSHIFT, ecodes.KEY_F12]) as keyboard:
+        connection.send(b"happe-keys 1 learn 30000")
+        while not select.select([connection], [], [], 0.3)[0]:  # until the helper listens
+            keyboard.press(ecodes.KEY_LEFTSHIFT, ecodes.KEY_A)
+            keyboard.press(ecodes.KEY_F12)
+        _, said = answers(connection)
+    assert said == ["key KEY_F12", "end"]
+
+
+def test_learning_ends_with_its_time(connection: socket.socket, keyboard: Keyboard) -> None:
+    connection.send(b"happe-keys 1 learn 300")
+    keyboard.press(ecodes.KEY_A)
+    assert answers(connection) == ([], ["end"])
+
+
+@pytest.mark.usefixtures("connection")
+def test_whoever_is_not_root_cannot_ask() -> None:
+    script = f"import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect({SOCKET!r})"
+    ended = subprocess.run(
+        ["runuser", "-u", "alice", "--", "/usr/bin/python3", "-c", script], check=False, capture_output=True
+    )
+    assert b"PermissionError" in ended.stderr
+
+
+def test_helpers_leave_no_failed_unit_behind(connection: socket.socket) -> None:
+    connection.send(b"nonsense")
+    assert answers(connection) == ([], ['error not a request of "happe-keys 1"'])
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        units = subprocess.run(
+            ["systemctl", "list-units", "--all", "--no-legend", "happed-keys@*"], check=True, capture_output=True
+        ).stdout
+        if not units or time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    assert units == b""

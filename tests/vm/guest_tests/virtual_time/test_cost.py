@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happed costs, beside other daemons and beside the least that any program must do (docs/cost.md).
+
+Time is instructions here, so that the figures are the same on any host. Each test prints its table, and leaves it in
+the results.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import statistics
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from t61.cost import Spent, frequencies, frequency_trace, lowest_priority, memory_kib, processes_of, spent
+from t61.cpufreq import LADDER_KHZ
+from t61.happe import UNIT
+from t61.sessions import command, nobody_at_the_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from t61.cpufreq import Policy
+    from t61.happe import Happed
+    from t61.keyboard import Keyboard
+    from t61.sessions import Session
+
+    Show = Callable[[str, list[str]], None]
+
+BASELINE = Path(__file__).parents[2] / "baseline"
+RESULTS = Path(__file__).parents[2] / "results"
+OTHERS = ["power-profiles-daemon.service", "thermald.service", "tuned.service"]
+
+SETTLE_S = 30
+IDLE_S = 300
+SAMPLES = 120
+PRESSES = 60
+EVIOCSCLOCKID = 0x400445A0
+
+
+@pytest.fixture
+def show(capsys: pytest.CaptureFixture[str]) -> Show:
+    """Print a table, and keep it."""
+
+    def show(name: str, lines: list[str]) -> None:
+        text = "\n".join(lines) + "\n"
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.txt").write_text(text)
+        with capsys.disabled():
+            print(f"\n{text}")
+
+    return show
+
+
+@contextmanager
+def running(*words: str | Path) -> Iterator[int]:
+    """A program that runs meanwhile; gives its process."""
+    with subprocess.Popen(words) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+@dataclass(frozen=True)
+class Idle:
+    """What a daemon cost while nothing happened."""
+
+    name: str
+    used: Spent
+    rss_kib: int
+    pss_kib: int
+
+    @property
+    def wake_ups_a_minute(self) -> float:
+        """By which it kept the processor from sleeping."""
+        return self.used.wake_ups * 60 / IDLE_S
+
+    def line(self) -> str:
+        """Its row of the table."""
+        cpu_ms = self.used.cpu_ns * 60 / IDLE_S / 1e6
+        return (
+            f"{self.name:32} {cpu_ms:9.2f} {self.wake_ups_a_minute:11.1f} "
+            f"{self.rss_kib / 1024:8.2f} {self.pss_kib / 1024:8.2f}"
+        )
+
+
+def idle(name: str, unit: str) -> Idle:
+    """Let a service settle, then watch it."""
+    time.sleep(SETTLE_S)
+    pids = processes_of(unit)
+    before = spent(pids)
+    time.sleep(IDLE_S)
+    return Idle(name, spent(pids) - before, *memory_kib(pids))
+
+
+def idle_of_another(unit: str) -> Idle:
+    """Start one of the other daemons, watch it, stop it."""
+    command("systemctl", "start", unit)
+    try:
+        return idle(unit.removesuffix(".service"), unit)
+    finally:
+        command("systemctl", "stop", unit)
+
+
+def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
+    """What a person does: some presses, some looks. Memory that is used once is used for good."""
+    from evdev import ecodes  # noqa: PLC0415
+
+    happed.wait_for_keyboards(1)
+    for key in [ecodes.KEY_PROG1, ecodes.KEY_PROG2] * 5:
+        keyboard.press(key)
+        time.sleep(2)
+        happed.property("Profile")
+        happed.call("ListProfiles", "s", "alice")
+
+
+def test_idle_it_costs_less_than_power_profiles_daemon(
+    policy: Policy, happed: Happed, keyboard: Keyboard, show: Show
+) -> None:
+    live_a_little(happed, keyboard)
+    somebody = idle("happed, somebody there", UNIT)
+    assert policy.governor == "userspace"
+    nobody_at_the_machine()
+    happed.wait_for("released")
+    nobody = idle("happed, nobody there", UNIT)
+    happed.stop()
+    others = [idle_of_another(unit) for unit in OTHERS]
+    heading = f"{'':32} {'CPU ms/min':>9} {'wake-ups/min':>11} {'RSS MiB':>7} {'PSS MiB':>8}"
+    show("idle", [heading, *(row.line() for row in [somebody, nobody, *others])])
+
+    ppd = others[0]
+    assert somebody.wake_ups_a_minute <= 60
+    assert nobody.used.wake_ups == 0
+    for mine in (somebody, nobody):
+        assert mine.rss_kib < ppd.rss_kib
+        assert mine.pss_kib < ppd.pss_kib
+
+
+def test_a_sample_costs_at_most_one_and_a_half_bare_reads(happed: Happed, show: Show) -> None:
+    with running(BASELINE / "bare-sampler") as bare:
+        time.sleep(SETTLE_S)
+        before = spent([happed.pid]), spent([bare])
+        time.sleep(SAMPLES)
+        mine, least = spent([happed.pid]) - before[0], spent([bare]) - before[1]
+    ratio = mine.cpu_ns / least.cpu_ns
+    rows = [
+        f"{name:32} {used.cpu_ns / SAMPLES / 1e3:13.1f} {used.wake_ups:11}"
+        for name, used in [("happed, somebody there", mine), ("bare-sampler", least)]
+    ]
+    show("sample", [f"{'':32} {'us of CPU each':>13} {'wake-ups':>11}", *rows, f"ratio {ratio:.2f}"])
+    assert least.wake_ups == pytest.approx(SAMPLES, abs=1)
+    assert mine.wake_ups == pytest.approx(SAMPLES, abs=1)
+    assert ratio <= 1.5
+
+
+def latencies_us(keyboard: Keyboard) -> list[int]:
+    """From the kernel's time of each press to the kernel's time of the frequency it led to."""
+    from evdev import InputDevice, ecodes  # noqa: PLC0415
+
+    from t61.keyboard import DOWN, UP  # noqa: PLC0415
+
+    with frequency_trace() as trace, lowest_priority():
+        watcher = InputDevice(keyboard.node)  # reads later, and so is not woken
+        fcntl.ioctl(watcher.fd, EVIOCSCLOCKID, array.array("i", [time.CLOCK_MONOTONIC]))
+        found = []
+        for number in range(PRESSES):
+            key = [ecodes.KEY_PROG1, ecodes.KEY_PROG2][number % 2]
+            trace.write_text("")
+            keyboard.turn(key, DOWN)
+            time.sleep(0.5)
+            pressed = next(event for event in watcher.read() if event.type == ecodes.EV_KEY)
+            changes = frequencies(trace.read_text())
+            assert changes, f"press {number} of {key} changed nothing"
+            found.append(changes[0][0] - pressed.sec * 1_000_000 - pressed.usec)
+            keyboard.turn(key, UP)
+            time.sleep(1.25)  # the next press is its own, and its sample is 0.75 s old
+            list(watcher.read())
+        watcher.close()
+    return found
+
+
+def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
+    policy: Policy, alice: Session, keyboard: Keyboard, show: Show
+) -> None:
+    from t61.happe import Happed  # noqa: PLC0415
+
+    low, high = LADDER_KHZ[:2]
+    policy.governor = "userspace"
+    policy.write("scaling_setspeed", low)
+    speed = policy.folder / "scaling_setspeed"
+    with running(BASELINE / "bare-keys", keyboard.node, speed, str(high), str(low)):
+        time.sleep(2)
+        least = latencies_us(keyboard)
+    policy.governor = "ondemand"
+
+    daemon = Happed()
+    try:
+        daemon.wait_for("governing")
+        daemon.wait_for_keyboards(1)
+        time.sleep(SETTLE_S)
+        mine = latencies_us(keyboard)
+    finally:
+        daemon.stop()
+    assert alice.identity
+    ratio = statistics.median(mine) / statistics.median(least)
+    rows = [
+        f"{name:32} {statistics.median(times):10.0f} {statistics.quantiles(times, n=20)[-1]:8.0f} {max(times):8}"
+        for name, times in [("happed", mine), ("bare-keys", least)]
+    ]
+    show("key", [f"{PRESSES} presses, us{'':21} {'median':>6} {'95 %':>8} {'most':>8}", *rows, f"ratio {ratio:.2f}"])
+    assert ratio <= 3

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""User A plays, in virtual time: what happed decides on the kernel is what the algorithm decides on paper."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from evdev import ecodes
+
+from t61.cpufreq import LADDER_KHZ
+from t61.load import game, play
+from t61.power import watts
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from t61.cpufreq import Policy
+    from t61.happe import Happed
+    from t61.keyboard import Keyboard
+
+VECTOR = Path("../vectors/user-a-plays-torcs.json")
+RUNS = Path("/var/lib/happe/runs")
+DATABASE = "file:/var/lib/happe/profiles.db?mode=ro"
+SUBJECT, APPLICATION = "user-a", "torcs"
+MINUTES = 10
+LEAD_S = 3  # periods from the trace's first line until the game begins
+TOP_KHZ = LADDER_KHZ[-1]
+KEYS = {"performance": ecodes.KEY_PROG1, "power": ecodes.KEY_PROG2}
+
+
+class Run:
+    """A study's run by happectl, until the given second."""
+
+    def __init__(self, condition: str, out: Path, *options: str) -> None:
+        """Begin it; the first period has begun when this returns."""
+        words = ["--condition", condition, "--subject", SUBJECT, "--application", APPLICATION, "--out", str(out)]
+        self.out = out
+        before = set(RUNS.glob("*"))
+        self.process = subprocess.Popen(["happectl", "run", *words, *options], stdin=subprocess.DEVNULL)
+        wait_until(lambda: set(RUNS.glob("*")) - before, "the run begins")
+        [self.trace] = set(RUNS.glob("*")) - before
+
+    def first_line_s(self) -> float:
+        """When the trace's first period ended, by CLOCK_MONOTONIC."""
+        wait_until(lambda: self.trace.read_text().count("\n") > 1, "the first period is over")
+        return float(json.loads(self.trace.read_text().splitlines()[1])["t_us"]) / 1e6
+
+    def end(self) -> list[dict[str, Any]]:
+        """Stop it, as Ctrl-C does; the trace's observations."""
+        self.process.send_signal(2)
+        assert self.process.wait(timeout=60) in (0, 130)
+        return [json.loads(line) for line in self.out.read_text().splitlines()[1:]]
+
+
+def replayed(trace: Path) -> list[dict[str, Any]]:
+    """What happe-sim decides on a trace."""
+    done = subprocess.run(["happe-sim", "replay", trace], check=True, stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def scheduled(vector: dict[str, Any]) -> list[float]:
+    """The busy part of each of user A's seconds; a light one in the middle of its level."""
+    parts = []
+    for observation in vector["observations"]:
+        [policy] = observation["policies"]
+        part, speed = policy["util_ppm"][0] / 1e6, policy["cur_khz"] / TOP_KHZ
+        level = min(9, int(part * speed * 10))
+        parts.append(1.0 if part > 0.96 else (level + 0.5) / 10 / speed)
+    return parts
+
+
+def lived(observations: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> None:
+    """Each period ran at what was decided at the end of the one before."""
+    for before, now, decision in zip(observations, observations[1:], decisions, strict=False):
+        decided = decision["targets"][0]["khz"] if decision["targets"] else before["policies"][0]["cur_khz"]
+        assert now["policies"][0]["cur_khz"] == decided, now["t_us"]
+
+
+def what(decision: dict[str, Any]) -> tuple[Any, ...]:
+    """A decision without its time and user."""
+    learned = decision.get("learned")
+    return decision["targets"], learned and (learned["level"], learned["khz"], learned["uafp_khz"])
+
+
+def seconds_at(observations: list[dict[str, Any]]) -> dict[int, int]:
+    """Periods at each kHz."""
+    ran = [observation["policies"][0]["cur_khz"] for observation in observations]
+    return {khz: ran.count(khz) for khz in LADDER_KHZ}
+
+
+def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
+    happed: Happed, policy: Policy, keyboard: Keyboard, tmp_path: Path
+) -> None:
+    vector = json.loads(VECTOR.read_text())
+    happed.wait_for_keyboards(1)
+    seconds = scheduled(vector)
+    seconds += (seconds[75:90] * (MINUTES * 4))[: MINUTES * 60 - len(seconds)]
+    presses = [
+        (key["t_us"] / 1e6, lambda code=KEYS[key["key"]]: keyboard.press(code))
+        for observation in vector["observations"]
+        for key in observation.get("keys", [])
+    ]
+
+    run = Run("T-HAPPE", tmp_path / "trace.jsonl")
+    policy.reset_stats()
+    begin = run.first_line_s() + LEAD_S
+    play(begin, seconds, presses)
+    in_state = policy.time_in_state_s()
+    observations = run.end()
+
+    decisions = replayed(run.out)
+    lived(observations, decisions)
+    of_game = decisions[LEAD_S + 1 :]
+    expected = [what(decision) for decision in vector["expected"]]
+    assert [what(decision) for decision in of_game[: len(expected)]] == expected
+    counted = seconds_at(observations[: len(seconds) + LEAD_S + 1])
+    for khz in LADDER_KHZ:
+        assert in_state[khz] == pytest.approx(counted[khz], abs=1.0), (khz, in_state, counted)
+    final = [d["learned"]["uafp_khz"] for d in vector["expected"] if "learned" in d][-1]
+    with sqlite3.connect(DATABASE, uri=True) as database:
+        columns = ", ".join(f"khz_{level}" for level in range(10))
+        query = f"SELECT {columns} FROM uafp WHERE user = ? AND app = ?"  # noqa: S608
+        [stored] = database.execute(query, (f"subject:{SUBJECT}", APPLICATION))
+    assert list(stored) == final
+    assert final[-1] == 2_200_000
+    assert 1_200_000 in final[:4]
+    print("user A, seconds at each kHz: kernel's time_in_state, periods of the trace")
+    for khz in LADDER_KHZ:
+        print(f"{khz:9} {in_state[khz]:9.2f} {counted[khz]:6}")
+
+
+# Demanded parts of the top speed: a game's minute.
+DEMANDS = [0.35] * 5 + [0.9] * 25 + [0.6] * 10 + [0.2] * 5 + [0.85] * 15
+
+
+def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[int, tuple[float, float]]:
+    """Kernel's seconds and mean watts at each kHz of a game under a condition."""
+    run = Run(condition, out, *options)
+    run.first_line_s()
+    policy.reset_stats()
+    spent = game(policy, DEMANDS)
+    in_state = policy.time_in_state_s()
+    run.end()
+    table = {}
+    for khz in LADDER_KHZ:
+        seconds, busy = spent.get(khz, (0.0, 0.0))
+        table[khz] = (in_state[khz], watts(khz, busy / seconds if seconds else 0.0))
+    return table
+
+
+def test_o_happe_draws_less_than_ondemand_on_the_same_game(happed: Happed, policy: Policy, tmp_path: Path) -> None:
+    """With what user A taught above: the tests of this file run in order."""
+    assert happed.call("GetProfile", "ss", f"subject:{SUBJECT}", APPLICATION)
+    ondemand = measured(
+        policy, "ondemand", tmp_path / "o.jsonl", "--sampling-rate-us", "80000", "--up-threshold", "80"
+    )  # fmt: skip
+    happe = measured(policy, "O-HAPPE", tmp_path / "h.jsonl")
+    print("      kHz  ondemand s   W at it  O-HAPPE s   W at it")
+    for khz in LADDER_KHZ:
+        print(f"{khz:9} {ondemand[khz][0]:11.2f} {ondemand[khz][1]:9.2f} {happe[khz][0]:10.2f} {happe[khz][1]:9.2f}")
+    mean = {name: energy(table) for name, table in (("ondemand", ondemand), ("O-HAPPE", happe))}
+    print(f"mean power by Table A.2: ondemand {mean['ondemand']:.2f} W, O-HAPPE {mean['O-HAPPE']:.2f} W")
+    assert ondemand[TOP_KHZ][0] > happe[TOP_KHZ][0] + 10
+    assert mean["O-HAPPE"] < mean["ondemand"] - 1
+    assert policy.governor == "userspace"
+
+
+def energy(table: dict[int, tuple[float, float]]) -> float:
+    """Mean watts of (seconds, watts) at each kHz."""
+    return sum(seconds * power for seconds, power in table.values()) / sum(seconds for seconds, _ in table.values())

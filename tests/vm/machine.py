@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot the emulated T61 and run a command in it as root.
+
+usage: machine.py [OPTIONS] FOLDER COMMAND        FOLDER is the command's folder in the guest; its results/ comes back
+       machine.py --shell [OPTIONS] FOLDER        log in on the console instead: root, no password
+
+Exits with the command's status; with 125 if the guest broke, after printing the end of its console.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from image import BUILD, Image, build, by_root
+
+BROKEN = 125
+MEMORY_MIB = 1024
+RESULTS_MIB = 256  # room for results; a sparse file
+NANOSECONDS_SHIFT = 2  # virtual time: 2^2 ns for each instruction
+CONSOLE_TAIL = 40
+KERNEL_PARAMETERS = (
+    "console=ttyS0 quiet mitigations=off security=none audit=0 cryptomgr.notests systemd.show_status=0 panic=-1"
+)
+
+
+@dataclass(frozen=True)
+class Boot:
+    """How the machine is to boot."""
+
+    virtual_time: bool = False  # time is instructions, idle time is skipped; one processor
+    deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
+    timeout_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a guest is to do."""
+
+    folder: (
+        Path | list[Path]
+    )  # one folder whose contents, or several folders which themselves, are the command's folder
+    command: str  # for sh
+    root: Path | None = None  # files installed over / first
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    status: int = BROKEN
+    lines: list[str] = field(default_factory=list)
+
+
+def pack(work: Work, tar: Path) -> None:
+    """Write the guest's first disk."""
+    with tarfile.open(tar, "w") as archive, tempfile.NamedTemporaryFile("w") as script:
+        script.write(work.command + "\n")
+        script.flush()
+        archive.add(script.name, "command")
+        folders = (
+            [(work.folder, "work")]
+            if isinstance(work.folder, Path)
+            else [(one, f"work/{one.name}") for one in work.folder]
+        )
+        for path, name in folders:
+            archive.add(path, name, filter=by_root)
+        if work.root:
+            archive.add(work.root, "root", filter=by_root)
+
+
+def unpack(tar: Path, results: Path) -> int:
+    """Take the results from the guest's second disk; return the command's status, BROKEN if there is none."""
+    results.mkdir(parents=True, exist_ok=True)
+    status = results / "status"
+    status.unlink(missing_ok=True)
+    subprocess.run(["tar", "-xf", tar, "-C", results, "--no-same-owner"], check=False)
+    return int(status.read_text()) if status.is_file() else BROKEN
+
+
+def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
+    """QEMU's command. The console goes to a file, the command's output to standard output."""
+    processors = ["-smp", "2", "-accel", "tcg,thread=multi"]
+    if boot.virtual_time:
+        clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
+        processors = ["-smp", "1", "-accel", "tcg,thread=single", *clock]
+    kernel = image.packed_kernel if boot.deep_sleep else image.kernel
+    lines = ["-serial", "stdio"] if person else ["-serial", f"file:{scratch}/console", "-serial", "stdio"]
+    run = "" if person else " vm.run systemd.mask=serial-getty@ttyS0.service"
+    return [
+        "setpriv", "--pdeathsig", "KILL",  # no guest outlives us
+        "qemu-system-x86_64", "-M", "pc", "-cpu", "core2duo", "-m", str(MEMORY_MIB), *processors,
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
+        "-acpitable", f"file={image.table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
+        "-drive", f"file={scratch}/work.tar,if=virtio,format=raw,readonly=on",
+        "-drive", f"file={scratch}/results.tar,if=virtio,format=raw",
+        "-kernel", str(kernel), "-initrd", str(image.root),
+        "-append", KERNEL_PARAMETERS + run,
+    ]  # fmt: skip
+
+
+def relay(stream: IO[bytes], lines: list[str]) -> None:
+    """Show the guest's output as it comes, and keep it."""
+    for raw in stream:
+        line = raw.decode(errors="replace").rstrip("\r\n")
+        lines.append(line)
+        print(line, flush=True)
+
+
+def show_console(console: Path) -> None:
+    """Print the end of a broken guest's console."""
+    lines = console.read_text(errors="replace").splitlines() if console.is_file() else []
+    sys.stderr.write("machine: the guest broke; the end of its console:\n")
+    for line in lines[-CONSOLE_TAIL:]:
+        sys.stderr.write(f"  {line}\n")
+
+
+def run(work: Work, boot: Boot, results: Path, image: Image | None = None) -> Outcome:
+    """Boot, run, and bring the results back. A guest that does not end in time is broken."""
+    image = image or build()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    outcome = Outcome()
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:
+        scratch = Path(name)
+        prepare(work, scratch)
+        command = qemu(image, boot, scratch, person=False)
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+            timer = threading.Timer(boot.timeout_s, give_up, (process, boot.timeout_s))
+            timer.start()
+            try:
+                assert process.stdout  # noqa: S101  # PIPE
+                relay(process.stdout, outcome.lines)
+            finally:
+                timer.cancel()
+                process.kill()  # has ended, unless we were interrupted
+        outcome.status = unpack(scratch / "results.tar", results)
+        if outcome.status == BROKEN:
+            show_console(scratch / "console")
+    return outcome
+
+
+def give_up(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """End a guest that takes too long."""
+    sys.stderr.write(f"machine: not done after {timeout_s:.0f} s\n")
+    process.kill()
+
+
+def prepare(work: Work, scratch: Path) -> None:
+    """Make the guest's disks."""
+    pack(work, scratch / "work.tar")
+    with (scratch / "results.tar").open("wb") as disk:
+        disk.truncate(RESULTS_MIB << 20)
+
+
+def shell(work: Work, boot: Boot) -> int:
+    """Give the person at the terminal the guest's console; `vm-install` unpacks the work there, `poweroff` leaves."""
+    image = build()
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:
+        prepare(work, Path(name))
+        return subprocess.run(qemu(image, boot, Path(name), person=True), check=False).returncode
+
+
+def tidy_when_terminated() -> None:
+    """Let SIGTERM end us as Ctrl+C does, so that nothing is left behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def main() -> int:
+    """Exit status."""
+    tidy_when_terminated()
+    parser = argparse.ArgumentParser(description="Run a command in the emulated T61, as root.")
+    parser.add_argument("--virtual-time", action="store_true", help="time is instructions; one processor")
+    parser.add_argument("--deep-sleep", action="store_true", help="can wake from suspend to RAM")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="S", help="seconds until it counts as hung (300)"
+    )
+    parser.add_argument("--root", type=Path, metavar="TREE", help="files to install over / first")
+    parser.add_argument(
+        "--results", type=Path, default=BUILD / "results", help="where results/ goes (build/vm/results)"
+    )
+    parser.add_argument("--shell", action="store_true", help="log in on the console instead")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    boot = Boot(virtual_time=options.virtual_time, deep_sleep=options.deep_sleep, timeout_s=options.timeout)
+    work = Work(options.folder, " ".join(options.command), options.root)
+    return shell(work, boot) if options.shell else run(work, boot, options.results).status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

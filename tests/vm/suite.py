@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run the tests inside the emulated T61, a boot for each folder of guest_tests/.
+
+usage: suite.py [--root TREE] [--with FOLDER]... [--results FOLDER] [--boot NAME]... [-- PYTEST'S ARGUMENTS]
+
+Prints what each boot's pytest printed, its closing line, and how long everything took. Leaves junit.xml, and whatever
+the tests left in their results folder, in FOLDER/NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from image import BUILD, HERE, Image, build
+from machine import BROKEN, Boot, Work, run, tidy_when_terminated
+
+# The folders of guest_tests/, in this order. Tests of what must not depend on the host's load belong in virtual_time.
+BOOTS = {
+    "real_time": Boot(timeout_s=480),
+    "virtual_time": Boot(virtual_time=True, timeout_s=240),
+    "deep_sleep": Boot(deep_sleep=True, timeout_s=180),
+}
+# Guest seconds until a test counts as hung.
+TEST_TIMEOUT_S = {"real_time": 120, "virtual_time": 3600, "deep_sleep": 120}
+REFUSE_SKIPS = HERE.parents[1] / "packaging/refuse_skips.py"
+CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
+
+
+def pytest_in(boot: str, arguments: list[str]) -> str:
+    """Shell command for the guest."""
+    options = ["--junitxml=../results/junit.xml", f"--timeout={TEST_TIMEOUT_S[boot]}", *arguments]
+    return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, boot])}"
+
+
+def run_boot(name: str, work: Work, image: Image, results: Path) -> tuple[bool, str]:
+    """Whether all is well in one boot, and lines that say what happened."""
+    shutil.rmtree(results, ignore_errors=True)
+    begin = time.monotonic()
+    print(f"\nvm-test: {name}", flush=True)
+    outcome = run(work, BOOTS[name], results, image)
+    took = f"{time.monotonic() - begin:.0f} s with booting"
+    if outcome.status == BROKEN:
+        return False, f"{name}: the guest broke ({took})"
+    closing = next((line for line in reversed(outcome.lines) if CLOSING_LINE.match(line)), "pytest said nothing")
+    report = results / "junit.xml"
+    kept = report.is_file() and subprocess.run([sys.executable, REFUSE_SKIPS, report], check=False).returncode == 0
+    return outcome.status == 0 and kept, f"{name}: {took}\n{closing}"
+
+
+def main() -> int:
+    """Exit status."""
+    tidy_when_terminated()
+    parser = argparse.ArgumentParser(description="Run the tests inside the emulated T61.")
+    parser.add_argument("--root", type=Path, metavar="TREE", help="what `cmake --install` left; installed in the guest")
+    parser.add_argument(
+        "--with", type=Path, action="append", default=[], dest="more", metavar="FOLDER", help="put beside the tests"
+    )
+    parser.add_argument("--results", type=Path, default=BUILD / "results", metavar="FOLDER", help="(build/vm/results)")
+    parser.add_argument("--boot", action="append", choices=list(BOOTS), help="only these (all)")
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST'S ARGUMENTS")
+    options = parser.parse_args()
+    begin = time.monotonic()
+    image = build()
+    print(f"vm-test: the image is ready after {time.monotonic() - begin:.0f} s")
+    ended = []
+    for name in options.boot or BOOTS:
+        work = Work(
+            [HERE / "t61", HERE / "guest_tests", HERE.parents[1] / "profiles/vectors", *options.more],
+            pytest_in(name, options.arguments),
+            options.root,
+        )
+        ended.append(run_boot(name, work, image, options.results / name))
+    print(f"\nvm-test: all in {time.monotonic() - begin:.0f} s")
+    for _, summary in ended:
+        print(summary)
+    return 0 if all(well for well, _ in ended) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

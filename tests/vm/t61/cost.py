@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What processes cost: time on a processor, wake-ups, memory; and when the kernel changed a frequency."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TRACING = Path("/sys/kernel/tracing")
+FREQUENCY_EVENT = TRACING / "events/power/cpu_frequency/enable"
+FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What processes have used, all their threads together."""
+
+    cpu_ns: int
+    wake_ups: int
+
+    def __sub__(self, before: Spent) -> Spent:
+        """What was used since."""
+        return Spent(self.cpu_ns - before.cpu_ns, self.wake_ups - before.wake_ups)
+
+
+def processes_of(unit: str) -> list[int]:
+    """A service's processes."""
+    return [int(pid) for pid in Path(f"/sys/fs/cgroup/system.slice/{unit}/cgroup.procs").read_text().split()]
+
+
+def spent(pids: list[int]) -> Spent:
+    """What these processes have used since they started; a wake-up is a sleep that ended."""
+    threads = [thread for pid in pids for thread in Path(f"/proc/{pid}/task").iterdir()]
+    return Spent(
+        sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads),
+        sum(field((thread / "status").read_text(), "voluntary_ctxt_switches") for thread in threads),
+    )
+
+
+def memory_kib(pids: list[int]) -> tuple[int, int]:
+    """RSS and PSS."""
+    maps = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
+    return sum(field(text, "Rss") for text in maps), sum(field(text, "Pss") for text in maps)
+
+
+def field(text: str, name: str) -> int:
+    """A number of one of /proc's tables."""
+    return int(text.split(f"\n{name}:")[1].split()[0])
+
+
+@contextmanager
+def lowest_priority() -> Iterator[None]:
+    """Whatever wakes meanwhile runs at once, and this process only when nothing else does."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+@contextmanager
+def frequency_trace() -> Iterator[Path]:
+    """Record when the kernel has changed a frequency, by CLOCK_MONOTONIC; see frequencies()."""
+    if not FREQUENCY_EVENT.exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
+    (TRACING / "trace_clock").write_text("mono")
+    FREQUENCY_EVENT.write_text("1")
+    try:
+        yield TRACING / "trace"
+    finally:
+        FREQUENCY_EVENT.write_text("0")
+
+
+def frequencies(trace: str) -> list[tuple[int, int]]:
+    """The changes that were recorded: CLOCK_MONOTONIC in microseconds, and kHz."""
+    found = (FREQUENCY_LINE.search(line) for line in trace.splitlines())
+    return [(int(match[1]) * 1_000_000 + int(match[2]), int(match[3])) for match in found if match]

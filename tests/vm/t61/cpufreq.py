@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's cpufreq, and what its driver wrote to the processors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CPUS = Path("/sys/devices/system/cpu")
+CPUFREQ = CPUS / "cpufreq"
+LADDER_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
+PERF_CTL = {800_000: 0x0408, 1_200_000: 0x0612, 1_600_000: 0x0816, 2_200_000: 0x0922, 2_300_000: 0x0923}
+PERF_CTL_PORT = 0xE0
+
+
+class Policy:
+    """A policy's files; the T61 has but one."""
+
+    def __init__(self, number: int = 0) -> None:
+        """Nothing is read yet."""
+        self.folder = CPUFREQ / f"policy{number}"
+
+    def read(self, name: str) -> str:
+        """A file's content; lists have single spaces."""
+        return " ".join((self.folder / name).read_text().split())
+
+    def write(self, name: str, value: object) -> None:
+        """Write a file; the kernel may refuse."""
+        (self.folder / name).write_text(f"{value}\n")
+
+    def khz(self, name: str) -> int:
+        """A frequency: "scaling_cur_freq", "scaling_max_freq", "bios_limit", ..."""
+        return int(self.read(name))
+
+    @property
+    def governor(self) -> str:
+        """The governor in force."""
+        return self.read("scaling_governor")
+
+    @governor.setter
+    def governor(self, name: str) -> None:
+        self.write("scaling_governor", name)
+
+    def state(self) -> dict[str, str]:
+        """What a program that governs must give back: governor, limits, target, ondemand's tunables."""
+        names = ["scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_setspeed"]
+        return {name: self.read(name) for name in names} | tunables()
+
+    def reset_stats(self) -> None:
+        """Begin time_in_state and total_trans anew."""
+        self.write("stats/reset", 1)
+
+    def time_in_state_s(self) -> dict[int, float]:
+        """Seconds at each kHz since the reset, in the kernel's hundredths."""
+        words = self.read("stats/time_in_state").split()
+        return {int(khz): int(ticks) / 100 for khz, ticks in zip(words[::2], words[1::2], strict=True)}
+
+    def share_at(self, khz: int) -> float:
+        """The part of the time since the reset at a frequency, 0 to 1."""
+        times = self.time_in_state_s()
+        return times[khz] / max(sum(times.values()), 0.01)
+
+
+def tunables() -> dict[str, str]:
+    """Values of ondemand's tunables; none while it governs nothing."""
+    return {f"ondemand/{file.name}": file.read_text().strip() for file in sorted((CPUFREQ / "ondemand").glob("*"))}
+
+
+def set_tunable(name: str, value: int) -> None:
+    """Set one of ondemand's tunables."""
+    (CPUFREQ / "ondemand" / name).write_text(f"{value}\n")
+
+
+def perf_ctl() -> int:
+    """What the driver last wrote to the processors' control register, which is an I/O port here."""
+    port = os.open("/dev/port", os.O_RDONLY)
+    try:
+        return int.from_bytes(os.pread(port, 2, PERF_CTL_PORT), "little")
+    finally:
+        os.close(port)
+
+
+def set_online(cpu: int, *, online: bool) -> None:
+    """Take a processor off or on; CPU 0 can't be taken off."""
+    (CPUS / f"cpu{cpu}/online").write_text("1" if online else "0")
+
+
+@contextmanager
+def busy(cpu: int) -> Iterator[int]:
+    """Keep a CPU busy; gives the process's id."""
+    command = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
+    with subprocess.Popen(command) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Wait for what must come, not for a time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 20.0, every_s: float = 0.05) -> T:
+    """Return the condition's first true answer; a test that waits in vain fails and says for what."""
+    end = time.monotonic() + timeout_s
+    while True:
+        if answer := condition():
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout_s} s in vain until {what}; the last answer was {answer!r}")
+        time.sleep(every_s)
