@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// This machine as happectl finds it, without the daemon's help.
+#pragma once
+
+#include "governor/app/ctl_bus.h"
+#include "governor/app/ctl_checks.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe::ctl {
+
+// Files are looked for below this; it is "/" but in tests.
+using Root = std::filesystem::path;
+
+std::vector<PolicyFound> find_policies(const Root& root);  // by number
+std::string read_line(const std::filesystem::path& file);  // empty if there is none
+Presence presence(const std::filesystem::path& file);
+
+std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names);
+std::optional<Outcome<SessionFound>> find_session(Bus& bus);
+
+inline const std::filesystem::path kFoundState = "run/happe/found.json";  // below a Root
+
+}  // namespace happe::ctl

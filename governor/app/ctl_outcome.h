@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a part of happectl returns: a value, or what the person reads and the shell's exit status (sysexits.h).
+#pragma once
+
+#include <sysexits.h>
+#include <string>
+#include <tl/expected.hpp>
+
+namespace happe::ctl {
+
+struct Trouble {
+    int status = EX_SOFTWARE;
+    std::string message;  // what is wrong and what to do next
+};
+
+template <typename T>
+using Outcome = tl::expected<T, Trouble>;
+
+inline tl::unexpected<Trouble> trouble(int status, std::string message) {
+    return tl::unexpected<Trouble>(Trouble{status, std::move(message)});
+}
+
+template <typename T>
+tl::unexpected<Trouble> pass_on(const Outcome<T>& outcome) {
+    return tl::unexpected<Trouble>(outcome.error());
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for happed (docs/dbus.md), and happectl as its client."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from private_bus import PrivateBus, stand_in
+from program import PATIENCE_S, ROOT
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from private_bus import StandIn
+
+NAME = "org.happe.Governor1"
+OBJECT = "/org/happe/Governor1"
+INTERFACE = (ROOT / "governor/dbus/org.happe.Governor1.xml").read_text()
+T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
+UAFP_KHZ = [800_000] * 3 + [1_200_000] * 4 + [2_200_000] * 2 + [2_300_000]
+
+GOVERNING: dict[str, Any] = {
+    "Version": "0.1.0",
+    "Backend": "setspeed",
+    "Ladders": [[0, [0, 1], T61_KHZ]],
+    "State": "governing",
+    "Reason": "",
+    "Settings": {
+        "mode": ["s", "govern"],
+        "period_ms": ["u", 1000],
+        "algorithm.fixed_point": ["b", False],
+        "calibration": ["a{uu}", [[2_201_000, 2_300_000]]],
+        "keys.performance": ["s", "KEY_PROG1"],
+        "keys.power": ["s", "KEY_PROG2"],
+    },
+    "Keyboards": 2,
+    "Holds": [],
+    "Run": "",
+    "Targets": [[0, 1_200_000]],
+    "User": "alice",
+    "Application": "torcs",
+    "Profile": UAFP_KHZ,
+    "Sample": [[0, 800_000, 970_000, 3]],
+}
+
+# Nobody is served, or the caller isn't the one to know.
+HIDDEN: dict[str, Any] = {"Targets": [], "User": "", "Application": "", "Profile": [], "Sample": []}
+
+
+@dataclass(frozen=True)
+class HappeCtl:
+    """The client, on a bus of its own."""
+
+    program: Path
+    bus: PrivateBus
+
+    def daemon(self, properties: dict[str, Any] | None = None, **answers: object) -> AbstractContextManager[StandIn]:
+        """Have a happed on the bus: these properties differ from GOVERNING; methods answer so."""
+        there = {"xml": INTERFACE, "properties": {**GOVERNING, **(properties or {})}, "answers": answers}
+        return stand_in(self.bus, NAME, {OBJECT: there})
+
+    def run(
+        self, *arguments: str | Path, stdin: str = "", cwd: Path | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it to its end, in UTF-8 unless the environment says otherwise."""
+        return subprocess.run(
+            [self.program, *arguments],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE_S,
+            cwd=cwd,
+            text=True,
+            env=self.bus.environment(**{"LC_ALL": "C.UTF-8", "TZ": "UTC", **environment}),
+        )
+
+    def start(self, *arguments: str | Path, **popen: Any) -> subprocess.Popen[str]:  # noqa: ANN401 - as Popen takes them
+        """Start it."""
+        options: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+            "env": self.bus.environment(LC_ALL="C.UTF-8", TZ="UTC", TERM="xterm"),
+            **popen,
+        }
+        return subprocess.Popen([self.program, *arguments], **options)
+
+
+def error(name: str, message: str) -> dict[str, list[str]]:
+    """An answer that is one of happed's errors."""
+    return {"error": [f"org.happe.Governor1.Error.{name}", message]}
+
+
+def denied(message: str) -> dict[str, list[str]]:
+    """An answer that is the bus's AccessDenied."""
+    return {"error": ["org.freedesktop.DBus.Error.AccessDenied", message]}

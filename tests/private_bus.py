@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A system bus for one test, and programs that stand in for others on it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from program import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Everybody may do everything, as on no real system bus: what policies forbid is tested with the real one.
+CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>system</type>
+  <listen>unix:path={socket}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/>
+    <allow own="*"/>
+    <allow send_destination="*" eavesdrop="false"/>
+    <allow receive_sender="*"/>
+  </policy>
+</busconfig>
+"""
+
+
+def there(pipe: IO[str] | None) -> IO[str]:
+    """Return a process's pipe, which it was started with."""
+    if pipe is None:
+        raise ValueError("started without this pipe")
+    return pipe
+
+
+@dataclass(frozen=True)
+class PrivateBus:
+    """A running bus."""
+
+    folder: Path
+    address: str
+    process: subprocess.Popen[str]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """What a program needs to take it for the system's bus."""
+        return {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self.address, **more}
+
+    def stop(self) -> None:
+        """End it, whoever is on it."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
+@contextlib.contextmanager
+def private_bus(folder: Path) -> Iterator[PrivateBus]:
+    """Run a bus whose socket is in this folder. Paths of sockets are at most 107 bytes long."""
+    configuration = folder / "bus.conf"
+    configuration.write_text(CONFIGURATION.format(socket=folder / "bus"))
+    command = ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        bus = PrivateBus(folder, there(process.stdout).readline().strip(), process)
+        try:
+            yield bus
+        finally:
+            bus.stop()
+
+
+class StandIn:
+    """A program that answers in another's name."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        """Take the process and read what it tells."""
+        self.process = process
+        self.lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.untaken: list[dict[str, Any]] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in there(self.process.stdout):
+            self.lines.put(json.loads(line))
+        self.lines.put(None)
+
+    def tell(self, *command: object) -> None:
+        """Give a command (stand_in.py) and wait until it's done."""
+        commands = there(self.process.stdin)
+        commands.write(json.dumps(command) + "\n")
+        commands.flush()
+        self.until("done")
+
+    def until(self, key: str, value: object = None) -> None:
+        """Wait until it tells this; what it tells before can be waited for later."""
+        for index in itertools.count():
+            if index == len(self.untaken):
+                line = self.lines.get(timeout=PATIENCE_S)
+                if line is None:
+                    raise AssertionError(f"the stand-in ended before it told of {key} {value}: {self.untaken}")
+                self.untaken.append(line)
+            if key in self.untaken[index] and value in (None, self.untaken[index][key]):
+                del self.untaken[index]
+                return
+
+    def calls(self) -> list[tuple[str, list[Any]]]:
+        """End it; the methods called that nobody waited for, with their arguments."""
+        there(self.process.stdin).close()
+        while (line := self.lines.get(timeout=PATIENCE_S)) is not None:
+            self.untaken.append(line)
+        return [(line["call"], line["arguments"]) for line in self.untaken if "call" in line]
+
+    def vanish(self) -> None:
+        """End it at once, as kill -9 does."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
+@contextlib.contextmanager
+def stand_in(bus: PrivateBus, name: str, objects: dict[str, Any]) -> Iterator[StandIn]:
+    """Have a program on the bus under this name, with these objects (stand_in.py)."""
+    script = bus.folder / f"{name}.json"
+    script.write_text(json.dumps({"name": name, "objects": objects}))
+    command = ["/usr/bin/python3", str(Path(__file__).parent / "system/stand_in.py"), str(script)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=bus.environment()
+    ) as process:
+        running = StandIn(process)
+        try:
+            running.until("ready")
+            yield running
+        finally:
+            running.vanish()

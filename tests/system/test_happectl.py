@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happectl's commands that ask happed and print, against a stand-in."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from happed_stand_in import HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ, UAFP_KHZ, HappeCtl, denied, error
+from private_bus import stand_in
+
+EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
+EX_CANTCREAT, EX_IOERR, EX_TEMPFAIL, EX_PROTOCOL, EX_NOPERM = 73, 74, 75, 76, 77
+
+# 3:14 on 2026-03-14, UTC, and some microseconds.
+LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000]
+
+STATUS = """\
+HAPPE    0.1.0  governing (setspeed)
+serving  alice, torcs
+keys     faster KEY_PROG1, save power KEY_PROG2; on 2 keyboards
+holds    none
+run      none
+
+policy  CPUs  decided        ran at   busiest CPU  level  ladder
+0       0-1   1.2 GHz (2/5)  0.8 GHz  97 %         3      0.8 GHz to 2.3 GHz
+
+UAFP of alice, torcs
+  2.3 GHz │                           ━━━
+  2.2 GHz │                     ━━━━━━
+  1.6 GHz │
+  1.2 GHz │         ━━━━━━━━━━━━
+  0.8 GHz │━━━━━━━━━
+            0  1  2 [3] 4  5  6  7  8  9  level
+"""
+
+
+def test_status_shows_who_is_served_and_what_they_taught(happectl: HappeCtl) -> None:
+    with happectl.daemon():
+        ran = happectl.run("status")
+    assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", STATUS)
+
+
+@pytest.mark.parametrize(("arguments", "locale"), [(["--ascii"], "C.UTF-8"), ([], "C"), ([], "no_SUCH.locale")])
+def test_status_draws_with_ascii_where_it_must(happectl: HappeCtl, arguments: list[str], locale: str) -> None:
+    with happectl.daemon({"User": "björn"}):
+        ran = happectl.run("status", *arguments, LC_ALL=locale)
+    assert ran.stdout.isascii()
+    assert "bj\\xf6rn, torcs" in ran.stdout
+    assert "  1.2 GHz |         ============\n" in ran.stdout
+
+
+def test_status_as_json_has_everything(happectl: HappeCtl) -> None:
+    with happectl.daemon({"Holds": [["vlc", "a film"]], "Application": "jeu \x1b[2J é"}):
+        ran = happectl.run("status", "--json")
+    assert ran.stdout.isascii()
+    shown = json.loads(ran.stdout)
+    policy = {"policy": 0, "cpus": [0, 1], "ladder_khz": T61_KHZ, "target_khz": 1_200_000, "khz": 800_000}
+    assert shown["policies"] == [policy | {"util_ppm": 970_000, "level": 3}]
+    assert (shown["user"], shown["application"], shown["hidden"]) == ("alice", "jeu \x1b[2J é", False)
+    assert shown["profile_khz"] == UAFP_KHZ
+    assert shown["holds"] == [{"application": "vlc", "reason": "a film"}]
+    assert shown["settings"]["period_ms"] == 1000
+    assert shown["settings"]["algorithm.fixed_point"] is False
+    assert shown["settings"]["calibration"] == {"2201000": 2_300_000}
+    assert shown["run"] is None
+
+
+def test_status_says_what_it_may_not_show(happectl: HappeCtl) -> None:
+    with happectl.daemon({**HIDDEN, "State": "run", "Run": "4f2a"}):
+        text = happectl.run("status").stdout
+        shown = json.loads(happectl.run("status", "--json").stdout)
+    assert "serving  not shown (another user's, or a blind run)\n" in text
+    assert "run      4f2a\n" in text
+    assert "UAFP" not in text
+    assert (shown["hidden"], shown["user"], shown["profile_khz"]) == (True, None, None)
+
+
+def test_status_says_why_nobody_is_served(happectl: HappeCtl) -> None:
+    with happectl.daemon({**HIDDEN, "State": "released", "Reason": "nobody is at seat0", "Keyboards": 0}):
+        text = happectl.run("status").stdout
+    assert "released (setspeed): nobody is at seat0\n" in text
+    assert "serving  nobody\n" in text
+    assert "on no keyboard: happectl keys learn\n" in text
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp.exe\u200b\r\n\x7f\u2028"
+
+
+def test_no_escape_sequence_from_happed_reaches_the_terminal(happectl: HappeCtl) -> None:
+    strings = dict.fromkeys(("Version", "Backend", "State", "Reason", "User", "Application", "Run"), HOSTILE)
+    settings = {"keys.performance": ["s", HOSTILE], "keys.power": ["s", HOSTILE]}
+    hostile = {**strings, "Settings": settings, "Holds": [[HOSTILE, HOSTILE]]}
+    answers = {
+        "ListProfiles": [[[HOSTILE, UAFP_KHZ]]],
+        "GetProfile": error("NotFound", HOSTILE),
+        "ListEvents": [[[*LESSON[:2], HOSTILE, *LESSON[3:]]]],
+        "LearnKey": [HOSTILE],
+        "Reload": error("Failed", HOSTILE),
+    }
+    commands = [["status"], ["profiles", "list"], ["profiles", "show", "a"], ["events", "a"], ["keys", "show"]]
+    with happectl.daemon(hostile, **answers):
+        for command in [*commands, ["keys", "learn"], ["reload"], ["doctor"]]:
+            ran = happectl.run(*command)
+            shown = ran.stdout + ran.stderr
+            assert not [c for c in shown if c != "\n" and not c.isprintable()], command
+            assert "\\x1b]0;owned\\x07" in shown, command
+
+
+def test_a_profile_that_is_none_and_a_long_ladder_are_shown_as_far_as_it_goes(happectl: HappeCtl) -> None:
+    ladder = list(range(800_000, 2_800_000, 1_000))
+    with happectl.daemon({"Ladders": [[0, list(range(2_000)), ladder]], "Profile": [800_000] * 9}):
+        assert "level\n" not in happectl.run("status").stdout.split("UAFP")[1]
+    with happectl.daemon({"Ladders": [[0, list(range(2_000)), ladder]], "Profile": UAFP_KHZ}):
+        assert len(happectl.run("status").stdout.splitlines()) < 40
+
+
+def test_profiles_are_listed(happectl: HappeCtl) -> None:
+    with happectl.daemon(ListProfiles=[[["desktop", [800_000] * 10], ["torcs", UAFP_KHZ]]]) as daemon:
+        text = happectl.run("profiles", "list", "--user", "bob").stdout
+        shown = json.loads(happectl.run("profiles", "list", "--json").stdout)
+        assert daemon.calls() == [("ListProfiles", ["bob"]), ("ListProfiles", [""])]
+    assert text.splitlines()[2] == "torcs        0.8   0.8   0.8   1.2   1.2   1.2   1.2   2.2   2.2   2.3"
+    assert shown[1] == {"application": "torcs", "khz": UAFP_KHZ}
+
+
+def test_a_profile_is_drawn(happectl: HappeCtl) -> None:
+    with happectl.daemon(GetProfile=[UAFP_KHZ]) as daemon:
+        ran = happectl.run("profiles", "show", "torcs")
+        shown = json.loads(happectl.run("profiles", "show", "torcs", "--json").stdout)
+        assert daemon.calls() == [("GetProfile", ["", "torcs"])] * 2
+    assert ran.stdout.splitlines()[0] == "UAFP for torcs"
+    assert ran.stdout.splitlines()[1:-1] == STATUS.splitlines()[10:-1]
+    assert shown == {"application": "torcs", "khz": UAFP_KHZ}
+
+
+def test_reset_wants_to_be_confirmed(happectl: HappeCtl) -> None:
+    with happectl.daemon() as daemon:
+        ran = happectl.run("profiles", "reset", "torcs", stdin="y\n")
+        assert (ran.returncode, ran.stdout) == (EX_USAGE, "")
+        assert "--yes" in ran.stderr
+        assert happectl.run("profiles", "reset", "torcs", "--yes").stdout == "torcs: forgotten\n"
+        assert daemon.calls() == [("ResetProfile", ["", "torcs"])]
+
+
+@pytest.mark.parametrize(("answer", "asked"), [("y", 1), ("n", 0), ("", 0)])
+def test_reset_asks_on_a_terminal(happectl: HappeCtl, answer: str, asked: int) -> None:
+    master, slave = os.openpty()
+    os.write(master, answer.encode() + b"\n")
+    with happectl.daemon() as daemon:
+        with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
+            assert "Forget the profile for torcs" in process.communicate(timeout=60)[1]
+        assert process.returncode == 0
+        assert len(daemon.calls()) == asked
+    os.close(master)
+    os.close(slave)
+
+
+DOCUMENT = {
+    "format": "happe-profile/1",
+    "f_max_khz": 2_300_000,
+    "profiles": [{"user": "alice", "app": "torcs", "khz": UAFP_KHZ}],
+}
+
+
+def test_what_is_exported_is_for_its_owner_alone_and_can_be_imported(happectl: HappeCtl, tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text("old")
+    file.chmod(0o644)
+    with happectl.daemon(ExportProfiles=[json.dumps(DOCUMENT)], ImportProfiles=[1]) as daemon:
+        assert happectl.run("profiles", "export", "--out", file).returncode == 0
+        assert json.loads(file.read_text()) == DOCUMENT
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert list(tmp_path.iterdir()) == [file]
+        assert json.loads(happectl.run("profiles", "export").stdout) == DOCUMENT
+        assert happectl.run("profiles", "import", file, "--user", "bob").stdout == "1 profile imported\n"
+        assert daemon.calls()[-1] == ("ImportProfiles", ["bob", json.dumps(DOCUMENT) + "\n"])
+
+
+BAD_DOCUMENTS = [
+    ("", "not JSON"),
+    ("{", "not JSON"),
+    ('{"format": "happe-profile/2"}', "format"),
+    (json.dumps(DOCUMENT).replace("2300000", "-1", 1), "f_max_khz"),
+    (" " * (1 << 20) + json.dumps(DOCUMENT), "longer than 1048576 bytes"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_DOCUMENTS)
+def test_a_bad_document_is_refused_before_happed_sees_it(
+    happectl: HappeCtl, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    with happectl.daemon() as daemon:
+        ran = happectl.run("profiles", "import", tmp_path / "bad.json")
+        assert daemon.calls() == []
+    assert (ran.returncode, ran.stdout) == (EX_DATAERR, "")
+    assert f"{tmp_path}/bad.json: " in ran.stderr
+    assert message in ran.stderr
+
+
+def test_an_export_that_cannot_be_written_leaves_the_old_one(happectl: HappeCtl, tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text("old")
+    # Twice 512 bytes, fewer than the document has.
+    limited: list[str | Path] = [
+        "sh",
+        "-c",
+        'ulimit -f 2; trap "" XFSZ; exec "$0" profiles export --out "$1"',
+        happectl.program,
+        file,
+    ]
+    with happectl.daemon(ExportProfiles=[json.dumps(DOCUMENT) + " " * 3_000]):
+        ran = subprocess.run(limited, capture_output=True, text=True, check=False, env=happectl.bus.environment())
+        full = happectl.run("profiles", "export", "--out", "/dev/full")
+        nowhere = happectl.run("profiles", "export", "--out", "/nonexistent/p.json")
+    assert (ran.returncode, "cannot write: File too large" in ran.stderr) == (EX_IOERR, True)
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+    assert (full.returncode, full.stderr) == (EX_IOERR, "happectl: /dev/full: cannot write: No space left on device\n")
+    assert nowhere.returncode == EX_CANTCREAT
+
+
+def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
+    with happectl.daemon(ListEvents=[[LESSON]]) as daemon:
+        text = happectl.run("events", "torcs", "--after", "6").stdout
+        line = json.loads(happectl.run("events", "torcs", "--json").stdout)
+        assert daemon.calls()[0] == ("ListEvents", ["", "torcs", 6, 1000])
+    assert text.splitlines()[1] == (
+        "7       2026-03-14 03:14:00  faster          3    0.8 GHz -> 1.2 GHz           97 %"
+    )
+    assert line == {
+        "number": 7,
+        "time": "2026-03-14T03:14:00.000123Z",
+        "key": "performance",
+        "policy": 0,
+        "level": 3,
+        "from_khz": 800_000,
+        "to_khz": 1_200_000,
+        "ran_khz": 800_000,
+        "util_ppm": 970_000,
+    }
+
+
+def test_a_megabyte_of_events_is_read_and_an_endless_answer_is_not_asked_for_again(happectl: HappeCtl) -> None:
+    many = [[number, *LESSON[1:]] for number in range(1, 20_001)]
+    with happectl.daemon(ListEvents=[many]) as daemon:
+        ran = happectl.run("events", "torcs", "--json")
+        assert len(daemon.calls()) == 2
+    assert len(ran.stdout.splitlines()) == 20_000
+
+
+def test_feedback_and_reload_are_one_call(happectl: HappeCtl) -> None:
+    with happectl.daemon() as daemon:
+        for command in (["feedback", "faster"], ["feedback", "save"], ["reload"]):
+            ran = happectl.run(*command)
+            assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+        assert daemon.calls() == [("Feedback", ["performance"]), ("Feedback", ["power"]), ("Reload", [])]
+
+
+def test_keys_are_shown_and_learned(happectl: HappeCtl) -> None:
+    with happectl.daemon(LearnKey=["KEY_F12"]) as daemon:
+        lines = ["faster      KEY_PROG1", "save power  KEY_PROG2", "keyboards   2"]
+        assert happectl.run("keys", "show").stdout.splitlines() == lines
+        shown = {"performance": "KEY_PROG1", "power": "KEY_PROG2", "keyboards": 2}
+        assert json.loads(happectl.run("keys", "show", "--json").stdout) == shown
+        ran = happectl.run("keys", "learn", "power", "--seconds", "5")
+        assert 'power = "KEY_F12"\n' in ran.stdout
+        assert 'Press the key for "save power" within 5 s' in ran.stderr
+        learned = json.loads(happectl.run("keys", "learn", "--json").stdout)
+        assert learned == {"key": "KEY_F12", "option": "keys.performance"}
+        assert daemon.calls()[-1] == ("LearnKey", [30_000])
+
+
+ERRORS = [
+    (denied("no"), EX_NOPERM, "not allowed: no; an administrator may (sudo)"),
+    (error("NotFound", "no profile for torcs"), EX_NOINPUT, "no profile for torcs"),
+    (error("NotActive", "bob is not at the machine"), EX_NOPERM, "bob is not at the machine; it is for whoever"),
+    (error("Busy", "a run is on"), EX_TEMPFAIL, "a run is on; try again"),
+    (error("Failed", "profiles.db: disk full"), EX_IOERR, "profiles.db: disk full; journalctl"),
+    ({"error": ["org.freedesktop.DBus.Error.InvalidArgs", "application: empty"]}, EX_DATAERR, "application: empty"),
+    ({"error": ["org.freedesktop.DBus.Error.LimitsExceeded", "too long"]}, EX_DATAERR, "too long"),
+    ({"error": ["org.example.New", "what now"]}, EX_UNAVAILABLE, "happed: what now (org.example.New)"),
+    ({"exit": True}, EX_UNAVAILABLE, "happed does not answer"),
+]
+
+
+@pytest.mark.parametrize(("answer", "status", "message"), ERRORS)
+def test_an_error_of_happed_is_explained(
+    happectl: HappeCtl, answer: dict[str, object], status: int, message: str
+) -> None:
+    with happectl.daemon(GetProfile=answer):
+        ran = happectl.run("profiles", "show", "torcs")
+    assert (ran.returncode, ran.stdout) == (status, "")
+    assert ran.stderr.startswith(f"happectl: {message}")
+
+
+ASKING = [
+    ["status"],
+    ["status", "--watch"],
+    ["profiles", "list"],
+    ["profiles", "show", "a"],
+    ["profiles", "reset", "a", "--yes"],
+    ["profiles", "export"],
+    ["events", "a", "--follow"],
+    ["hold"],
+    ["keys", "show"],
+    ["keys", "learn"],
+    ["run", "fetch", "4f2a", "--out", "-"],
+    ["reload"],
+    ["feedback", "faster"],
+]
+
+
+@pytest.mark.parametrize("arguments", ASKING, ids=" ".join)
+def test_without_happed_it_says_how_to_start_it(happectl: HappeCtl, arguments: list[str]) -> None:
+    ran = happectl.run(*arguments)
+    assert (ran.returncode, "systemctl start happed; `happectl doctor`" in ran.stderr) == (EX_UNAVAILABLE, True)
+
+
+def test_without_a_bus_it_says_so(happectl: HappeCtl) -> None:
+    happectl.bus.stop()
+    ran = happectl.run("status")
+    assert (ran.returncode, "the system bus is not there" in ran.stderr) == (EX_UNAVAILABLE, True)
+
+
+def test_an_answer_of_another_type_is_another_versions(happectl: HappeCtl) -> None:
+    other = INTERFACE.replace('type="a(sau)" direction="out"', 'type="as" direction="out"')
+    other = other.replace('name="Keyboards" type="u"', 'name="Keyboards" type="s"')
+    there = {"xml": other, "properties": {}, "answers": {"ListProfiles": [["torcs"]]}}
+    with stand_in(happectl.bus, NAME, {OBJECT: there}):
+        ran = happectl.run("profiles", "list")
+    assert (ran.returncode, "of one version" in ran.stderr) == (EX_PROTOCOL, True)
+
+
+BAD_ARGUMENTS = [
+    [],
+    ["nonsense"],
+    ["status", "--nonsense"],
+    ["profiles"],
+    ["profiles", "show"],
+    ["profiles", "show", ""],
+    ["profiles", "show", "a" * 256],
+    ["profiles", "show", os.fsdecode(b"a\xff")],
+    ["events", "a", "--after", "-1"],
+    ["feedback", "slower"],
+    ["keys", "learn", "third"],
+    ["keys", "learn", "--seconds", "61"],
+    ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
+    ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
+    ["run", "--condition", "ondemand", "--subject", "P", "--application", "a", "--out", "-", "--json"],
+    ["run", "fetch", "4f2a"],
+]
+
+
+@pytest.mark.parametrize("arguments", BAD_ARGUMENTS)
+def test_wrong_usage_is_refused_without_asking_happed(happectl: HappeCtl, arguments: list[str]) -> None:
+    with happectl.daemon() as daemon:
+        ran = happectl.run(*arguments)
+        assert daemon.calls() == []
+    assert (ran.returncode, ran.stdout) == (EX_USAGE, "")
+    assert "--help" in ran.stderr or "--json" in ran.stderr
+
+
+def test_output_that_cannot_be_written_is_an_error(happectl: HappeCtl) -> None:
+    with happectl.daemon():
+        for redirection in (">/dev/full", ">&-"):
+            script = f'exec "$0" status {redirection}'
+            environment = happectl.bus.environment()
+            ran = subprocess.run(
+                ["sh", "-c", script, happectl.program], capture_output=True, check=False, env=environment
+            )
+            assert (ran.returncode, b"standard output" in ran.stderr) == (EX_IOERR, True)
+
+
+def test_every_help_has_examples(happectl: HappeCtl) -> None:
+    commands = [
+        "status",
+        "doctor",
+        "profiles",
+        "events",
+        "hold",
+        "feedback",
+        "keys",
+        "run",
+        "restore",
+        "check",
+        "reload",
+    ]
+    assert f"Examples:\n  happectl {commands[0]}" in happectl.run("--help").stdout
+    for command in commands:
+        ran = happectl.run(command, "--help")
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert "Examples:\n" in ran.stdout
+        assert max(map(len, ran.stdout.splitlines())) <= 120
