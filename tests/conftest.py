@@ -2,10 +2,14 @@
 """What the tests share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from happed_stand_in import HappeCtl
+from happed_world import Client, Happed, World, running_world
+from private_bus import PrivateBus, private_bus
 from program import ROOT, HappeSim
 
 
@@ -13,3 +17,64 @@ from program import ROOT, HappeSim
 def happe_sim() -> HappeSim:
     """Return the program that HAPPE_SIM names, else the one `make build` leaves."""
     return HappeSim(Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute())
+
+
+@pytest.fixture
+def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateBus]:
+    """A system bus of the test's own."""
+    with private_bus(tmp_path_factory.mktemp("bus")) as running:
+        yield running
+
+
+@pytest.fixture
+def happectl(bus: PrivateBus) -> HappeCtl:
+    """Return the client that HAPPECTL names, else the one `make build` leaves, on the test's bus."""
+    program = Path(os.environ.get("HAPPECTL", ROOT / "build/bin/happectl")).absolute()
+    if not program.is_file():
+        pytest.fail(f"{program} is missing: `make build` makes it, and HAPPECTL may name another")
+    return HappeCtl(program, bus)
+
+
+@pytest.fixture(scope="session")
+def happed_program() -> Path:
+    """Return the program that HAPPED names, else the one `make build` leaves."""
+    program = Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute()
+    if not program.is_file():
+        pytest.fail(f"{program} is missing: `make build` makes it, and HAPPED may name another")
+    return program
+
+
+@pytest.fixture(scope="session")
+def shared_world() -> Iterator[World]:
+    """A bus with logind and polkit for all tests: they take long to start."""
+    with running_world() as world:
+        yield world
+
+
+@pytest.fixture
+def world(shared_world: World) -> World:
+    """I am at the machine, and polkit allows nothing."""
+    shared_world.as_before()
+    return shared_world
+
+
+@pytest.fixture
+def stopped(happed_program: Path, world: World, tmp_path: Path) -> Iterator[Happed]:
+    """happed, not yet started; it observes."""
+    daemon = Happed(happed_program, world, tmp_path)
+    yield daemon
+    daemon.close()
+    if (tmp_path / "log").exists():
+        print(daemon.log)  # pytest shows it if the test fails
+
+
+@pytest.fixture
+def happed(stopped: Happed) -> Happed:
+    """happed, observing."""
+    return stopped.start()
+
+
+@pytest.fixture
+def me(happed: Happed) -> Client:
+    """The user at the machine, who is served."""
+    return happed.serves()

@@ -60,6 +60,10 @@ CpufreqControl::~CpufreqControl() {
 }
 
 std::optional<Khz> CpufreqControl::current(PolicyId policy) const {
+    const auto held = std::ranges::find(holds_, policy, &Hold::id);
+    if (mode_ == Mode::Governing && held != holds_.end() && held->latest) {
+        return held->latest;
+    }
     const auto now = cpufreq_.frequency(policy, mode_ == Mode::Governing ? file_ : Frequency::Current);
     return now ? *now : std::nullopt;
 }
@@ -181,6 +185,7 @@ Status CpufreqControl::note(Hold& hold) {
 }
 
 Status CpufreqControl::seize(Hold& hold) {
+    hold.latest.reset();
     Status status = ours_.name.empty() ? Status() : cpufreq_.set_governor(hold.id, ours_.name);
     status = status ? set_tunables(hold) : status;
     status = status && hold.wanted ? write(hold) : status;
@@ -234,6 +239,7 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
 }
 
 Status CpufreqControl::write(Hold& hold) {
+    hold.latest.reset();
     const auto khz = within_limits(hold);
     if (!khz) {
         return tl::unexpected<Error>(khz.error());
@@ -241,7 +247,9 @@ Status CpufreqControl::write(Hold& hold) {
     if (const Status written = cpufreq_.set_frequency(hold.id, file_, *khz); !written) {
         return written;
     }
-    return cpufreq_.frequency(hold.id, file_).map([&](const std::optional<Khz>& shown) { hold.shown = shown; });
+    return cpufreq_.frequency(hold.id, file_).map([&](const std::optional<Khz>& shown) {
+        hold.shown = hold.latest = shown;
+    });
 }
 
 // A cap is never above the limit that was found, nor below another's lower limit, which it would push down.

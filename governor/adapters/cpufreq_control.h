@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
 
     // While frequencies are ours, what the driver was asked for within the kernel's limits (SETSPEED), or the cap
-    // (CAP). Else what the kernel says it runs at.
+    // (CAP), as tend() or set() last saw it. Else what the kernel says it runs at.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
     // All policies or none. Does nothing if they are ours. Ends a contest.
@@ -89,6 +89,7 @@ private:
         State state = State::Kept;
         std::optional<Khz> wanted;  // the target or cap
         std::optional<Khz> shown;   // what the kernel made of it
+        std::optional<Khz> latest;  // what was shown when it was last looked at or written
         Tunables tunables;          // those we set, and what the kernel made of them
         std::optional<Khz> theirs;  // what another program had set instead when it was last looked at
         std::string what;           // what another program did

@@ -68,6 +68,7 @@ TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
     EXPECT_EQ(runs_at(0), kHigh);
     EXPECT_EQ(control->current({1}), kMiddle);
     policy(0).kernel_max = kMiddle;  // the firmware's limit
+    good(control->tend(MonoTime()));
     EXPECT_EQ(control->current({0}), kMiddle);
 }
 

@@ -39,6 +39,7 @@ Status CpufreqControl::tend(MonoTime now) {
 
 // The cheap look of every period: one file tells whether we are in control still, and of what.
 Status CpufreqControl::look(Hold& hold) {
+    hold.latest.reset();
     if (mode_ == Mode::Lent || hold.state != State::Kept) {
         return look_closer(hold);
     }
@@ -49,6 +50,7 @@ Status CpufreqControl::look(Hold& hold) {
     if (!*seen) {
         return look_closer(hold);
     }
+    hold.latest = *seen;
     return hold.wanted && *seen != hold.shown ? insist(hold, **seen) : Status();
 }
 

@@ -56,15 +56,30 @@ const sd_bus_vtable kVtable[] = {  // NOLINT(cppcoreguidelines-avoid-c-arrays): 
 };
 // clang-format on
 
-// Copies what differs; whether it did.
-template <typename T>
-bool renew(T& announced, const T& now) {
-    if (announced == now) {
-        return false;
+// What differs between what was announced and what is so now, to be announced.
+class Changes {
+public:
+    Changes(Shown& announced, const Shown& now) : announced_(announced), now_(now) {}
+
+    template <typename T>
+    void look_at(T Shown::* property, const char* name) {
+        if (announced_.*property != now_.*property) {
+            announced_.*property = now_.*property;
+            names_.at(count_++) = const_cast<char*>(name);  // NOLINT(cppcoreguidelines-pro-type-const-cast): sd-bus's
+        }
     }
-    announced = now;
-    return true;
-}
+    void announce(sd_bus* bus) {
+        if (count_ > 0) {
+            sd_bus_emit_properties_changed_strv(bus, GovernorBus::kPath, GovernorBus::kName, names_.data());
+        }
+    }
+
+private:
+    Shown& announced_;
+    const Shown& now_;
+    std::array<char*, 12> names_{};  // ends with a null pointer
+    std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -89,27 +104,28 @@ Status GovernorBus::start() {
 }
 
 void GovernorBus::changed() {
-    std::array<char*, 12> names{};
-    std::size_t count = 0;
-    const auto differs = [&](auto member, const char* name) {
-        if (renew(announced_.*member, shown_.*member)) {
-            names.at(count++) = const_cast<char*>(name);  // NOLINT(cppcoreguidelines-pro-type-const-cast): sd-bus's type
-        }
-    };
-    differs(&Shown::state, "State");
-    differs(&Shown::reason, "Reason");
-    differs(&Shown::settings, "Settings");
-    differs(&Shown::keyboards, "Keyboards");
-    differs(&Shown::holds, "Holds");
-    differs(&Shown::run, "Run");
+    Changes changes(announced_, shown_);
+    changes.look_at(&Shown::state, "State");
+    changes.look_at(&Shown::reason, "Reason");
+    changes.look_at(&Shown::settings, "Settings");
+    changes.look_at(&Shown::keyboards, "Keyboards");
+    changes.look_at(&Shown::holds, "Holds");
+    changes.look_at(&Shown::run, "Run");
     if (shown_.blind_run_owner.empty()) {  // when something private changes tells of a run, too
-        differs(&Shown::targets, "Targets");
-        differs(&Shown::user, "User");
-        differs(&Shown::application, "Application");
-        differs(&Shown::profile, "Profile");
+        changes.look_at(&Shown::targets, "Targets");
+        changes.look_at(&Shown::user, "User");
+        changes.look_at(&Shown::application, "Application");
+        changes.look_at(&Shown::profile, "Profile");
     }
-    if (count > 0) {
-        sd_bus_emit_properties_changed_strv(bus_, kPath, kName, names.data());
+    changes.announce(bus_);
+}
+
+void GovernorBus::turned() {
+    if (shown_.blind_run_owner.empty()) {
+        Changes changes(announced_, shown_);
+        changes.look_at(&Shown::targets, "Targets");
+        changes.look_at(&Shown::profile, "Profile");
+        changes.announce(bus_);
     }
 }
 
@@ -127,9 +143,10 @@ const Caller* GovernorBus::caller(sd_bus_message* message) {
     }
     bus::Credentials credentials;
     Caller caller{.bus_name = name};
-    if (bus::take(credentials, [&](sd_bus_creds** raw) {
-            return sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, raw);
-        }) < 0 ||
+    if (bus::take(credentials,
+                  [&](sd_bus_creds** raw) {
+                      return sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, raw);
+                  }) < 0 ||
         sd_bus_creds_get_euid(credentials.get(), &caller.uid) < 0 ||
         sd_bus_creds_get_pid(credentials.get(), &caller.pid) < 0) {
         return nullptr;
@@ -151,17 +168,26 @@ bool GovernorBus::may_see_private(sd_bus_message* message) {
     return who->uid == 0 || who->uid == shown_.served_uid;
 }
 
-void GovernorBus::tell_when_left(const Caller& caller) {
-    bus::Slot& watch = watched_[caller.bus_name];
-    if (!watch) {
-        const std::string rule = fmt::format(
-            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-            "member='NameOwnerChanged',arg0='{}'",
-            caller.bus_name);
-        bus::take(watch, [&](sd_bus_slot** raw) {
-            return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
-        });
+bool GovernorBus::tell_when_left(const Caller& caller) {
+    if (watched_.contains(caller.bus_name)) {
+        return true;
     }
+    const std::string rule = fmt::format(
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "arg0='{}'",
+        caller.bus_name);
+    bus::Slot watch;
+    bus::take(watch, [&](sd_bus_slot** raw) {
+        return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
+    });
+    bus::Credentials there;  // the bus answers in order: who is there now is watched
+    if (!watch || bus::take(there, [&](sd_bus_creds** raw) {
+                      return sd_bus_get_name_creds(bus_, caller.bus_name.c_str(), 0, raw);
+                  }) < 0) {
+        return false;
+    }
+    watched_.emplace(caller.bus_name, std::move(watch));
+    return true;
 }
 
 int GovernorBus::on_left(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {

@@ -35,6 +35,8 @@ public:
 
     // Announces the properties that differ from what was announced before.
     void changed();
+    // The same for the two that a turn of the loop changes: the targets and the profile.
+    void turned();
     void key_counted(Key key);
 
     // For the handlers, which are functions of their own.
@@ -45,7 +47,9 @@ public:
     // Nothing if the sender has left already.
     [[nodiscard]] const Caller* caller(sd_bus_message* message);
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
-    void tell_when_left(const Caller& caller);
+    // From now on its leaving is told. False if it has left already. Before anything is kept for it, lest it leaves in
+    // between and what is kept stays for ever.
+    [[nodiscard]] bool tell_when_left(const Caller& caller);
 
 private:
     static int on_left(sd_bus_message* message, void* self, sd_bus_error* error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/governor_bus_methods.h"
 
+#include "governor/adapters/governor_bus_answers.h"
 #include "governor/adapters/governor_bus_properties.h"
 #include "governor/adapters/profile_document.h"
 
@@ -8,9 +9,8 @@
 #include <pwd.h>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
-#include <string_view>
+#include <set>
 #include <utility>
 
 namespace happe {
@@ -18,73 +18,9 @@ namespace {
 
 using Kind = ServiceError::Kind;
 
-constexpr std::size_t kLongestString = 255;
 constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
 constexpr std::uint32_t kMostEvents = 10'000;
 constexpr std::uint32_t kLongestLearnMs = 60'000;
-
-const char* error_name(Kind kind) {
-    switch (kind) {
-        case Kind::AccessDenied:
-            return SD_BUS_ERROR_ACCESS_DENIED;
-        case Kind::InvalidArgument:
-            return SD_BUS_ERROR_INVALID_ARGS;
-        case Kind::LimitsExceeded:
-            return SD_BUS_ERROR_LIMITS_EXCEEDED;
-        case Kind::NotActive:
-            return "org.happe.Governor1.Error.NotActive";
-        case Kind::NotFound:
-            return "org.happe.Governor1.Error.NotFound";
-        case Kind::Busy:
-            return "org.happe.Governor1.Error.Busy";
-        case Kind::Failed:
-            return "org.happe.Governor1.Error.Failed";
-    }
-    return SD_BUS_ERROR_FAILED;
-}
-
-// What sd-bus refuses to read or write: a client that sends another signature never gets this far.
-tl::unexpected<ServiceError> bus_failure(int status) {
-    return refusal(Kind::Failed, bus::error_of(status).message);
-}
-
-void send_answer(sd_bus_message* call, const MethodAnswer& answer) {
-    if (!answer) {
-        sd_bus_reply_method_errorf(call, error_name(answer.error().kind), "%s", answer.error().message.c_str());
-    } else if (*answer) {
-        sd_bus_send(nullptr, answer->get(), nullptr);
-    }
-}
-
-template <typename... Values>
-MethodAnswer reply(sd_bus_message* call, const char* types, Values... values) {
-    bus::Message message;
-    int status = bus::take(message, [&](sd_bus_message** raw) { return sd_bus_message_new_method_return(call, raw); });
-    if (status >= 0 && *types != '\0') {
-        status = sd_bus_message_append(message.get(), types, values...);
-    }
-    if (status < 0) {
-        return bus_failure(status);
-    }
-    return message;
-}
-
-MethodAnswer reply(sd_bus_message* call, const Answer<void>& done) {
-    return done ? reply(call, "") : MethodAnswer(tl::unexpected<ServiceError>(done.error()));
-}
-
-// The next argument, a string of at most so many bytes.
-Answer<std::string> string_argument(sd_bus_message* call, const char* name, std::size_t most = kLongestString) {
-    const char* text = nullptr;
-    if (const int status = sd_bus_message_read(call, "s", &text); status < 0) {
-        return bus_failure(status);
-    }
-    std::string value = text;
-    if (value.size() > most) {
-        return refusal(Kind::LimitsExceeded, fmt::format("{}: longer than {} bytes", name, most));
-    }
-    return value;
-}
 
 Answer<std::string> user_name(uid_t uid) {
     std::array<char, 4096> buffer{};
@@ -133,54 +69,6 @@ int append_event(sd_bus_message* message, const LearningEvent& event) {
                                  lesson.from.value, lesson.to.value, lesson.current.value, lesson.utilisation.value);
 }
 
-// One entry of StartRun's dictionary.
-Answer<void> read_field(sd_bus_message* call, RunRequest& request) {
-    const char* name = nullptr;
-    const char* text = nullptr;
-    std::uint32_t number = 0;
-    int flag = 0;
-    if (const int status = sd_bus_message_read(call, "s", &name); status < 0) {
-        return bus_failure(status);
-    }
-    const std::string_view field = name;
-    int status = 0;
-    if (field == "condition" || field == "subject" || field == "application") {
-        status = sd_bus_message_read(call, "v", "s", &text);
-        auto& target = field == "condition" ? request.condition
-                       : field == "subject" ? request.subject
-                                            : request.application;
-        target = status < 0 ? "" : text;
-        if (target.empty() || target.size() > kLongestString) {
-            return refusal(Kind::InvalidArgument, fmt::format("{}: not a string of 1 to {} bytes", field, kLongestString));
-        }
-    } else if (field == "sampling_rate_us" || field == "up_threshold") {
-        status = sd_bus_message_read(call, "v", "u", &number);
-        (field == "up_threshold" ? request.up_threshold : request.sampling_rate_us) = number;
-    } else if (field == "blind") {
-        status = sd_bus_message_read(call, "v", "b", &flag);
-        request.blind = flag != 0;
-    } else {
-        return refusal(Kind::InvalidArgument, fmt::format("{}: unknown", field.substr(0, kLongestString)));
-    }
-    return status < 0 ? Answer<void>(refusal(Kind::InvalidArgument, fmt::format("{}: of another type", field)))
-                      : Answer<void>();
-}
-
-Answer<RunRequest> run_request(sd_bus_message* call) {
-    RunRequest request;
-    int status = sd_bus_message_enter_container(call, SD_BUS_TYPE_ARRAY, "{sv}");
-    while (status >= 0 && (status = sd_bus_message_enter_container(call, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-        if (const auto field = read_field(call, request); !field) {
-            return tl::unexpected<ServiceError>(field.error());
-        }
-        status = sd_bus_message_exit_container(call);
-    }
-    if (status < 0) {
-        return bus_failure(status);
-    }
-    return request;
-}
-
 }  // namespace
 
 MethodAnswer feedback(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
@@ -205,8 +93,10 @@ MethodAnswer set_focus(GovernorBus& bus, const Caller& caller, sd_bus_message* c
     if (!hint) {
         return tl::unexpected<ServiceError>(hint.error());
     }
+    if (!bus.tell_when_left(caller)) {
+        return has_left();
+    }
     return bus.services().attention.set_focus(caller, pidfd, *hint).and_then([&](const std::string& application) {
-        bus.tell_when_left(caller);
         return reply(call, "s", application.c_str());
     });
 }
@@ -221,8 +111,10 @@ MethodAnswer hold(GovernorBus& bus, const Caller& caller, sd_bus_message* call) 
     if (!program || !reason) {
         return tl::unexpected<ServiceError>(!program ? program.error() : reason.error());
     }
+    if (!bus.tell_when_left(caller)) {
+        return has_left();
+    }
     return bus.services().attention.hold(caller, *program, *reason).and_then([&](std::uint32_t cookie) {
-        bus.tell_when_left(caller);
         return reply(call, "u", cookie);
     });
 }
@@ -236,8 +128,9 @@ MethodAnswer release(GovernorBus& bus, const Caller& caller, sd_bus_message* cal
 }
 
 MethodAnswer list_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profiles = user_argument(caller, call).and_then(
-        [&](const std::string& user) { return bus.services().profiles.list(user); });
+    const auto profiles = user_argument(caller, call).and_then([&](const std::string& user) {
+        return bus.services().profiles.list(user);
+    });
     if (!profiles) {
         return tl::unexpected<ServiceError>(profiles.error());
     }
@@ -256,8 +149,9 @@ MethodAnswer list_profiles(GovernorBus& bus, const Caller& caller, sd_bus_messag
 }
 
 MethodAnswer get_profile(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profile = whom_arguments(caller, call).and_then(
-        [&](const Served& whom) { return one_profile(bus.services().profiles, whom); });
+    const auto profile = whom_arguments(caller, call).and_then([&](const Served& whom) {
+        return one_profile(bus.services().profiles, whom);
+    });
     if (!profile) {
         return tl::unexpected<ServiceError>(profile.error());
     }
@@ -294,8 +188,9 @@ MethodAnswer list_events(GovernorBus& bus, const Caller& caller, sd_bus_message*
 }
 
 MethodAnswer reset_profile(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto found = whom_arguments(caller, call).and_then(
-        [&](const Served& whom) { return one_profile(bus.services().profiles, whom); });
+    const auto found = whom_arguments(caller, call).and_then([&](const Served& whom) {
+        return one_profile(bus.services().profiles, whom);
+    });
     if (!found) {
         return tl::unexpected<ServiceError>(found.error());
     }
@@ -303,8 +198,9 @@ MethodAnswer reset_profile(GovernorBus& bus, const Caller& caller, sd_bus_messag
 }
 
 MethodAnswer export_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profiles = user_argument(caller, call).and_then(
-        [&](const std::string& user) { return bus.services().profiles.list(user); });
+    const auto profiles = user_argument(caller, call).and_then([&](const std::string& user) {
+        return bus.services().profiles.list(user);
+    });
     if (!profiles) {
         return tl::unexpected<ServiceError>(profiles.error());
     }
@@ -326,26 +222,16 @@ MethodAnswer import_profiles(GovernorBus& bus, const Caller& caller, sd_bus_mess
                        fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
                                    document->f_ref.value, bus.services().profiles.f_ref().value));
     }
+    std::set<std::string> applications;
     for (StoredProfile& profile : document->profiles) {
         profile.whom.user = *user;
+        if (!applications.insert(profile.whom.app).second) {
+            return refusal(Kind::InvalidArgument,
+                           fmt::format("document: several users' profiles of {}: they would be one", profile.whom.app));
+        }
     }
     const auto count = static_cast<std::uint32_t>(document->profiles.size());
     return bus.services().profiles.replace(document->profiles).and_then([&] { return reply(call, "u", count); });
-}
-
-MethodAnswer start_run(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    return run_request(call)
-        .and_then([&](const RunRequest& request) { return bus.services().runs.start(caller, request); })
-        .and_then([&](const std::string& run) {
-            bus.tell_when_left(caller);
-            return reply(call, "s", run.c_str());
-        });
-}
-
-MethodAnswer stop_run(GovernorBus& bus, const Caller& /*caller*/, sd_bus_message* call) {
-    return string_argument(call, "run")
-        .and_then([&](const std::string& run) { return bus.services().runs.stop(run); })
-        .and_then([&](const FileDescriptor& trace) { return reply(call, "h", trace.get()); });
 }
 
 MethodAnswer learn_key(GovernorBus& bus, const Caller& /*caller*/, sd_bus_message* call) {
@@ -358,9 +244,8 @@ MethodAnswer learn_key(GovernorBus& bus, const Caller& /*caller*/, sd_bus_messag
     }
     const std::shared_ptr<sd_bus_message> kept(sd_bus_message_ref(call), &sd_bus_message_unref);
     bus.services().settings.learn_key(std::chrono::milliseconds(timeout_ms), [kept](const Answer<std::string>& key) {
-        send_answer(kept.get(), key.and_then([&](const std::string& name) {
-            return reply(kept.get(), "s", name.c_str());
-        }));
+        send_answer(kept.get(),
+                    key.and_then([&](const std::string& name) { return reply(kept.get(), "s", name.c_str()); }));
     });
     return bus::Message();
 }
@@ -380,25 +265,15 @@ const char* permission_for_user(GovernorBus& /*bus*/, const Caller& caller, sd_b
     return own ? nullptr : "org.happe.governor1.manage-profiles";
 }
 
-const char* permission_to_run(GovernorBus& /*bus*/, const Caller& /*caller*/, sd_bus_message* /*call*/) {
-    return "org.happe.governor1.run-study";
-}
-
-const char* permission_to_stop(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const char* run = nullptr;
-    const bool own = sd_bus_message_read(call, "s", &run) >= 0 && bus.services().runs.owns(caller, run);
-    sd_bus_message_rewind(call, 1);
-    return own ? nullptr : "org.happe.governor1.run-study";
-}
-
 const char* permission_to_configure(GovernorBus& /*bus*/, const Caller& /*caller*/, sd_bus_message* /*call*/) {
     return "org.happe.governor1.configure";
 }
 
 int answer_call(GovernorBus& bus, sd_bus_message* call, Method method, Permission permission) {
     const Caller* const known = bus.caller(call);
-    if (known == nullptr) {
-        return 1;  // nobody waits for the answer
+    if (known == nullptr) {  // it has left, or the bus does not know its user or process
+        send_answer(call, refusal(Kind::AccessDenied, "the bus does not say who you are"));
+        return 1;
     }
     const Caller caller = *known;
     const char* const action = permission(bus, caller, call);
@@ -407,7 +282,11 @@ int answer_call(GovernorBus& bus, sd_bus_message* call, Method method, Permissio
         return 1;
     }
     const std::shared_ptr<sd_bus_message> kept(sd_bus_message_ref(call), &sd_bus_message_unref);
-    bus.polkit().ask(call, action, [&bus, caller, kept, method, action](const Result<bool>& allowed) {
+    if (bus.polkit().waiting_of(caller.uid) >= Polkit::kMostWaiting) {
+        send_answer(call, refusal(Kind::LimitsExceeded, "too many of your calls wait for polkit"));
+        return 1;
+    }
+    bus.polkit().ask(call, caller.uid, action, [&bus, caller, kept, method, action](const Result<bool>& allowed) {
         if (!allowed) {
             send_answer(kept.get(), refusal(Kind::AccessDenied, "polkit cannot be asked: " + allowed.error().message));
         } else if (!*allowed) {

@@ -21,12 +21,12 @@ long resident_file_kb() {
     return -1;
 }
 
-TEST(ReleaseStartPages, WhatTheStartNeededIsNoLongerResidentAndEverythingStillWorks) {
+TEST(ReleaseMappedPages, WhatIsNotNeededIsNoLongerResidentAndEverythingStillWorks) {
     const std::regex pattern("(a+)b");  // code that nothing below runs
     ASSERT_TRUE(std::regex_match("aab", pattern));
     const long before = resident_file_kb();
 
-    release_start_pages();
+    release_mapped_pages();
 
     EXPECT_LT(resident_file_kb(), before);
     EXPECT_TRUE(std::regex_match("aaab", pattern));

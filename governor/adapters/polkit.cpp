@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/polkit.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,9 +22,9 @@ Result<bus::Message> question(sd_bus* bus, sd_bus_message* about, const char* ac
     });
     if (status >= 0) {
         const bool interactive = sd_bus_message_get_allow_interactive_authorization(about) > 0;
-        status = sd_bus_message_append(message.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                                       sd_bus_message_get_sender(about), action, 0,
-                                       interactive ? kMayAskPerson : 0U, "");
+        status =
+            sd_bus_message_append(message.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(about), action, 0, interactive ? kMayAskPerson : 0U, "");
     }
     if (status < 0) {
         return tl::unexpected<Error>(bus::error_of(status));
@@ -46,13 +47,13 @@ Result<bool> read(sd_bus_message* answer) {
 
 }  // namespace
 
-void Polkit::ask(sd_bus_message* message, const char* action, std::function<void(Result<bool>)> answered) {
+void Polkit::ask(sd_bus_message* message, uid_t user, const char* action, std::function<void(Result<bool>)> answered) {
     const auto asked = question(bus_, message, action);
     if (!asked) {
         answered(tl::unexpected<Error>(asked.error()));
         return;
     }
-    questions_.push_front({this, std::move(answered), nullptr, {}});
+    questions_.push_front({this, user, std::move(answered), nullptr, {}});
     const auto place = questions_.begin();
     place->place = place;
     const int status = bus::take(place->slot, [&](sd_bus_slot** raw) {
@@ -63,6 +64,10 @@ void Polkit::ask(sd_bus_message* message, const char* action, std::function<void
         questions_.erase(place);
         tell(tl::unexpected<Error>(bus::error_of(status)));
     }
+}
+
+std::size_t Polkit::waiting_of(uid_t user) const {
+    return static_cast<std::size_t>(std::ranges::count(questions_, user, &Question::user));
 }
 
 int Polkit::on_answer(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {

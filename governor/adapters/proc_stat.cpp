@@ -12,7 +12,7 @@
 namespace happe {
 namespace {
 
-constexpr std::size_t kFirstBuffer = std::size_t{64} << 10U;
+constexpr std::size_t kFirstBuffer = std::size_t{16} << 10U;
 constexpr std::size_t kLargestBuffer = std::size_t{16} << 20U;  // 8192 CPUs take under 2 MiB
 
 // The columns of a cpuN line. Old kernels end it after any of them from idle on; newer ones add guest and guest_nice.

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kLongestName = 255;
 
 struct Freed {
-    void operator()(void* pointer) const { std::free(pointer); }  // NOLINT(cppcoreguidelines-no-malloc): libsystemd's
+    void operator()(void* pointer) const { std::free(pointer); }  // NOLINT(*-no-malloc,*-owning-memory): libsystemd's
 };
 using CString = std::unique_ptr<char, Freed>;
 
@@ -110,9 +110,26 @@ std::optional<UnitName> named(std::string_view escaped, bool decides) {
     return application.empty() ? std::nullopt : std::optional(UnitName{std::move(application), decides});
 }
 
+// U+0000 to U+001F, U+007F to U+009F.
+bool has_control_character(std::string_view utf8) {
+    constexpr unsigned char kDelete = 0x7f;
+    constexpr unsigned char kFirstOfTwo = 0xc2;
+    constexpr unsigned char kAfterControls = 0xa0;
+    unsigned char before = 0;
+    for (const char letter : utf8) {
+        const auto byte = static_cast<unsigned char>(letter);
+        if (byte < ' ' || byte == kDelete || (before == kFirstOfTwo && byte < kAfterControls)) {
+            return true;
+        }
+        before = byte;
+    }
+    return false;
+}
+
+// What a user gives its processes for names is shown to others, in terminals and logs.
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= kLongestName && text.find('\0') == std::string_view::npos &&
-           json::is_utf8(std::string(text));
+    return !text.empty() && text.size() <= kLongestName && json::is_utf8(std::string(text)) &&
+           !has_control_character(text);
 }
 
 }  // namespace
@@ -135,9 +152,8 @@ Result<Process> describe(int pidfd, pid_t pid) {
     const std::string status = read_proc(pid, "status", 4096);
     const std::size_t uids = status.find("\nUid:");
     std::array<unsigned, kEffective> uid{};
-    const bool known =
-        uids != std::string::npos &&
-        std::sscanf(status.c_str() + uids, "\nUid: %u %u", uid.data(), uid.data() + 1) == kEffective;  // NOLINT(cert-err34-c)
+    const bool known = uids != std::string::npos && std::sscanf(status.c_str() + uids, "\nUid: %u %u", uid.data(),
+                                                                uid.data() + 1) == kEffective;  // NOLINT(cert-err34-c)
     process.uid = uid[1];
     process.program = program_of(pid);
     if (char* unit = nullptr; sd_pid_get_user_unit(pid, &unit) >= 0) {

@@ -103,8 +103,8 @@ TEST(ApplicationOfUnit, ReadsDesktopsNames) {
 }
 
 TEST(ApplicationOfUnit, OtherUnitsNameNone) {
-    for (const char* unit : {"", "init.scope", "session-2.scope", "vte-spawn-1.scope", "app-.scope", "app-x", "app--.scope",
-                             "snap..scope", "app-@.service", "dbus.service"}) {
+    for (const char* unit : {"", "init.scope", "session-2.scope", "vte-spawn-1.scope", "app-.scope", "app-x",
+                             "app--.scope", "snap..scope", "app-@.service", "dbus.service"}) {
         EXPECT_FALSE(application_of_unit(unit)) << unit;
     }
 }
@@ -125,7 +125,8 @@ TEST(ApplicationOf, AProgramStartedInATerminalIsItself) {
 }
 
 TEST(ApplicationOf, AFlatpakIsItsIdWhateverItRuns) {
-    EXPECT_EQ(application_of({.program = "bin", .unit = "app-flatpak-org.x.Y-1.scope", .unit_runs = "bwrap"}, ""), "org.x.Y");
+    EXPECT_EQ(application_of({.program = "bin", .unit = "app-flatpak-org.x.Y-1.scope", .unit_runs = "bwrap"}, ""),
+              "org.x.Y");
 }
 
 TEST(ApplicationOf, TheHintCountsOnlyWhereNothingElseIsKnown) {
@@ -139,6 +140,13 @@ TEST(ApplicationOf, ANameThatIsNoneIsTheDesktop) {
     EXPECT_EQ(application_of({}, "\xff\xfe"), "desktop");
     EXPECT_EQ(application_of({.program = "\xff"}, std::string("a\0b", 3)), "desktop");
     EXPECT_EQ(application_of({.unit = "app-\\xff-1.scope"}, ""), "desktop");
+}
+
+TEST(ApplicationOf, ANameWithAControlCharacterIsNone) {
+    for (const char* name : {"\x1b[2J", "a\nb", "\x7f", "a\xc2\x9b", "\xc2\x80"}) {
+        EXPECT_EQ(application_of({.program = name}, name), "desktop") << testing::PrintToString(name);
+    }
+    EXPECT_EQ(application_of({.program = "\xc2\xa0\xc3\x84"}, ""), "\xc2\xa0\xc3\x84");
 }
 
 }  // namespace

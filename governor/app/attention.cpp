@@ -6,10 +6,6 @@
 namespace happe {
 
 void Attention::session(const std::optional<Session>& active) {
-    const bool same_user = session_ && active && session_->uid == active->uid;
-    if (!same_user) {
-        application_ = "desktop";
-    }
     session_ = active;
     decide();
 }
@@ -21,6 +17,7 @@ void Attention::asleep(bool asleep) {
 
 void Attention::application(std::string name) {
     application_ = std::move(name);
+    application_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
     decide();
 }
 
@@ -53,7 +50,7 @@ void Attention::decide() {
     } else {
         state_ = State::Serving;
         reason_.clear();
-        served_ = Served{.user = session_->user, .app = application_};
+        served_ = Served{.user = session_->user, .app = application_of_ == session_->uid ? application_ : "desktop"};
     }
 }
 

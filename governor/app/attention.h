@@ -25,7 +25,7 @@ public:
 
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
-    void application(std::string name);  // "desktop" where none is known
+    void application(std::string name);  // of the active session's user; "desktop" where none is known
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
     void run(std::optional<RunFocus> run);
     void contested(std::string by);  // what another program did; empty: nothing
@@ -43,6 +43,7 @@ private:
     std::optional<Session> session_;
     bool asleep_ = false;
     std::string application_ = "desktop";
+    std::optional<uid_t> application_of_;  // whose it is: another user is at the desktop
     std::string holder_;
     std::optional<RunFocus> run_;
     std::string contested_;

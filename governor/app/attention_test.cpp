@@ -60,6 +60,9 @@ TEST(Attention, TheApplicationIsKeptThroughALockButNotForAnotherUser) {
 
     attention.session(Session{.id = "2", .user = "bob", .uid = 1001, .session_class = "user"});
     EXPECT_EQ(*attention.served(), (Served{"bob", "desktop"}));
+    attention.session(std::nullopt);
+    attention.session(kAlice);
+    EXPECT_EQ(attention.served()->app, "torcs") << "her session's agent still says so";
 }
 
 TEST(Attention, AHoldServesNobodyUntilItIsReleased) {

@@ -30,11 +30,12 @@ void Chronicle::failed(const Error& error) {
     journal_.trouble(error.message, now_);
 }
 
-void Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, bool run) {
+Status Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, bool run) {
     trace_ = std::move(trace);
     recorded_ = {};
     run_ = run;
     record(header_line(header));
+    return recorded_;
 }
 
 Status Chronicle::end_trace() {
@@ -65,18 +66,24 @@ void Chronicle::show(const Turn& turn) {
             shown_.sample.push_back({sample.id, current, sample.utilisation, normalised.level()});
         }
     }
-    for (const Target& target : turn.decision.targets) {
-        const auto known = std::ranges::find(shown_.targets, target.policy, &Target::policy);
-        if (known == shown_.targets.end()) {
-            shown_.targets.push_back(target);
-        } else {
-            *known = target;
-        }
-    }
-    if (turn.decision.released) {
-        shown_.targets.clear();
+    show_targets(turn);
+    if (turn.served == nullptr && !run_) {
+        shown_.sample.clear();  // of the person who was here
     }
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;
+}
+
+// A decision names the frequencies that change; that of any other policy is to stay as it is.
+void Chronicle::show_targets(const Turn& turn) {
+    shown_.targets.clear();
+    if (turn.decision.released) {
+        return;
+    }
+    for (const SampledPolicy& sampled : shown_.sample) {
+        const auto target = std::ranges::find(turn.decision.targets, sampled.policy, &Target::policy);
+        shown_.targets.push_back(target != turn.decision.targets.end() ? *target
+                                                                       : Target{sampled.policy, sampled.current});
+    }
 }
 
 void Chronicle::tell(const Turn& turn) {

@@ -25,8 +25,8 @@ public:
     void failed(const Error& error) override;
 
     // From now on every turn is a line of the trace. While `run` is true the journal is told nothing of what is learned
-    // and decided, lest it tells the condition.
-    void begin_trace(FileDescriptor trace, const TraceHeader& header, bool run);
+    // and decided, lest it tells the condition. An error if the header can't be written.
+    [[nodiscard]] Status begin_trace(FileDescriptor trace, const TraceHeader& header, bool run);
 
     // All lines are on the disk, or the first that is not is told.
     [[nodiscard]] Status end_trace();
@@ -34,6 +34,7 @@ public:
 private:
     void record(const std::string& line);
     void show(const Turn& turn);
+    void show_targets(const Turn& turn);
     void tell(const Turn& turn);
 
     Shown& shown_;

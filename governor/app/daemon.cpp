@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/daemon.h"
 
+#include "governor/adapters/mapped_pages.h"
 #include "governor/adapters/monotonic_clock.h"
 
 #include <fmt/format.h>
@@ -17,8 +18,6 @@
 
 namespace happe {
 namespace {
-
-constexpr std::uint64_t kTimerAccuracyUs = 1000;
 
 const char* state_name(State state, bool observing) {
     switch (state) {
@@ -70,6 +69,14 @@ Result<Configuration> load_configuration(const std::filesystem::path& path) {
         });
 }
 
+// As keyboards do: the oldest is forgotten beyond so many in a period.
+void Daemon::Presses::say(const Press& press) {
+    if (said.size() >= EvdevKeys::kMostWaiting) {
+        said.erase(said.begin());
+    }
+    said.push_back(press);
+}
+
 void Daemon::Presses::take(std::vector<Press>& presses) {
     keys->take(presses);
     presses.insert(presses.end(), said.begin(), said.end());
@@ -89,6 +96,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(sd_event* loop, sd_bus* bus, Daemo
     daemon->bus_ = std::make_unique<GovernorBus>(
         bus, GovernorBus::Services{daemon->attention_desk_, *daemon->profile_desk_, *daemon, *daemon}, daemon->shown_,
         [self = daemon.get()](const std::string& left) { self->caller_left(left); });
+    bus::take(daemon->messages_, [&](sd_bus_slot** raw) { return sd_bus_add_filter(bus, raw, on_message, daemon.get()); });
     const Status started = daemon->bus_->start().and_then([&] { return daemon->logind_.start(); });
     return started.map([&] { return std::move(daemon); });
 }
@@ -103,7 +111,7 @@ Daemon::Daemon(sd_event* loop, sd_bus* bus, DaemonFiles files, Configuration con
       attention_desk_(attention_, {.changed = [this] { attend(); },
                                    .pressed =
                                        [this](Key key) {
-                                           presses_.said.push_back({key, monotonic_now()});
+                                           presses_.say({key, monotonic_now()});
                                            pressed();
                                        }}),
       traces_(files_.runs),
@@ -129,10 +137,12 @@ Status Daemon::open() {
     profile_desk_ = std::make_unique<ProfileDesk>(*store_, f_ref, [this] { new_loop(loop_settings()); });
     show_settings();
     show();
+    auto alarm = Alarm::create(event_, [this] { came_due(); });
+    if (!alarm) {
+        return tl::unexpected<Error>(alarm.error());
+    }
+    alarm_ = *std::move(alarm);
     EventSource::pointer source = nullptr;
-    sd_event_add_time(event_, &source, CLOCK_MONOTONIC, 0, kTimerAccuracyUs, on_due, this);
-    timer_.reset(source);
-    sd_event_source_set_enabled(source, SD_EVENT_OFF);
     sd_event_add_signal(event_, &source, SIGHUP, on_hangup, this);
     hangup_.reset(source);
     return {};
@@ -195,7 +205,9 @@ void Daemon::new_loop(const LoopSettings& settings) {
     loop_ = std::make_unique<Loop>(
         Ports{*machine_.utilisation, *machine_.frequency, presses_, attention_, *store_, chronicle_}, settings,
         monotonic_now());
-    shown_.targets.clear();
+    shown_.targets.clear();  // and nothing of a run, or of the person before it, is shown to the other
+    shown_.profile.reset();
+    shown_.sample.clear();
     if (turning_) {
         arm();
     }
@@ -241,6 +253,7 @@ void Daemon::attend() {
     } else if (!wanted && turning_) {
         end_turns();
         loop_->turn(monotonic_now());  // serves nobody, and so gives the machine back
+        release_mapped_pages();
     }
     if (attention_.state() == State::Released && logind_.asleep()) {
         logind_.ready_to_sleep();
@@ -264,26 +277,22 @@ void Daemon::begin_turns() {
 
 void Daemon::end_turns() {
     turning_ = false;
-    sd_event_source_set_enabled(timer_.get(), SD_EVENT_OFF);
+    alarm_->cancel();
     if (watchdog_usec_ > 0) {
         sd_notify(0, "WATCHDOG_USEC=0");
     }
 }
 
 void Daemon::arm() {
-    const auto due = static_cast<std::uint64_t>(loop_->due().time_since_epoch().count());
-    sd_event_source_set_time(timer_.get(), due);
-    sd_event_source_set_enabled(timer_.get(), SD_EVENT_ONESHOT);
+    alarm_->set(loop_->due());
 }
 
-int Daemon::on_due(sd_event_source* /*source*/, std::uint64_t /*usec*/, void* data) {
-    auto* const self = static_cast<Daemon*>(data);
-    if (const MonoTime now = monotonic_now(); now >= self->loop_->due()) {
-        self->turn(now);
+void Daemon::came_due() {
+    if (const MonoTime now = monotonic_now(); now >= loop_->due()) {
+        turn(now);
     } else {
-        self->arm();
+        arm();
     }
-    return 0;
 }
 
 void Daemon::turn(MonoTime now) {
@@ -296,8 +305,9 @@ void Daemon::turn(MonoTime now) {
         journal_.warning(*notice);
     }
     tell_watchdog(now);
-    show();
+    bus_->turned();
     arm();
+    rest(now);
 }
 
 void Daemon::tend(MonoTime now) {
@@ -317,6 +327,7 @@ void Daemon::tend(MonoTime now) {
 // By a key, or by Feedback. With nobody served the turn only counts the press.
 void Daemon::pressed() {
     const MonoTime now = monotonic_now();
+    used_ = true;
     loop_->pressed(now);
     if (!turning_) {
         loop_->turn(now);
@@ -349,11 +360,26 @@ void Daemon::caller_left(const std::string& bus_name) {
 }
 
 void Daemon::tell_watchdog(MonoTime now) {
-    constexpr std::uint64_t kOften = 3;
-    if (watchdog_usec_ > 0 && now - watchdog_told_ >= Micros(watchdog_usec_ / kOften)) {
+    if (watchdog_usec_ > 0 && now + configuration_.period - watchdog_told_ > Micros(watchdog_usec_ / 2)) {
         sd_notify(0, "WATCHDOG=1");
         watchdog_told_ = now;
     }
+}
+
+// A press or a call needs much code that a turn does not. After a while without any its pages are given back.
+void Daemon::rest(MonoTime now) {
+    constexpr Micros kQuiet = std::chrono::seconds{10};
+    if (std::exchange(used_, false)) {
+        rest_at_ = now + kQuiet;
+    } else if (rest_at_ && now >= *rest_at_) {
+        rest_at_.reset();
+        release_mapped_pages();
+    }
+}
+
+int Daemon::on_message(sd_bus_message* /*message*/, void* data, sd_bus_error* /*error*/) {
+    static_cast<Daemon*>(data)->used_ = true;
+    return 0;  // for others to handle
 }
 
 void Daemon::show() {
@@ -364,8 +390,13 @@ void Daemon::show() {
     const auto& session = attention_.active_session();
     shown_.served_uid = session ? std::optional(session->uid) : std::nullopt;
     const Served* const whom = attention_.served();
-    shown_.user = whom != nullptr ? whom->user : std::string();
-    shown_.application = whom != nullptr ? whom->app : std::string();
+    const Served shown = whom != nullptr ? *whom : Served{};
+    if (shown != Served{shown_.user, shown_.application}) {  // until the next turn nothing is known of the new one
+        shown_.profile.reset();
+        shown_.sample.clear();
+    }
+    shown_.user = shown.user;
+    shown_.application = shown.app;
     if (bus_) {
         bus_->changed();
     }
@@ -391,6 +422,14 @@ int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*inf
     return 0;
 }
 
+// Whether it would start with this configuration.
+Status Daemon::try_machine(const Configuration& configuration) {
+    return configuration.observe
+               ? Status()
+               : CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration.calibration})
+                     .map([](const auto& /*control*/) {});
+}
+
 Answer<void> Daemon::reload() {
     if (run_) {
         return refusal(ServiceError::Kind::Busy, "a run is on: stop it first");
@@ -399,10 +438,13 @@ Answer<void> Daemon::reload() {
     if (!read) {
         return refusal(ServiceError::Kind::Failed, read.error().message);
     }
-    const Configuration before = std::exchange(configuration_, *std::move(read));
-    if (before.observe != configuration_.observe || before.calibration != configuration_.calibration) {
+    if (read->observe != configuration_.observe || read->calibration != configuration_.calibration) {
+        if (const Status machine = try_machine(*read); !machine) {
+            return refusal(ServiceError::Kind::Failed, machine.error().message);
+        }
         sd_event_exit(event_, kStartAgain);  // with another machine
     }
+    configuration_ = *std::move(read);
     const KeyBindings bindings = *parse_key_bindings(configuration_.performance_key, configuration_.power_key);
     if (bindings != bindings_) {
         bindings_ = bindings;

@@ -2,6 +2,8 @@
 // happed: the loop on the kernel. docs/daemon.md
 #pragma once
 
+#include "governor/adapters/alarm.h"
+#include "governor/adapters/bus.h"
 #include "governor/adapters/configuration.h"
 #include "governor/adapters/cpufreq_control.h"
 #include "governor/adapters/cpupower.h"
@@ -66,6 +68,7 @@ private:
     struct Presses final : KeySource {
         std::unique_ptr<EvdevKeys> keys;
         std::vector<Press> said;
+        void say(const Press& press);
         void take(std::vector<Press>& presses) override;
     };
     struct Run {
@@ -83,6 +86,7 @@ private:
     [[nodiscard]] Status open();
     [[nodiscard]] Status open_machine();
     [[nodiscard]] Status open_keys();
+    [[nodiscard]] Status try_machine(const Configuration& configuration);
     void show_settings();
 
     void new_loop(const LoopSettings& settings);
@@ -95,18 +99,20 @@ private:
     void turn(MonoTime now);
     void tend(MonoTime now);
     void arm();
+    void came_due();
     void pressed();
     void give_back();
     void session_changed();
     void caller_left(const std::string& bus_name);
     void tell_watchdog(MonoTime now);
+    void rest(MonoTime now);
     void show();
 
     [[nodiscard]] Answer<std::string> begin_run(Run run, FileDescriptor trace, const TraceHeader& header);
     [[nodiscard]] Status lend_machine();
     [[nodiscard]] Status end_run();
 
-    static int on_due(sd_event_source* source, std::uint64_t usec, void* self);
+    static int on_message(sd_bus_message* message, void* self, sd_bus_error* error);
     static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* self);
 
     sd_event* event_;
@@ -136,7 +142,10 @@ private:
     std::unique_ptr<GovernorBus> bus_;
     Logind logind_;
     std::unique_ptr<KeyHelperCall> learning_;
-    EventSource timer_;
+    std::unique_ptr<Alarm> alarm_;  // for the next turn
+    bus::Slot messages_;
+    bool used_ = true;  // for something else than turns, since the last one
+    std::optional<MonoTime> rest_at_;
     EventSource hangup_;
     bool turning_ = false;
     std::uint64_t watchdog_usec_ = 0;

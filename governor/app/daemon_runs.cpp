@@ -53,13 +53,13 @@ Answer<std::string> Daemon::start(const Caller& caller, const RunRequest& reques
         return refusal(Kind::Failed, "this machine only observes: it has no kernel governor to study");
     }
     const Served whom = whom_of(request);
-    if (condition->rule == RunCondition::Rule::Training) {
+    auto begun = traces_.begin();
+    if (begun && condition->rule == RunCondition::Rule::Training) {
         if (const Status erased = store_->erase(whom); !erased) {
             return refusal(Kind::Failed, erased.error().message);
         }
     }
     const auto header = trace_header({}, condition->is_happe() ? std::optional(whom) : std::nullopt);
-    auto begun = traces_.begin();
     if (!header || !begun) {
         return refusal(Kind::Failed, !header ? header.error().message : begun.error().message);
     }
@@ -73,7 +73,10 @@ Answer<std::string> Daemon::begin_run(Run run, FileDescriptor trace, const Trace
     attention_.run(RunFocus{.whom = whom_of(run_->request), .happe = run_->condition.is_happe()});
     new_loop(loop_settings());
     static_cast<void>(chronicle_.end_trace());
-    chronicle_.begin_trace(std::move(trace), header, true);
+    if (const Status traced = chronicle_.begin_trace(std::move(trace), header, true); !traced) {
+        static_cast<void>(end_run());
+        return refusal(Kind::Failed, traced.error().message);
+    }
     shown_.run = code;
     shown_.blind_run_owner = run_->request.blind ? run_->owner : std::string();
     attend();

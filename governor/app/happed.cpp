@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed: the learning governor as a system service.
 #include "governor/adapters/bus.h"
+#include "governor/adapters/mapped_pages.h"
 #include "governor/app/daemon.h"
+#include "governor/app/self_description.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
@@ -9,7 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
-#include <thread>
 
 namespace happe {
 namespace {
@@ -56,7 +57,8 @@ Result<bus::Connection> connect(sd_event* loop) {
 }
 
 // From start to SIGTERM, or until everything must be made anew: Daemon::Exit, or sysexits.h.
-int run_once(const DaemonFiles& files, Error& trouble) {
+// `tries` to reach the bus are counted anew once it runs.
+int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     const auto loop = new_event_loop();
     if (!loop) {
         return complain(loop.error(), EX_OSERR);
@@ -67,10 +69,16 @@ int run_once(const DaemonFiles& files, Error& trouble) {
         return Daemon::kBusLost;
     }
     const auto daemon = Daemon::start(loop->get(), connection->get(), files);
+    if (!daemon && sd_bus_is_open(connection->get()) <= 0) {
+        trouble = daemon.error();
+        return Daemon::kBusLost;
+    }
     if (!daemon) {
         return complain(daemon.error(), load_configuration(files.configuration) ? kNoCpufreq : kBadConfiguration);
     }
+    tries = 0;
     sd_notify(0, "READY=1\nSTATUS=learns from two keys");
+    release_mapped_pages();
     const int exit = sd_event_loop(loop->get());
     sd_notify(0, exit == Daemon::kStop ? "STOPPING=1" : "STATUS=starts again");
     if (const Status stopped = (*daemon)->stop(); !stopped) {
@@ -79,16 +87,28 @@ int run_once(const DaemonFiles& files, Error& trouble) {
     return exit;
 }
 
+// A second, or less if this process is to end.
+bool told_to_end_while_waiting() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    const timespec second{.tv_sec = 1, .tv_nsec = 0};
+    return sigtimedwait(&ends, nullptr, &second) > 0;
+}
+
 // The bus may be away for a while as it restarts.
 int run(const DaemonFiles& files) {
     constexpr int kMostTries = 30;
     Error trouble;
     int tries = 0;
     while (tries < kMostTries) {
-        const int exit = run_once(files, trouble);
+        const int exit = run_once(files, trouble, tries);
         if (exit == Daemon::kBusLost) {
             ++tries;
-            std::this_thread::sleep_for(std::chrono::seconds{1});
+            if (told_to_end_while_waiting()) {
+                return EX_OK;
+            }
         } else if (exit == Daemon::kStartAgain) {
             tries = 0;
         } else {
@@ -147,6 +167,13 @@ int main(int argc, char** argv) try {
     program.footer(
         "Signals: SIGHUP reads the configuration anew; SIGTERM gives the machine back and ends.\n\n"
         "Exit status: 0 done, 64 wrong usage, 69 no cpufreq or no system bus, 74 cannot write, 78 bad configuration.");
+    happe::add_self_description(program, {.section = 8,
+                                          .version = HAPPE_VERSION,
+                                          .more = "Files:\n"
+                                                  "  /etc/happe/happe.toml  the configuration\n"
+                                                  "  /var/lib/happe  profiles and the traces of study runs\n"
+                                                  "  /run/happe/found.json  what was found on the machine\n\n"
+                                                  "See also: happectl(1), happe.toml(5), happed-keys(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

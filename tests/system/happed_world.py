@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed in a world of its own: a bus, dbusmock's logind and polkit, a user at the machine, and others."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pwd
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError, Peer
+from private_bus import private_bus
+from program import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from private_bus import PrivateBus
+
+IS_ROOT = os.geteuid() == 0
+# The user at the machine: not root, about whom polkit is not asked.
+ME = 65534 if IS_ROOT else os.geteuid()
+MY_NAME = pwd.getpwuid(ME).pw_name
+OTHER = 1  # at the machine in my place
+OTHER_NAME = pwd.getpwuid(OTHER).pw_name
+EVERYBODY = [ME, 0] if IS_ROOT else [ME]  # whose clients there can be
+
+# By its cgroup these tests may belong to a session, which then has to be the active one.
+MY_SESSION = "".join(re.findall(r"session-(\w+)\.scope", Path("/proc/self/cgroup").read_text())[:1]) or "me"
+
+NAME = "org.happe.Governor1"
+OBJECT = "/org/happe/Governor1"
+MOCK = "org.freedesktop.DBus.Mock"
+LOGIN = "/org/freedesktop/login1"
+ERROR = "org.happe.Governor1.Error."
+DBUS_ERROR = "org.freedesktop.DBus.Error."
+PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
+T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
+QUICK = 'mode = "observe"\nperiod_ms = 100\n'  # presses are acted on within a tenth of a second
+
+
+def until(happens: Callable[[], Any], what: str = "what was waited for") -> Any:
+    """Wait until a function's value is true; that value."""
+    end = time.monotonic() + 10
+    while not (value := happens()):
+        assert time.monotonic() < end, f"{what} has not happened"
+        time.sleep(0.01)
+    return value
+
+
+class Client:
+    """Somebody who calls happed."""
+
+    def __init__(self, address: str, uid: int = ME) -> None:
+        """Be on the bus as this user."""
+        self.peer = Peer.connect(address, uid)
+
+    def __enter__(self) -> Self:
+        """Be there."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+        self.leave()
+
+    def leave(self) -> None:
+        """Leave the bus."""
+        self.peer.close()
+
+    def send(self, member: str, signature: str = "", *values: Any, **how: Any) -> int:
+        """Call a method, but do not wait for its answer."""
+        fields = {PATH: OBJECT, INTERFACE: NAME, MEMBER: member, DESTINATION: NAME}
+        return self.peer.send(fields, signature, *values, **how)
+
+    def __call__(self, member: str, signature: str = "", *values: Any, **how: Any) -> Any:
+        """Call a method; what it returns."""
+        body = self.peer.reply(self.send(member, signature, *values, **how)).body
+        return body[0] if body else None
+
+    def refused(self, member: str, signature: str = "", *values: Any, **how: Any) -> tuple[str, str]:
+        """Call a method that is refused; the error's name without its prefix, and its message."""
+        return self.refused_later(self.send(member, signature, *values, **how))
+
+    def refused_later(self, call: int) -> tuple[str, str]:
+        """Wait for the refusal of a call that was sent."""
+        with pytest.raises(BusError) as refusal:
+            self.peer.reply(call)
+        return refusal.value.name.rpartition(".")[2], refusal.value.message
+
+    def _properties(self, member: str, signature: str, *values: str) -> Any:
+        fields = {
+            PATH: OBJECT,
+            INTERFACE: "org.freedesktop.DBus.Properties",
+            MEMBER: member,
+            DESTINATION: NAME,
+        }
+        return self.peer.call(fields, signature, *values).body[0]
+
+    def get(self, name: str) -> Any:
+        """Return a property."""
+        return self._properties("Get", "ss", NAME, name)
+
+    def all(self) -> dict[str, Any]:
+        """Return all properties."""
+        found: dict[str, Any] = self._properties("GetAll", "s", NAME)
+        return found
+
+    def sees(self, name: str, value: Any) -> None:
+        """Wait until a property has this value."""
+        until(lambda: self.get(name) == value, f"{name} is {value}, it is {self.get(name)}")
+
+    def listen(self) -> None:
+        """Hear happed's signals from now on."""
+        self.peer.bus("AddMatch", "s", f"type='signal',path='{OBJECT}'")
+
+    def heard(self, member: str) -> list[Any]:
+        """Wait for a signal of this name; its arguments."""
+        while (message := self.peer.signal()).fields[MEMBER] != member:
+            pass
+        return message.body
+
+    def heard_so_far(self) -> list[tuple[str, list[Any]]]:
+        """All signals that have come."""
+        self.get("State")  # happed sends in order
+        found = [(message.fields[MEMBER], message.body) for message in self.peer.signals]
+        self.peer.signals.clear()
+        return found
+
+
+@dataclass
+class World:
+    """A bus with logind and polkit, which the tests share."""
+
+    bus: PrivateBus
+    admin: Peer
+    mocks: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """Of the bus."""
+        return self.bus.address
+
+    def there(self, name: str) -> bool:
+        """Whether somebody has this name on the bus."""
+        return bool(self.admin.bus("NameHasOwner", "s", name))
+
+    def start_mock(self, template: str, name: str) -> None:
+        """Start one of dbusmock's."""
+        command = ["/usr/bin/python3", "-m", "dbusmock", "--system", "--template", template]
+        with (self.bus.folder / f"{template}.log").open("wb") as log:
+            self.mocks[template] = subprocess.Popen(command, env=self.bus.environment(), stdout=log, stderr=log)
+        until(lambda: self.there(name), f"{name} is on the bus")
+
+    def start_logind(self) -> None:
+        """Start logind, with two sessions on one seat."""
+        self.start_mock("logind", "org.freedesktop.login1")
+        for session, uid, user in ((MY_SESSION, ME, MY_NAME), ("other", OTHER, OTHER_NAME)):
+            self.logind("", MOCK, "AddSession", "ssusb", session, "seat0", uid, user, 1)
+
+    def start_polkit(self) -> None:
+        """Start polkit, which allows nothing."""
+        self.start_mock("polkitd", "org.freedesktop.PolicyKit1")
+
+    def stop_mock(self, template: str) -> None:
+        """End one of dbusmock's."""
+        process = self.mocks.pop(template)
+        process.kill()
+        process.wait(PATIENCE_S)
+
+    def logind(self, path: str, interface: str, member: str, signature: str, *values: Any) -> Any:
+        """Call the mocked logind; the path is below its manager's."""
+        fields = {PATH: LOGIN + path, INTERFACE: interface, MEMBER: member, DESTINATION: "org.freedesktop.login1"}
+        body = self.admin.call(fields, signature, *values).body
+        return body[0] if body else None
+
+    def polkit(self, member: str, signature: str, *values: Any) -> Any:
+        """Call the mocked polkit."""
+        name = "org.freedesktop.PolicyKit1"
+        fields = {PATH: "/org/freedesktop/PolicyKit1/Authority", INTERFACE: MOCK, MEMBER: member, DESTINATION: name}
+        body = self.admin.call(fields, signature, *values).body
+        return body[0] if body else None
+
+    def allow(self, *actions: str) -> None:
+        """Have polkit allow these and nothing else."""
+        self.polkit("SetAllowed", "as", [f"org.happe.governor1.{action}" for action in actions])
+
+    def session(self, session: str, **properties: tuple[str, Any]) -> None:
+        """Change and announce what a session is."""
+        interface = "org.freedesktop.login1.Session"
+        self.logind(f"/session/{session}", MOCK, "UpdateProperties", "sa{sv}", interface, properties)
+
+    def activate(self, session: str) -> None:
+        """Have this session in front; "" is none."""
+        active = (session, f"{LOGIN}/session/{session}" if session else "/")
+        interface = "org.freedesktop.login1.Seat"
+        properties = "org.freedesktop.DBus.Properties"
+        self.logind("/seat/seat0", properties, "Set", "ssv", interface, "ActiveSession", ("(so)", active))
+
+    def prepare_for_sleep(self, *, asleep: bool) -> None:
+        """Say that the machine goes to sleep, or wakes."""
+        manager = "org.freedesktop.login1.Manager"
+        self.logind("", MOCK, "EmitSignal", "sssav", manager, "PrepareForSleep", "b", [("b", asleep)])
+
+    def inhibitors(self) -> list[Any]:
+        """Who delays sleep."""
+        found: list[Any] = self.logind("", "org.freedesktop.login1.Manager", "ListInhibitors", "")
+        return found
+
+    def restart_bus(self) -> None:
+        """End the bus, and all who were on it, and start it at the same address."""
+        self.bus.stop()
+        for mock in tuple(self.mocks):
+            self.stop_mock(mock)
+        self.admin.close()
+        (self.bus.folder / "bus").unlink()
+        command = ["dbus-daemon", f"--config-file={self.bus.folder / 'bus.conf'}", "--nofork"]
+        self.bus = replace(self.bus, process=subprocess.Popen(command, text=True))
+        until((self.bus.folder / "bus").exists)
+        self.admin = Peer.connect(self.bus.address)
+        self.start_polkit()
+        self.start_logind()
+        self.activate(MY_SESSION)
+
+    def as_before(self) -> None:
+        """What a test may have changed is undone."""
+        if "polkitd" not in self.mocks:
+            self.start_polkit()
+        if "logind" not in self.mocks:
+            self.start_logind()
+        self.allow()
+        self.polkit("SimulateHang", "b", 0)
+        for session in (MY_SESSION, "other"):
+            self.session(session, LockedHint=("b", False), Class=("s", "user"))
+        self.activate(MY_SESSION)
+
+
+@contextlib.contextmanager
+def running_world() -> Iterator[World]:
+    """Run a bus that every user of the machine can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="happed-"))
+    folder.chmod(0o755)
+    try:
+        with private_bus(folder) as started:
+            bus = replace(started, address=started.address.partition(",guid=")[0])  # it may start again
+            world = World(bus, Peer.connect(bus.address))
+            try:
+                world.start_logind()
+                world.start_polkit()
+                yield world
+            finally:
+                for mock in tuple(world.mocks):
+                    world.stop_mock(mock)
+                world.admin.close()
+                world.bus.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+class Keyboards:
+    """Stands in for happed-keys: hands out the reading end of a pipe as a keyboard to whoever asks."""
+
+    def __init__(self, path: Path) -> None:
+        """Listen."""
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.settimeout(PATIENCE_S)
+        self.listener.bind(str(path))
+        self.listener.listen()
+
+    def hand_out(self) -> tuple[str, int]:
+        """Answer one question with a keyboard; the question, and where its events are written."""
+        connection, _ = self.listener.accept()
+        with connection:
+            question = connection.recv(4096).decode()
+            read, write = os.pipe()
+            fcntl.fcntl(read, fcntl.F_SETFL, os.O_NONBLOCK)
+            socket.send_fds(connection, [b"keyboard event0 A stand-in"], [read])
+            os.close(read)
+            connection.send(b"end")
+        return question, write
+
+    def answer(self, *packets: bytes) -> str:
+        """Answer one question with these; the question."""
+        connection, _ = self.listener.accept()
+        with connection:
+            question = connection.recv(4096).decode()
+            for packet in packets:
+                connection.send(packet)
+        return question
+
+    def close(self) -> None:
+        """Be gone."""
+        self.listener.close()
+
+
+@dataclass
+class Happed:
+    """The daemon under test, and where its files are."""
+
+    program: Path
+    world: World
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+    clients: list[Client] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make what it needs."""
+        (self.folder / "input").mkdir()
+        (self.cpus / "cpufreq").mkdir(parents=True)
+        self.configure(QUICK)
+
+    @property
+    def cpus(self) -> Path:
+        """What it takes for the kernel's directory of CPUs: without cpufreq, whatever machine runs the tests."""
+        return self.folder / "mock/sys/devices/system/cpu"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """A bus and, by umockdev, a /sys of its own."""
+        mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(self.folder / "mock")}
+        return self.world.bus.environment(**mock)
+
+    @property
+    def log(self) -> str:
+        """What it wrote on standard error."""
+        return (self.folder / "log").read_text()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self.process
+        return self.process.pid
+
+    def configure(self, text: str) -> None:
+        """Write its configuration."""
+        (self.folder / "happe.toml").write_text(text)
+
+    def command(self) -> list[str]:
+        """How it is started."""
+        files = {"config": "happe.toml", "database": "p.db", "runs": "runs", "found": "found.json", "keys": "keys"}
+        options = [f"--{option}={self.folder / file}" for option, file in files.items()]
+        return [str(self.program), *options, f"--input={self.folder / 'input'}"]
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start it."""
+
+        def full_disks_kill_nobody() -> None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command(),
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=full_disks_kill_nobody,  # noqa: PLW1509  # the tests have one thread
+            )
+        return self.process
+
+    def start(self) -> Happed:
+        """Start it and wait until it has its name."""
+        process = self.launch()
+        until(lambda: process.poll() is not None or self.world.there(NAME), "happed is on the bus")
+        assert process.poll() is None, self.log
+        return self
+
+    def client(self, uid: int = ME) -> Client:
+        """Somebody on the bus."""
+        self.clients.append(Client(self.world.address, uid))
+        return self.clients[-1]
+
+    def serves(self) -> Client:
+        """Wait until it serves me; me."""
+        me = self.client()
+        until(lambda: me.get("User") == MY_NAME, f"{MY_NAME} is served")
+        return me
+
+    def stop(self) -> int:
+        """Send SIGTERM and wait for its end; its exit status."""
+        assert self.process
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        """Kill it."""
+        assert self.process
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        until(lambda: not self.world.there(NAME), "its name is gone")
+
+    def room_on_disk(self, size: int) -> None:
+        """Let no file of its grow beyond this; -1: let them."""
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    def hang_up(self) -> None:
+        """Send SIGHUP."""
+        os.kill(self.pid, signal.SIGHUP)
+
+    def close(self) -> None:
+        """End everything."""
+        for client in self.clients:
+            client.leave()
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(PATIENCE_S)
+
+
+@contextlib.contextmanager
+def somebody(uid: int, *command: str) -> Iterator[int]:
+    """Run a program as this user; its pidfd."""
+    with subprocess.Popen(command, user=uid if IS_ROOT else None, cwd="/") as process:
+        pidfd = os.pidfd_open(process.pid)
+        try:
+            yield pidfd
+        finally:
+            os.close(pidfd)
+            process.kill()

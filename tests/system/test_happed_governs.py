@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed governs a T61 that is a folder: umockdev has /sys there.
+
+Files are plain: they take what a kernel would not, and keep what is longer than what is written over it. Real cpufreq
+is the emulated T61's to test (tests/vm).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from happed_world import MY_SESSION, PRIVATE, Client, Happed, World, until
+from program import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOUND = {
+    "affected_cpus": "0 1",
+    "related_cpus": "0 1",
+    "scaling_driver": "acpi-cpufreq",
+    "scaling_available_governors": "ondemand userspace powersave ",
+    "scaling_available_frequencies": "2300000 2200000 1600000 1200000 800000 ",
+    "cpuinfo_min_freq": "800000",
+    "cpuinfo_max_freq": "2300000",
+    "scaling_governor": "powersave",  # as long as "userspace"
+    "scaling_min_freq": "800000",
+    "scaling_max_freq": "2300000",
+    "scaling_cur_freq": "1200000",
+    "scaling_setspeed": "1200000",
+}
+
+
+class T61:
+    """Its cpufreq files."""
+
+    def __init__(self, cpus: Path) -> None:
+        """Make them as they are found."""
+        self.policy = cpus / "cpufreq/policy0"
+        self.policy.mkdir()
+        for name, value in FOUND.items():
+            (self.policy / name).write_text(value + "\n")
+        for cpu in ("cpu0", "cpu1"):
+            (cpus / cpu).mkdir()
+            (cpus / cpu / "cpufreq").symlink_to("../cpufreq/policy0")
+
+    def __getitem__(self, name: str) -> str:
+        """Read the first line."""
+        return (self.policy / name).read_text().partition("\n")[0]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        """Write, as another program."""
+        (self.policy / name).write_text(value + "\n")
+
+    def changed(self) -> dict[str, str]:
+        """What is not as it was found."""
+        return {name: self[name] for name, value in FOUND.items() if self[name].strip() != value.strip()}
+
+
+@pytest.fixture
+def t61(stopped: Happed) -> T61:
+    """The machine, which happed, not yet started, governs."""
+    stopped.configure("period_ms = 100\n")
+    return T61(stopped.cpus)
+
+
+@pytest.fixture
+def governing(stopped: Happed, t61: T61) -> Client:
+    """Me, while it governs."""
+    me = stopped.start().serves()
+    until(lambda: t61["scaling_governor"] == "userspace")
+    return me
+
+
+def what(condition: str) -> dict[str, tuple[str, Any]]:
+    """A run."""
+    return {"condition": ("s", condition), "subject": ("s", "p1"), "application": ("s", "torcs")}
+
+
+def test_it_governs_the_ladder_that_it_finds(governing: Client) -> None:
+    assert governing.get("State") == "governing"
+    assert governing.get("Backend") == "setspeed"
+    assert governing.get("Ladders") == [(0, [0, 1], [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000])]
+
+
+def test_what_is_found_is_on_the_disk_before_it_is_changed(governing: Client, stopped: Happed) -> None:
+    assert governing.get("State") == "governing"
+    assert '"powersave"' in (stopped.folder / "found.json").read_text()
+
+
+def test_a_press_is_a_frequency_that_is_written(stopped: Happed, t61: T61) -> None:
+    stopped.configure("period_ms = 10000\n")  # the next turn is far away
+    me = stopped.start().serves()
+
+    me("Feedback", "s", "performance")
+
+    until(lambda: t61["scaling_setspeed"] == "1600000")
+    assert t61["scaling_governor"] == "userspace"
+    assert me.get("Targets") == [(0, 1_600_000)]
+    [event] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
+    assert event[7] == 1_200_000  # what it ran at
+
+
+def test_told_to_end_it_gives_back_what_it_found(governing: Client, stopped: Happed, t61: T61) -> None:
+    assert governing.get("State") == "governing"
+    assert stopped.stop() == 0
+    assert set(t61.changed()) <= {"scaling_setspeed"}  # which only counts while the governor is userspace
+    assert not (stopped.folder / "found.json").exists()
+
+
+def test_killed_it_leaves_what_it_found_to_be_restored(governing: Client, stopped: Happed, t61: T61) -> None:
+    assert governing.get("State") == "governing"
+    stopped.kill()
+    assert t61["scaling_governor"] == "userspace"
+
+    for _ in range(2):  # twice is as good as once
+        subprocess.run(
+            [*stopped.command(), "--restore"],
+            env=stopped.environment,
+            check=True,
+            timeout=PATIENCE_S,
+        )
+        assert set(t61.changed()) <= {"scaling_setspeed"}
+        assert not (stopped.folder / "found.json").exists()
+
+
+def test_killed_and_started_again_it_knows_what_was_there_before(governing: Client, stopped: Happed, t61: T61) -> None:
+    assert governing.get("State") == "governing"
+    stopped.kill()
+    stopped.start().serves()
+    until(lambda: t61["scaling_governor"] == "userspace")
+    assert stopped.stop() == 0
+    assert t61["scaling_governor"] == "powersave"
+
+
+def test_a_locked_machine_is_as_it_was_found(governing: Client, world: World, t61: T61) -> None:
+    world.session(MY_SESSION, LockedHint=("b", True))
+    governing.sees("State", "released")
+    assert t61["scaling_governor"] == "powersave"
+
+    world.session(MY_SESSION, LockedHint=("b", False))
+    until(lambda: t61["scaling_governor"] == "userspace")
+
+
+def test_sleep_waits_for_the_machine_to_be_given_back(governing: Client, world: World, t61: T61) -> None:
+    assert governing.get("State") == "governing"
+    world.prepare_for_sleep(asleep=True)
+    until(lambda: not world.inhibitors())
+    assert t61["scaling_governor"] == "powersave"
+    world.prepare_for_sleep(asleep=False)
+    until(lambda: t61["scaling_governor"] == "userspace")
+
+
+def test_held_off_it_gives_the_machine_back(governing: Client, world: World, t61: T61) -> None:
+    world.allow("hold")
+    cookie = governing("Hold", "ss", "make", "")
+    assert t61["scaling_governor"] == "powersave"
+    governing("Release", "u", cookie)
+    until(lambda: t61["scaling_governor"] == "userspace")
+
+
+def test_another_program_that_insists_is_given_way_to(governing: Client, world: World, t61: T61) -> None:
+    def insist() -> bool:
+        if t61["scaling_governor"] == "userspace":
+            t61["scaling_governor"] = "powersave"
+            t61["scaling_setspeed"] = "<unsupported>"  # as the kernel shows it then
+        return bool(governing.get("State") == "contested")
+
+    until(insist, "happed gives up")
+    assert governing.get("Reason")
+    assert t61["scaling_governor"] == "powersave"
+
+    world.allow("configure")
+    governing("Reload")
+    until(lambda: t61["scaling_governor"] == "userspace", "it tries again when told to")
+
+
+def test_a_fixed_frequency_is_written_and_given_back(governing: Client, world: World, t61: T61) -> None:
+    world.allow("run-study")
+    run = governing("StartRun", "a{sv}", what("fixed-4"))
+    assert t61["scaling_setspeed"] == "2200000"
+    assert governing.get("Profile") == []
+    answer = governing.peer.reply(governing.send("StopRun", "s", run))
+    assert len(answer.descriptors) == 1
+    assert governing.get("State") == "governing"
+
+
+def test_who_watches_cannot_tell_a_kernels_condition_from_happes(
+    governing: Client, stopped: Happed, world: World
+) -> None:
+    world.allow("run-study")
+    watcher = stopped.client()
+    watcher.listen()
+    told = {}
+    for condition in ("fixed-2", "O-HAPPE", "T-HAPPE"):
+        run = governing("StartRun", "a{sv}", what(condition))
+        governing("Feedback", "s", "performance")
+        watcher.heard("KeyCounted")
+        seen = watcher.all()
+        assert not any(seen[name] for name in PRIVATE)
+        told[condition] = (seen["State"], seen["Reason"], seen["Holds"], watcher.heard_so_far())
+        governing.peer.reply(governing.send("StopRun", "s", run))
+        watcher.heard_so_far()
+    assert told["fixed-2"] == told["O-HAPPE"] == told["T-HAPPE"] == ("run", "", [], [])
+
+
+def test_without_cpufreq_it_says_what_to_do_and_does_not_start_again(stopped: Happed) -> None:
+    stopped.configure("")
+    assert stopped.launch().wait(PATIENCE_S) == 69
+    assert 'set mode = "observe"' in stopped.log

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed among clients that send what they should not, or too much of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from happed_wire import (
+    DESTINATION,
+    INTERFACE,
+    MEMBER,
+    NO_REPLY,
+    PATH,
+    BusError,
+    ConnectionLostError,
+    Writer,
+    marshalled_call,
+)
+from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client, until
+
+if TYPE_CHECKING:
+    from happed_world import Happed, World
+
+RUN = {"condition": ("s", "O-HAPPE"), "subject": ("s", "p1"), "application": ("s", "torcs")}
+LONG = "x" * 256
+HUGE = "x" * 1_000_000
+MAY_ALL = ("hold", "manage-profiles", "run-study", "configure")
+
+
+def profiles(*entries: dict[str, Any], **more: object) -> str:
+    """A document of profiles."""
+    return json.dumps({"format": "happe-profile/1", "f_max_khz": 2_300_000, "profiles": entries, **more})
+
+
+def memory_kib(pid: int) -> int:
+    """Its resident memory."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found[1])
+
+
+def descriptors(pid: int) -> int:
+    """How many it has open."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("member", "signature", "values"),
+    [
+        ("Feedback", "", ()),
+        ("Feedback", "u", (1,)),
+        ("Feedback", "ss", ("performance", "power")),
+        ("Feedback", "v", (("s", "performance"),)),
+        ("SetFocus", "us", (0, "torcs")),
+        ("SetFocus", "sh", ("torcs", 0)),
+        ("Hold", "as", (["make"],)),
+        ("Release", "i", (-1,)),
+        ("ListEvents", "ssxi", ("", "torcs", 0, -1)),
+        ("StartRun", "a{ss}", ({"condition": "ondemand"},)),
+        ("StartRun", "v", (("a{sv}", RUN),)),
+        ("Reload", "s", ("now",)),
+    ],
+)
+def test_other_signatures_are_invalid(me: Client, member: str, signature: str, values: tuple[Any, ...]) -> None:
+    if "h" in signature:
+        with Path("/dev/null").open() as null:
+            name, _ = me.refused(member, signature, *values, fds=(null.fileno(),))
+    else:
+        name, _ = me.refused(member, signature, *values)
+    assert name == "InvalidArgs"
+    assert me.get("User") == MY_NAME
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (("Feedback", "s", ""), "InvalidArgs"),
+        (("Feedback", "s", "Performance"), "InvalidArgs"),
+        (("Feedback", "s", LONG), "LimitsExceeded"),
+        (("Feedback", "s", HUGE), "LimitsExceeded"),
+        (("Hold", "ss", "", "reason"), "InvalidArgs"),
+        (("Hold", "ss", LONG, ""), "LimitsExceeded"),
+        (("Hold", "ss", "make", HUGE), "LimitsExceeded"),
+        (("Release", "u", 0), "NotFound"),
+        (("Release", "u", 2**32 - 1), "NotFound"),
+        (("ListProfiles", "s", LONG), "LimitsExceeded"),
+        (("GetProfile", "ss", "", ""), "InvalidArgs"),
+        (("GetProfile", "ss", "", HUGE), "LimitsExceeded"),
+        (("GetProfile", "ss", "", "nothing"), "NotFound"),
+        (("ListEvents", "ssxu", HUGE, "torcs", 0, 1), "LimitsExceeded"),
+        (("ResetProfile", "ss", "", "'; drop table profile; --"), "NotFound"),
+        (("ExportProfiles", "s", HUGE), "LimitsExceeded"),
+        (("ImportProfiles", "ss", "", "x" * (16 << 20)), "LimitsExceeded"),
+        (("StopRun", "s", ""), "NotFound"),
+        (("StopRun", "s", "../../../../etc/passwd"), "NotFound"),
+        (("StopRun", "s", "0123456789abcdef"), "NotFound"),
+        (("StopRun", "s", HUGE), "LimitsExceeded"),
+        (("LearnKey", "u", 0), "InvalidArgs"),
+        (("LearnKey", "u", 60_001), "InvalidArgs"),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(me: Client, world: World, call: tuple[Any, ...], error: str) -> None:
+    world.allow(*MAY_ALL)
+    name, message = me.refused(*call)
+    assert name == error
+    assert 0 < len(message) < 1000
+    assert me.get("State") == "observing"
+
+
+def test_events_are_asked_for_from_any_number_on(me: Client) -> None:
+    for after in (-(2**63), -1, 2**63 - 1):
+        assert me("ListEvents", "ssxu", "", "torcs", after, 2**32 - 1) == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "null",
+        "{",
+        "[" * 500_000,
+        '{"a":' * 150_000,
+        profiles({"user": "a", "app": "b", "khz": [1]}),
+        profiles({"user": "a", "app": "b", "khz": [2] * 9 + [1]}),
+        profiles({"user": "a", "app": "", "khz": [800_000] * 10}),
+        profiles({"user": "a", "app": LONG, "khz": [800_000] * 10}),
+        profiles({"user": "a", "app": "b", "khz": [-1] * 10}),
+        profiles({"user": "a", "app": "b", "khz": [1e400] * 10}),
+        profiles({"user": "a", "app": "b", "khz": [800_000] * 10}, more=1),
+        profiles({"user": "a", "app": "b", "khz": [800_000] * 10}, f_max_khz=2_200_000),
+        profiles(*[{"user": user, "app": "b", "khz": [800_000] * 10} for user in ("a", "a")]),
+        '{"format":"happe-profile/1","format":"happe-profile/1","f_max_khz":2300000,"profiles":[]}',
+        '{"' + HUGE + '":1}',
+    ],
+    ids=lambda document: document[:40],
+)
+def test_a_bad_document_is_refused_whole_and_says_where(me: Client, document: str) -> None:
+    name, message = me.refused("ImportProfiles", "ss", "", document)
+    assert name == "InvalidArgs"
+    assert message.startswith("document: ")
+    assert len(message) < 1000
+    assert me("ListProfiles", "s", "") == []
+
+
+def test_two_profiles_that_become_one_by_their_new_user_are_refused(me: Client) -> None:
+    document = profiles(*[{"user": user, "app": "torcs", "khz": [800_000] * 10} for user in ("alice", "bob")])
+    name, _ = me.refused("ImportProfiles", "ss", "", document)
+    assert name == "InvalidArgs"
+    assert me("ListProfiles", "s", "") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"colour": ("s", "red")}, "colour: unknown"),
+        ({HUGE: ("s", "red")}, "x" * 255 + ": unknown"),
+        ({"condition": ("u", 1)}, "condition: not a string of 1 to 255 bytes"),
+        ({"condition": ("s", "")}, "condition: not a string of 1 to 255 bytes"),
+        ({"subject": ("s", LONG)}, "subject: not a string of 1 to 255 bytes"),
+        ({"subject": ("s", "x" * 241)}, "subject: not 1 to 240 bytes"),
+        ({"application": ("as", ["torcs"])}, "application: not a string of 1 to 255 bytes"),
+        ({"blind": ("u", 1)}, "blind: of another type"),
+        ({"sampling_rate_us": ("i", 1)}, "sampling_rate_us: of another type"),
+        ({"up_threshold": ("u", 80)}, "sampling_rate_us, up_threshold: of ondemand only"),
+        ({"condition": ("s", "ondemand"), "up_threshold": ("u", 101)}, "up_threshold: not 1 to 100"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_run_is_asked_for_as_documented_or_not_at_all(
+    me: Client, world: World, changes: dict[str, Any], message: str
+) -> None:
+    world.allow("run-study")
+    assert me.refused("StartRun", "a{sv}", {**RUN, **changes}) == ("InvalidArgs", message)
+    assert me.get("Run") == ""
+
+
+@pytest.mark.parametrize(
+    "condition", ["OnDemand", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ", "fixed-", "T-HAPPE\n", "H-HAPPE"]
+)
+def test_other_conditions_are_none(me: Client, world: World, condition: str) -> None:
+    world.allow("run-study")
+    name, message = me.refused("StartRun", "a{sv}", {**RUN, "condition": ("s", condition)})
+    assert name == "InvalidArgs"
+    assert message.startswith("condition: none of ondemand, ")
+
+
+@pytest.mark.parametrize("field", RUN)
+def test_a_run_without_one_of_its_fields_is_refused(me: Client, world: World, field: str) -> None:
+    world.allow("run-study")
+    rest = {name: value for name, value in RUN.items() if name != field}
+    name, message = me.refused("StartRun", "a{sv}", rest)
+    assert name == "InvalidArgs"
+    assert message.startswith(field)
+
+
+def test_what_is_not_there_cannot_be_called(me: Client) -> None:
+    assert me.refused("Shutdown")[0] == "UnknownMethod"
+    properties = {PATH: OBJECT, INTERFACE: "org.freedesktop.DBus.Properties", DESTINATION: NAME}
+    for member, signature, values in (
+        ("Get", "ss", (NAME, "Password")),
+        ("Set", "ssv", (NAME, "State", ("s", "held"))),
+        ("Set", "ssv", (NAME, "User", ("s", "root"))),
+    ):
+        with pytest.raises(BusError) as refusal:
+            me.peer.call({**properties, MEMBER: member}, signature, *values)
+        assert refusal.value.name in (DBUS_ERROR + "UnknownProperty", DBUS_ERROR + "PropertyReadOnly")
+    assert me.get("User") == MY_NAME
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"\xc0\x80", b"performance\0", b"\xed\xa0\x80"])
+def test_what_is_no_utf8_ends_its_sender_and_nobody_else(happed: Happed, me: Client, text: bytes) -> None:
+    sender = happed.client()
+    with pytest.raises(ConnectionLostError):
+        sender("Feedback", "s", text)
+    assert me.get("User") == MY_NAME
+
+
+def test_a_message_that_lies_about_its_length_ends_its_sender(happed: Happed, me: Client) -> None:
+    sender = happed.client()
+    body = Writer()
+    body.data += struct.pack("<I", 1 << 20) + b"performance\0"
+    fields = {PATH: OBJECT, INTERFACE: NAME, MEMBER: "Feedback", DESTINATION: NAME}
+    sender.peer.socket.sendall(marshalled_call(99, 0, fields, "s", body))
+    with pytest.raises(ConnectionLostError):
+        sender.peer.reply(99)
+    assert me.get("User") == MY_NAME
+
+
+def test_half_a_message_holds_nobody_up(happed: Happed, me: Client) -> None:
+    sender = happed.client()
+    body = Writer()
+    body.put("s", "performance")
+    fields = {PATH: OBJECT, INTERFACE: NAME, MEMBER: "Feedback", DESTINATION: NAME}
+    sender.peer.socket.sendall(marshalled_call(99, 0, fields, "s", body)[:-5])
+    assert me.get("User") == MY_NAME
+
+
+def test_descriptors_nobody_asked_for_are_closed(happed: Happed, me: Client) -> None:
+    before = descriptors(happed.pid)
+    with Path("/dev/null").open() as null:
+        for _ in range(20):
+            me.refused("Feedback", "s", "", fds=(null.fileno(),) * 10)
+            me.refused("Release", "u", 1, fds=(null.fileno(),) * 10)
+    me.get("Version")
+    assert descriptors(happed.pid) <= before
+
+
+def test_a_hundred_clients_at_once_are_all_answered(happed: Happed, me: Client) -> None:
+    crowd = [happed.client() for _ in range(100)]
+    calls: list[tuple[Client, int]] = []
+    for turn in range(50):
+        for client in crowd:
+            member, signature, values = [
+                ("ListProfiles", "s", ("",)),
+                ("Feedback", "s", ("power",)),
+                ("GetProfile", "ss", ("", "nothing")),
+                ("Release", "u", (turn,)),
+                ("ClearFocus", "", ()),
+            ][turn % 5]
+            calls.append((client, client.send(member, signature, *values)))
+
+    refusals = {"None": 0}
+    for client, call in calls:
+        try:
+            client.peer.reply(call)
+            refusals["None"] += 1
+        except BusError as error:
+            refusals[error.name] = refusals.get(error.name, 0) + 1
+
+    assert refusals == {"None": 2000, "org.happe.Governor1.Error.NotFound": 3000}
+    assert me.get("User") == MY_NAME
+
+
+def test_clients_that_come_and_go_leave_nothing_behind(happed: Happed, world: World) -> None:
+    world.allow("hold")
+    me = happed.serves()
+
+    def come_and_go(times: int) -> None:
+        for _ in range(times):
+            with Client(world.address) as one:
+                one("Hold", "ss", "x" * 255, "y" * 255)
+                one.get("User")
+        until(lambda: me.get("Holds") == [])
+
+    come_and_go(300)  # more than are remembered
+    before, open_before = memory_kib(happed.pid), descriptors(happed.pid)
+    come_and_go(600)
+
+    assert memory_kib(happed.pid) - before < 512
+    assert descriptors(happed.pid) <= open_before
+
+
+def test_huge_messages_leave_no_memory_behind(happed: Happed, me: Client) -> None:
+    for _ in range(3):
+        me.refused("ImportProfiles", "ss", "", "[" * (16 << 20))
+    until(lambda: memory_kib(happed.pid) < 32 << 10, "the memory of huge messages is given back")
+
+
+def test_a_flood_of_presses_is_one_series_and_keeps_the_time(me: Client) -> None:
+    me.listen()
+    for _ in range(5000):
+        me.send("Feedback", "s", "performance", flags=NO_REPLY)
+    until(lambda: me("ListProfiles", "s", ""))
+    assert len(me("ListEvents", "ssxu", "", "desktop", 0, 100)) == 1
+    assert [body for member, body in me.heard_so_far() if member == "KeyCounted"] == [["performance"]]

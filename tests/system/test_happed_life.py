@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed from its start to its end: configuration, keys, a bus that goes, a full disk, and a killer."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import struct
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happed_wire import MEMBER, BusError
+from happed_world import MY_NAME, NAME, QUICK, Client, Happed, Keyboards, running_world, until
+from program import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happed_world import World
+
+KEY_PROG1, KEY_PROG2, KEY_F12 = 148, 149, 88
+EX_OK, EX_UNAVAILABLE, EX_CONFIG = 0, 69, 78
+RUN = {
+    "condition": ("s", "O-HAPPE"),
+    "subject": ("s", "p1"),
+    "application": ("s", "torcs"),
+    "blind": ("b", False),
+}
+
+
+def events_of(database: Path) -> int:
+    """How many lessons a database holds."""
+    with sqlite3.connect(database) as connection:
+        [count] = connection.execute("SELECT count(*) FROM learning_event").fetchone()
+    connection.close()
+    return int(count)
+
+
+def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
+    """Press and release a key, as the kernel writes it."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - seconds_ago * 1_000_000
+    for value in (1, 0):
+        os.write(keyboard, struct.pack("@llHHi", now // 1_000_000, now % 1_000_000, 1, code, value))
+
+
+# Configuration
+
+
+def test_a_reload_applies_the_configuration_and_says_so(happed: Happed, world: World) -> None:
+    me = happed.serves()
+    me.listen()
+    world.allow("configure")
+    happed.configure('mode = "observe"\nperiod_ms = 200\n')
+
+    me("Reload")
+
+    assert me.get("Settings")["period_ms"] == 200
+    assert me.heard("PropertiesChanged")[1]["Settings"]["period_ms"] == 200
+    assert me.get("State") == "observing"
+
+
+def test_a_reload_needs_leave(me: Client) -> None:
+    assert me.refused("Reload")[0] == "AccessDenied"
+
+
+@pytest.mark.parametrize("how", ["Reload", "SIGHUP"])
+def test_a_bad_configuration_changes_nothing_and_is_named_with_its_line(happed: Happed, world: World, how: str) -> None:
+    me = happed.serves()
+    world.allow("configure")
+    before = me.get("Settings")
+    happed.configure('mode = "observe"\n\nperiod = 200\n')
+
+    if how == "Reload":
+        name, message = me.refused("Reload")
+        assert name == "Failed"
+    else:
+        happed.hang_up()
+        message = until(lambda: "stays as it was" in happed.log and happed.log)
+
+    assert f"{happed.folder}/happe.toml:3: " in message
+    assert me.get("Settings") == before
+    assert me.get("State") == "observing"
+
+
+def test_a_configuration_that_this_machine_cannot_have_changes_nothing(happed: Happed, world: World) -> None:
+    world.allow("configure")
+    me = happed.serves()
+    happed.configure("period_ms = 200\n")  # to govern, where there is no cpufreq
+
+    name, _ = me.refused("Reload")
+
+    assert name == "Failed"
+    assert me.get("Settings")["mode"] == "observe"
+    me.sees("State", "observing")
+
+
+def test_another_mode_is_another_start_of_the_same_process(happed: Happed, world: World) -> None:
+    world.allow("configure")
+    me = happed.serves()
+    happed.configure(QUICK + "[calibration]\n2300000 = 2400000\n")
+    before = happed.pid
+
+    me("Reload")
+
+    until(lambda: world.there(NAME))
+    assert "2300000" in str(happed.serves().get("Settings")["calibration"])
+    assert happed.pid == before
+
+
+def test_sighup_applies_the_configuration(happed: Happed) -> None:
+    me = happed.serves()
+    me.listen()
+    happed.configure(QUICK + 'feedback = "next-sample"\n')
+    happed.hang_up()
+    assert me.heard("PropertiesChanged")[1]["Settings"]["feedback"] == "next-sample"
+
+
+def test_what_was_learned_stays_through_a_reload(happed: Happed, world: World) -> None:
+    me = happed.serves()
+    world.allow("configure")
+    me("Feedback", "s", "performance")
+    profiles = until(lambda: me("ListProfiles", "s", ""))
+    me("Reload")
+    assert me("ListProfiles", "s", "") == profiles
+    me.sees("Profile", profiles[0][1])
+
+
+def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
+    stopped.configure("[keys\n")
+    assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
+    assert f"{stopped.folder}/happe.toml:1:" in stopped.log
+
+
+def test_a_second_one_does_not_start(happed: Happed, me: Client, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    second = Happed(happed.program, happed.world, tmp_path / "second")
+    assert second.launch().wait(PATIENCE_S) == EX_UNAVAILABLE
+    assert "another happed runs" in second.log
+    assert me.get("User") == MY_NAME
+
+
+# Keys
+
+
+@pytest.fixture
+def keyboards(stopped: Happed) -> Iterator[Keyboards]:
+    """A helper that hands out keyboards."""
+    helper = Keyboards(stopped.folder / "keys")
+    yield helper
+    helper.close()
+
+
+def test_a_press_of_the_key_is_acted_on_at_the_end_of_the_period(stopped: Happed, keyboards: Keyboards) -> None:
+    stopped.configure('mode = "observe"\nfeedback = "next-sample"\nperiod_ms = 300\n')
+    me = stopped.start().serves()
+    me.listen()
+    question, keyboard = keyboards.hand_out()
+    assert question == "happe-keys 1 open all KEY_PROG1 KEY_PROG2"
+    me.sees("Keyboards", 1)
+
+    press(keyboard, KEY_PROG1)
+
+    assert me.heard("KeyCounted") == ["performance"]
+    [event] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
+    assert event[2] == "performance"
+    os.close(keyboard)
+
+
+def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, keyboards: Keyboards) -> None:
+    stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
+    me = stopped.start().serves()
+    me.listen()
+    _, keyboard = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+
+    before = time.monotonic()
+    press(keyboard, KEY_PROG2)
+
+    assert me.heard("KeyCounted") == ["power"]
+    assert time.monotonic() - before < 5
+    os.close(keyboard)
+
+
+def test_with_other_keys_in_the_configuration_keyboards_are_asked_for_anew(
+    stopped: Happed, world: World, keyboards: Keyboards
+) -> None:
+    me = stopped.start().serves()
+    _, before = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+    world.allow("configure")
+    stopped.configure(QUICK + '[keys]\npower = "KEY_F12"\n')
+
+    me("Reload")
+    question, after = keyboards.hand_out()
+
+    assert question == "happe-keys 1 open all KEY_PROG1 KEY_F12"
+    me.listen()
+    me.sees("Keyboards", 1)
+    with pytest.raises(BrokenPipeError):
+        press(before, KEY_PROG2)
+    press(after, KEY_F12)
+    assert me.heard("KeyCounted") == ["power"]
+    os.close(before)
+    os.close(after)
+
+
+def test_a_keyboard_that_is_pulled_out_is_one_less(stopped: Happed, keyboards: Keyboards) -> None:
+    me = stopped.start().serves()
+    _, keyboard = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+    os.close(keyboard)
+    me.sees("Keyboards", 0)
+
+
+def test_a_key_is_learned_through_the_helper(stopped: Happed, world: World, keyboards: Keyboards) -> None:
+    me = stopped.start().serves()
+    world.allow("configure")
+    keyboards.answer(b"end")
+    call = me.send("LearnKey", "u", 5000)
+    stranger = stopped.client()
+
+    assert stranger.refused("LearnKey", "u", 5000)[0] == "Busy"
+    assert keyboards.answer(b"key KEY_F12", b"end") == "happe-keys 1 learn 5000"
+
+    assert me.peer.reply(call).body == ["KEY_F12"]
+    assert keyboards_free_again(stranger, keyboards) == "NotFound"
+
+
+def keyboards_free_again(client: Client, keyboards: Keyboards) -> str:
+    """Learn once more and press nothing; the error."""
+    call = client.send("LearnKey", "u", 1)
+    keyboards.answer(b"end")
+    return client.refused_later(call)[0]
+
+
+def test_with_nobody_there_a_press_teaches_nothing(stopped: Happed, world: World, keyboards: Keyboards) -> None:
+    me = stopped.start().serves()
+    _, keyboard = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+    world.activate("")
+    me.sees("State", "released")
+
+    press(keyboard, KEY_PROG1)
+    world.activate("other")
+    me.sees("State", "observing")
+
+    world.allow("manage-profiles")
+    for user in (MY_NAME, "daemon"):
+        assert me("ListProfiles", "s", user) == []
+    os.close(keyboard)
+
+
+# Rest
+
+
+def wake_ups(pid: int) -> int:
+    """How often it has gone to sleep."""
+    found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def test_with_nobody_there_it_sleeps(stopped: Happed, world: World, keyboards: Keyboards) -> None:
+    me = stopped.start().serves()
+    keyboards.answer(b"end")
+    world.activate("")
+    me.sees("State", "released")
+    me.leave()
+    time.sleep(0.2)  # what was under way
+    before = wake_ups(stopped.pid)
+    time.sleep(3)
+    assert wake_ups(stopped.pid) == before
+
+
+def test_with_somebody_there_it_wakes_once_a_second(stopped: Happed, keyboards: Keyboards) -> None:
+    stopped.configure('mode = "observe"\n')
+    stopped.start().serves().leave()
+    keyboards.answer(b"end")
+    time.sleep(0.2)
+    before = wake_ups(stopped.pid)
+    time.sleep(5)
+    assert 4 <= wake_ups(stopped.pid) - before <= 10
+
+
+# The bus, logind and polkit come and go
+
+
+def test_logind_comes_back_and_is_asked_again(happed: Happed, world: World) -> None:
+    me = happed.serves()
+    world.stop_mock("logind")
+    me.sees("Reason", "no session is active")
+    world.start_logind()
+    world.as_before()
+    me.sees("User", MY_NAME)
+    until(world.inhibitors, "sleep is delayed again")
+
+
+def test_a_bus_that_starts_again_has_happed_again(happed_program: Path, tmp_path: Path) -> None:
+    with running_world() as world:
+        world.as_before()
+        happed = Happed(happed_program, world, tmp_path).start()
+        me = happed.serves()
+        world.allow("run-study")
+        me("Feedback", "s", "performance")
+        learned = until(lambda: me("ListProfiles", "s", ""))
+        run = me("StartRun", "a{sv}", RUN)
+
+        world.restart_bus()
+
+        until(lambda: world.there(NAME), "happed is back")
+        me = happed.serves()
+        assert me("ListProfiles", "s", "") == learned
+        world.allow("run-study")
+        [trace] = me.peer.reply(me.send("StopRun", "s", run)).descriptors
+        assert os.read(trace, 20) == b'{"format":"happe-tra'
+        os.close(trace)
+        assert happed.stop() == EX_OK
+        happed.close()
+
+
+def test_without_a_bus_it_still_ends_when_told(happed_program: Path, tmp_path: Path) -> None:
+    with running_world() as world:
+        world.as_before()
+        happed = Happed(happed_program, world, tmp_path).start()
+        happed.serves()
+        world.bus.stop()
+        time.sleep(1.5)  # it tries again by now
+        before = time.monotonic()
+        assert happed.stop() == EX_OK
+        assert time.monotonic() - before < 5
+        happed.close()
+
+
+# Ends
+
+
+def test_told_to_end_it_stores_what_was_learned(happed: Happed) -> None:
+    me = happed.serves()
+    me("Feedback", "s", "performance")
+    profiles = until(lambda: me("ListProfiles", "s", ""))
+    assert happed.stop() == EX_OK
+
+    happed.start()
+
+    me = happed.serves()
+    assert me("ListProfiles", "s", "") == profiles
+    me.sees("Profile", profiles[0][1])
+
+
+def test_told_to_end_in_a_run_it_keeps_the_trace(happed: Happed, world: World) -> None:
+    world.allow("run-study")
+    me = happed.serves()
+    run = me("StartRun", "a{sv}", RUN)
+    assert happed.stop() == EX_OK
+    happed.start()
+    again = happed.serves()
+    [trace] = again.peer.reply(again.send("StopRun", "s", run)).descriptors
+    os.close(trace)
+
+
+def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed, keyboards: Keyboards) -> None:
+    me = stopped.start().serves()
+    me.listen()
+    _, keyboard = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+    for number in range(150):  # of 200: each begins a series of its own
+        press(keyboard, KEY_PROG2 if number % 2 else KEY_PROG1, seconds_ago=200 - number)
+        time.sleep(0.01)
+
+    stopped.kill()
+
+    me.peer.bus("GetId")  # all signals are here
+    counted = sum(message.fields[MEMBER] == "KeyCounted" for message in me.peer.signals)
+    assert counted > 5
+    assert events_of(stopped.folder / "p.db") >= counted
+    assert stopped.start().serves()("ListProfiles", "s", "") != []
+    os.close(keyboard)
+
+
+# Full disks
+
+
+def test_without_room_for_a_trace_no_run_begins(happed: Happed, world: World) -> None:
+    world.allow("run-study")
+    me = happed.serves()
+    happed.room_on_disk(0)
+    name, message = me.refused("StartRun", "a{sv}", RUN)
+    assert name == "Failed"
+    assert message == "the trace ends early: File too large"
+    assert (me.get("State"), me.get("Run"), me.get("User")) == ("observing", "", MY_NAME)
+
+
+def test_a_run_that_finds_no_more_room_says_so_and_keeps_what_it_has(happed: Happed, world: World) -> None:
+    world.allow("run-study")
+    me = happed.serves()
+    run = me("StartRun", "a{sv}", RUN)
+    happed.room_on_disk(0)
+    until(lambda: me.get("Sample"))  # a turn
+
+    assert me.get("State") == "run"
+    assert me.refused("StopRun", "s", run) == ("Failed", "the trace ends early: File too large")
+    assert me.get("State") == "observing"
+    [trace] = me.peer.reply(me.send("StopRun", "s", run)).descriptors
+    with os.fdopen(trace) as kept:
+        assert [line[:9] for line in kept] == ['{"format"']
+
+
+def test_without_room_for_the_database_it_goes_on_and_stores_later(happed: Happed) -> None:
+    me = happed.serves()
+    me.listen()
+    happed.room_on_disk(0)
+
+    me("Feedback", "s", "performance")
+
+    assert me.heard("KeyCounted") == ["performance"]
+    [[_, khz]] = me("ListProfiles", "s", "")
+    assert max(khz) > 800_000
+    assert events_of(happed.folder / "p.db") == 0
+    happed.room_on_disk(-1)
+    assert happed.stop() == EX_OK
+    assert events_of(happed.folder / "p.db") == 1
+
+
+def test_who_sends_while_it_ends_gets_an_answer_or_an_error(happed: Happed) -> None:
+    me = happed.serves()
+    calls = [me.send("ListProfiles", "s", "") for _ in range(100)]
+    assert happed.stop() == EX_OK
+    answered = 0
+    for call in calls:
+        try:
+            me.peer.reply(call)
+            answered += 1
+        except BusError as error:
+            assert error.name.rpartition(".")[2] in ("NoReply", "ServiceUnknown", "NameHasNoOwner")  # noqa: PT017
+    assert answered <= len(calls)

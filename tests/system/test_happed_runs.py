@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Study runs on happed: nobody who should be blind sees, and every trace tells all."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from happed_world import EVERYBODY, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World, until
+
+if TYPE_CHECKING:
+    from program import HappeSim
+
+SUBJECT = "subject:p1"
+
+
+def what(condition: str = "T-HAPPE", /, **more: tuple[str, Any]) -> dict[str, tuple[str, Any]]:
+    """A run."""
+    return {"condition": ("s", condition), "subject": ("s", "p1"), "application": ("s", "torcs"), **more}
+
+
+OPEN = {"blind": ("b", False)}
+
+
+@pytest.fixture
+def owner(happed: Happed, world: World) -> Client:
+    """Somebody who may run studies while I am at the machine."""
+    happed.serves()
+    world.allow("run-study", "manage-profiles")
+    return happed.client()
+
+
+def fetched(client: Client, run: str) -> bytes:
+    """Stop a run; its trace."""
+    answer = client.peer.reply(client.send("StopRun", "s", run))
+    [descriptor] = answer.descriptors
+    with os.fdopen(descriptor, "rb") as trace:
+        return trace.read()
+
+
+def lines(trace: bytes) -> list[Any]:
+    """The trace's observations."""
+    return [json.loads(line) for line in trace.splitlines()[1:]]
+
+
+def test_a_run_needs_leave(me: Client) -> None:
+    assert me.refused("StartRun", "a{sv}", what())[0] == "AccessDenied"
+    assert me.get("Run") == ""
+
+
+def test_a_run_serves_its_subject_in_my_place(owner: Client) -> None:
+    run = owner("StartRun", "a{sv}", what())
+
+    assert owner.get("State") == "run"
+    assert owner.get("Run") == run
+    assert (owner.get("User"), owner.get("Application")) == (SUBJECT, "torcs")
+    fetched(owner, run)
+    assert owner.get("State") == "observing"
+    assert (owner.get("User"), owner.get("Application"), owner.get("Run")) == (MY_NAME, "desktop", "")
+
+
+def test_there_is_one_run_at_a_time(owner: Client, happed: Happed) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    assert happed.client().refused("StartRun", "a{sv}", what()) == ("Busy", f"run {run} is on")
+    assert owner.refused("Reload")[0] in ("Busy", "AccessDenied")
+
+
+def test_with_nobody_there_no_run_begins(owner: Client, world: World) -> None:
+    world.activate("")
+    owner.sees("State", "released")
+    assert owner.refused("StartRun", "a{sv}", what())[0] == "Busy"
+
+
+def test_where_the_machine_is_not_governed_the_kernels_conditions_are_refused(owner: Client) -> None:
+    for condition in ("ondemand", "fixed-1"):
+        assert owner.refused("StartRun", "a{sv}", what(condition))[0] == "Failed"
+    assert owner.get("State") == "observing"
+
+
+def test_a_stranger_stops_no_run_without_leave(owner: Client, happed: Happed, world: World) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    world.allow()
+    assert happed.client().refused("StopRun", "s", run)[0] == "AccessDenied"
+    assert owner.get("State") == "run"
+    fetched(owner, run)  # its owner needs none
+
+
+def test_a_stranger_with_leave_stops_a_run(owner: Client, happed: Happed) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    assert fetched(happed.client(), run).startswith(b'{"format":"happe-trace/1"')
+    assert owner.get("State") == "observing"
+
+
+def test_when_its_owner_leaves_the_run_ends_and_its_trace_is_kept(owner: Client, happed: Happed) -> None:
+    me = happed.client()
+    run = owner("StartRun", "a{sv}", what())
+    owner.leave()
+    me.sees("State", "observing")
+    assert fetched(me, run) == fetched(me, run) != b""
+
+
+def test_a_trace_can_be_read_and_not_written(owner: Client) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    [descriptor] = owner.peer.reply(owner.send("StopRun", "s", run)).descriptors
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.write(descriptor, b"forged")
+    os.close(descriptor)
+
+
+def test_a_run_learns_by_the_papers_rules_and_its_trace_replays_to_the_same(owner: Client, happe_sim: HappeSim) -> None:
+    owner.listen()
+    run = owner("StartRun", "a{sv}", what(**OPEN))
+    owner("Feedback", "s", "performance")
+    assert owner.heard("KeyCounted") == ["performance"]
+    owner("Feedback", "s", "power")
+    assert owner.heard("KeyCounted") == ["power"]
+    [targets] = [khz for _, khz in owner.get("Targets")]
+
+    trace = fetched(owner, run)
+
+    header = json.loads(trace.splitlines()[0])
+    assert (header["mode"], header["feedback"], header["period_us"], header["uafp"]) == (
+        "paper",
+        "next-sample",
+        1_000_000,
+        [],
+    )
+    assert [(line["user"], line["app"]) for line in lines(trace)] == [(SUBJECT, "torcs")] * len(lines(trace))
+    replayed = happe_sim.replay(trace)
+    assert replayed.returncode == 0, replayed.stderr
+    decisions = [json.loads(line) for line in replayed.stdout.splitlines()]
+    learned = [decision["learned"] for decision in decisions if "learned" in decision]
+    assert len(learned) == 2
+    assert owner("GetProfile", "ss", SUBJECT, "torcs") == learned[-1]["uafp_khz"]
+    decided = [target["khz"] for decision in decisions for target in decision["targets"]]
+    assert targets in (decided or T61_KHZ[:1])
+
+
+def test_training_begins_untaught_and_operating_with_what_was_trained(owner: Client, happed: Happed) -> None:
+    taught = [800_000] * 4 + [2_200_000] * 6
+    document = {"format": "happe-profile/1", "f_max_khz": 2_300_000}
+    profile = {"user": "x", "app": "torcs", "khz": taught}
+    owner("ImportProfiles", "ss", SUBJECT, json.dumps({**document, "profiles": [profile]}))
+
+    headers = {}
+    for condition in ("O-HAPPE", "B-HAPPE", "T-HAPPE", "O-HAPPE again"):
+        run = owner("StartRun", "a{sv}", what(condition.split()[0]))
+        headers[condition] = json.loads(fetched(owner, run).splitlines()[0])["uafp"]
+
+    known = [{"user": SUBJECT, "app": "torcs", "khz": taught}]
+    assert headers == {"O-HAPPE": known, "B-HAPPE": known, "T-HAPPE": [], "O-HAPPE again": []}
+    assert happed.client()("ListProfiles", "s", "") == []  # my own are another matter
+
+
+def test_a_subject_of_my_name_is_not_me(owner: Client, happed: Happed) -> None:
+    me = happed.client()
+    me("Feedback", "s", "performance")
+    mine = until(lambda: me("ListProfiles", "s", ""))
+    run = owner("StartRun", "a{sv}", what(subject=("s", MY_NAME), application=("s", "desktop")))
+    fetched(owner, run)
+    assert me("ListProfiles", "s", "") == mine
+
+
+@pytest.mark.parametrize("uid", EVERYBODY)
+def test_in_a_blind_run_nobody_but_its_owner_sees_what_is_decided(owner: Client, happed: Happed, uid: int) -> None:
+    other = happed.client(uid)
+    other.listen()
+    run = owner("StartRun", "a{sv}", what())
+    owner("Feedback", "s", "performance")
+    other.heard("KeyCounted")
+    owner.sees("User", SUBJECT)
+
+    assert all(owner.get(name) for name in PRIVATE)
+    assert not any(other.get(name) for name in PRIVATE)
+    seen = other.all()
+    assert not any(seen[name] for name in PRIVATE)
+    fetched(owner, run)
+    assert other.get("User") == MY_NAME
+
+
+def test_while_a_blind_run_goes_on_no_signal_tells_of_a_change(owner: Client, happed: Happed) -> None:
+    me = happed.client()
+    run = owner("StartRun", "a{sv}", what())
+    me.listen()
+    owner("Feedback", "s", "performance")
+    me.heard("KeyCounted")
+    owner("Feedback", "s", "power")
+    me.heard("KeyCounted")
+
+    assert me.heard_so_far() == []
+    fetched(owner, run)
+
+
+def test_what_a_subject_has_learned_is_not_seen_when_the_run_has_ended(owner: Client, happed: Happed) -> None:
+    me = happed.client()
+    me.listen()
+    run = owner("StartRun", "a{sv}", what())
+    owner("Feedback", "s", "performance")
+    me.heard("KeyCounted")
+    subjects = owner.get("Profile")
+
+    fetched(owner, run)
+
+    assert set(subjects) > {800_000}
+    assert me.get("Profile") != subjects
+
+
+def test_a_blind_run_that_nobody_is_left_at_stays_blind(owner: Client, happed: Happed, world: World) -> None:
+    me = happed.client()
+    run = owner("StartRun", "a{sv}", what())
+    world.session(MY_SESSION, LockedHint=("b", True))
+    me.sees("State", "released")
+    assert not any(me.get(name) for name in PRIVATE)
+    world.session(MY_SESSION, LockedHint=("b", False))
+    me.sees("State", "run")
+    assert not any(me.get(name) for name in PRIVATE)
+    fetched(owner, run)
+
+
+def test_an_open_run_is_seen_by_the_user_who_is_served(owner: Client, happed: Happed) -> None:
+    me = happed.client()
+    run = owner("StartRun", "a{sv}", what(**OPEN))
+    assert me.get("User") == SUBJECT
+    fetched(owner, run)
+
+
+def test_the_log_tells_nothing_of_what_a_run_learns(owner: Client, happed: Happed) -> None:
+    owner.listen()
+    run = owner("StartRun", "a{sv}", what())
+    owner("Feedback", "s", "performance")
+    owner.heard("KeyCounted")
+    fetched(owner, run)
+    log = happed.log
+    assert f"run {run} begins" in log
+    assert f"run {run} ends" in log
+    assert "HAPPE" not in log
+    assert "kHz" not in log
+    assert "p1" not in log
