@@ -95,7 +95,7 @@ def test_a_run_is_for_administrators_and_blind_for_the_participant(
     assert all(json.loads(line)["user"] is None for line in lines)
     wait_until(lambda: policy.governor == "userspace" and policy.khz("scaling_cur_freq") < 2_200_000, "HAPPE governs")
     written = command("journalctl", "--boot", "--unit=happed.service", "--output=cat")
-    assert "fixed" not in written
+    assert "fixed-" not in written
 
 
 def test_doctor_finds_what_is_in_the_way_and_says_what_to_do(taught: Happed, alice: Session) -> None:
@@ -105,7 +105,7 @@ def test_doctor_finds_what_is_in_the_way_and_says_what_to_do(taught: Happed, ali
     try:
         found = alice.run("happectl", "doctor", "--json")
         assert found.returncode == 1, found.stdout
-        told = [check for check in json.loads(found.stdout)["checks"] if "power-profiles-daemon" in json.dumps(check)]
+        told = [check for check in json.loads(found.stdout) if "power-profiles-daemon" in json.dumps(check)]
         assert told
         assert "systemctl" in json.dumps(told)
     finally:
