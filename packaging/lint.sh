@@ -8,8 +8,8 @@ git rev-parse --is-inside-work-tree >/dev/null # the lists of files come from gi
 echo "lint: dependencies"
 $bin/python tests/architecture/check_dependencies.py
 
-echo "lint: formatting of C++ (clang-format-19 -i mends it)"
-git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs clang-format-19 --dry-run -Werror
+echo "lint: formatting of C and C++ (clang-format-19 -i mends it)"
+git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
 
 echo "lint: shell"
 git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck

@@ -78,9 +78,9 @@ Status Logind::start() {
         kService);
     const std::string sleep =
         fmt::format("type='signal',sender='{}',interface='{}',member='PrepareForSleep'", kService, kManagerInterface);
-    for (const int status : {watch(seat_match_, bus_, properties_of(seat_path_), on_change, this),
-                             watch(owner_match_, bus_, owner, on_owner, this),
-                             watch(sleep_match_, bus_, sleep, on_sleep, this)}) {
+    for (const int status :
+         {watch(seat_match_, bus_, properties_of(seat_path_), on_change, this),
+          watch(owner_match_, bus_, owner, on_owner, this), watch(sleep_match_, bus_, sleep, on_sleep, this)}) {
         if (status < 0) {
             return tl::unexpected<Error>(bus::error_of(status));
         }

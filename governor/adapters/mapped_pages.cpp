@@ -17,6 +17,9 @@ using Segments = std::vector<std::pair<std::uintptr_t, std::size_t>>;  // addres
 // Segments that cannot be written hold what is in their file, nothing else. (Those that are read-only after relocation
 // are marked writable.)
 int collect(dl_phdr_info* object, std::size_t /*size*/, void* segments) {
+    if (*object->dlpi_name == '\0') {
+        return 0;  // the program itself
+    }
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     for (ElfW(Half) i = 0; i < object->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = object->dlpi_phdr[i];
@@ -37,7 +40,7 @@ void release_mapped_pages() {
     dl_iterate_phdr(collect, &segments);
     malloc_trim(0);
     for (const auto& [address, length] : segments) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): an address is what the program header has
+        // NOLINTNEXTLINE(performance-no-int-to-ptr,cppcoreguidelines-pro-type-reinterpret-cast): the headers have it so
         madvise(reinterpret_cast<void*>(address), length, MADV_DONTNEED);
     }
 }

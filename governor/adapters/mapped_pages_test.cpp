@@ -22,7 +22,7 @@ long resident_file_kb() {
 }
 
 TEST(ReleaseMappedPages, WhatIsNotNeededIsNoLongerResidentAndEverythingStillWorks) {
-    const std::regex pattern("(a+)b");  // code that nothing below runs
+    const std::regex pattern("(a+)b");  // through code of the libraries
     ASSERT_TRUE(std::regex_match("aab", pattern));
     const long before = resident_file_kb();
 

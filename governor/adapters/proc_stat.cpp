@@ -29,7 +29,9 @@ tl::unexpected<Error> wrong(const Line& line, std::string_view what) {
 }
 
 void skip_spaces(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    while (text.starts_with(' ')) {
+        text.remove_prefix(1);
+    }
 }
 
 // Takes a number and the spaces after it off the text's front.

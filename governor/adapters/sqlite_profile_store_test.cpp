@@ -157,7 +157,8 @@ TEST_F(SqliteProfileStoreTest, AReplacedProfileHasNoEventsAndOthersStay) {
 TEST_F(SqliteProfileStoreTest, AllAreReplacedOrNone) {
     const auto store = open();
     ASSERT_TRUE(teach(*store, kAlice, 3, 1'200'000));
-    static_cast<void>(raw("CREATE TRIGGER no BEFORE INSERT ON uafp WHEN NEW.app = 'refused' BEGIN SELECT RAISE(ABORT, 'no'); END"));
+    static_cast<void>(
+        raw("CREATE TRIGGER no BEFORE INSERT ON uafp WHEN NEW.app = 'refused' BEGIN SELECT RAISE(ABORT, 'no'); END"));
 
     EXPECT_FALSE(store->replace({{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "refused"}, Uafp(Khz{1'600'000})}}));
     EXPECT_FALSE(store->replace({{{"", "app"}, Uafp(Khz{1'600'000})}}));

@@ -74,8 +74,8 @@ Answer<std::uint32_t> AttentionDesk::hold(const Caller& caller, const std::strin
     if (program.empty()) {
         return refusal(Kind::InvalidArgument, "application: empty");
     }
-    const auto held = std::ranges::count_if(
-        holds_, [&](const auto& entry) { return entry.second.bus_name == caller.bus_name; });
+    const auto held =
+        std::ranges::count_if(holds_, [&](const auto& entry) { return entry.second.bus_name == caller.bus_name; });
     if (static_cast<std::size_t>(held) >= kMostHolds) {
         return refusal(Kind::LimitsExceeded, fmt::format("you hold {} times already", kMostHolds));
     }

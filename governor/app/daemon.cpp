@@ -5,15 +5,8 @@
 #include "governor/adapters/monotonic_clock.h"
 
 #include <fmt/format.h>
-#include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
 
 namespace happe {
@@ -43,31 +36,7 @@ std::vector<PolicyLadder> ladders(std::span<const Policy> policies) {
     return result;
 }
 
-WallTime wall_now() {
-    return std::chrono::floor<Micros>(std::chrono::system_clock::now());
-}
-
 }  // namespace
-
-Result<Configuration> load_configuration(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    if (!file && errno != ENOENT) {
-        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
-    }
-    constexpr std::size_t kMost = std::size_t{65} << 10U;  // read_configuration() refuses more than 64 KiB
-    std::string text(kMost, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return read_configuration(text, path.string(), [](std::string_view key) {
-               return parse_key_binding(key).map([](const KeyBinding&) {});
-           })
-        .and_then([&](const Configuration& configuration) -> Result<Configuration> {
-            if (const auto keys = parse_key_bindings(configuration.performance_key, configuration.power_key); !keys) {
-                return failure(fmt::format("{}: {}", path.string(), keys.error().message));
-            }
-            return configuration;
-        });
-}
 
 // As keyboards do: the oldest is forgotten beyond so many in a period.
 void Daemon::Presses::say(const Press& press) {
@@ -82,106 +51,6 @@ void Daemon::Presses::take(std::vector<Press>& presses) {
     presses.insert(presses.end(), said.begin(), said.end());
     said.clear();
     std::ranges::stable_sort(presses, {}, &Press::at);
-}
-
-Result<std::unique_ptr<Daemon>> Daemon::start(sd_event* loop, sd_bus* bus, DaemonFiles files) {
-    auto configuration = load_configuration(files.configuration);
-    if (!configuration) {
-        return tl::unexpected<Error>(configuration.error());
-    }
-    auto daemon = std::unique_ptr<Daemon>(new Daemon(loop, bus, std::move(files), *std::move(configuration)));
-    if (const Status opened = daemon->open(); !opened) {
-        return tl::unexpected<Error>(opened.error());
-    }
-    daemon->bus_ = std::make_unique<GovernorBus>(
-        bus, GovernorBus::Services{daemon->attention_desk_, *daemon->profile_desk_, *daemon, *daemon}, daemon->shown_,
-        [self = daemon.get()](const std::string& left) { self->caller_left(left); });
-    bus::take(daemon->messages_, [&](sd_bus_slot** raw) { return sd_bus_add_filter(bus, raw, on_message, daemon.get()); });
-    const Status started = daemon->bus_->start().and_then([&] { return daemon->logind_.start(); });
-    return started.map([&] { return std::move(daemon); });
-}
-
-Daemon::Daemon(sd_event* loop, sd_bus* bus, DaemonFiles files, Configuration configuration)
-    : event_(loop),
-      files_(std::move(files)),
-      configuration_(std::move(configuration)),
-      bindings_(*parse_key_bindings(configuration_.performance_key, configuration_.power_key)),
-      cpufreq_(files_.cpus),
-      chronicle_(shown_, journal_, [this](Key key) { bus_->key_counted(key); }),
-      attention_desk_(attention_, {.changed = [this] { attend(); },
-                                   .pressed =
-                                       [this](Key key) {
-                                           presses_.say({key, monotonic_now()});
-                                           pressed();
-                                       }}),
-      traces_(files_.runs),
-      logind_(bus, files_.seat, [this] { session_changed(); }) {
-    sd_watchdog_enabled(0, &watchdog_usec_);
-}
-
-Daemon::~Daemon() = default;
-
-Status Daemon::open() {
-    auto opened = SqliteProfileStore::open(files_.database, wall_now);
-    if (!opened) {
-        return tl::unexpected<Error>(opened.error());
-    }
-    store_ = *std::move(opened);
-    if (const Status machine = open_machine().and_then([this] { return open_keys(); }); !machine) {
-        return machine;
-    }
-    new_loop(loop_settings());
-    const Khz f_ref = std::ranges::max(shown_.policies, {}, [](const Policy& policy) {
-                          return policy.ladder.top();
-                      }).ladder.top();
-    profile_desk_ = std::make_unique<ProfileDesk>(*store_, f_ref, [this] { new_loop(loop_settings()); });
-    show_settings();
-    show();
-    auto alarm = Alarm::create(event_, [this] { came_due(); });
-    if (!alarm) {
-        return tl::unexpected<Error>(alarm.error());
-    }
-    alarm_ = *std::move(alarm);
-    EventSource::pointer source = nullptr;
-    sd_event_add_signal(event_, &source, SIGHUP, on_hangup, this);
-    hangup_.reset(source);
-    return {};
-}
-
-Status Daemon::open_machine() {
-    if (const Status restored = restore_found(files_.found, cpufreq_); !restored) {
-        journal_.warning("what an earlier happed found cannot be given back: " + restored.error().message);
-    }
-    auto control = CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration_.calibration});
-    if (!configuration_.observe) {
-        if (!control) {
-            return failure(control.error().message +
-                           "; in a virtual machine or container set mode = \"observe\" in happe.toml");
-        }
-        control_ = *std::move(control);
-        machine_ = {&proc_stat_, control_.get()};
-        shown_.backend = control_->backend() == Backend::Cap ? "cap" : "setspeed";
-    } else {
-        const auto policies = control ? (*control)->policies() : std::span<const Policy>();
-        borrowed_ = std::make_unique<BorrowedMachine>(
-            proc_stat_, control ? std::vector<Policy>(policies.begin(), policies.end())
-                                : BorrowedMachine::t61(static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF))));
-        machine_ = {borrowed_.get(), borrowed_.get()};
-        shown_.backend = "observe";
-    }
-    const auto policies = machine_.frequency->policies();
-    shown_.policies.assign(policies.begin(), policies.end());
-    return {};
-}
-
-Status Daemon::open_keys() {
-    presses_.keys = std::make_unique<EvdevKeys>(
-        event_, bindings_,
-        EvdevKeys::Hooks{.pressed = [this] { pressed(); },
-                         .keyboards_changed = [this] { show(); },
-                         .failed = [this](const Error& error) { journal_.trouble(error.message, monotonic_now()); }},
-        files_.keys);
-    return {};
 }
 
 void Daemon::show_settings() {
@@ -412,77 +281,6 @@ Status Daemon::stop() {
         status = flushed;
     }
     return status;
-}
-
-int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/, void* data) {
-    auto* const self = static_cast<Daemon*>(data);
-    if (const auto reloaded = self->reload(); !reloaded) {
-        self->journal_.warning("the configuration stays as it was: " + reloaded.error().message);
-    }
-    return 0;
-}
-
-// Whether it would start with this configuration.
-Status Daemon::try_machine(const Configuration& configuration) {
-    return configuration.observe
-               ? Status()
-               : CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration.calibration})
-                     .map([](const auto& /*control*/) {});
-}
-
-Answer<void> Daemon::reload() {
-    if (run_) {
-        return refusal(ServiceError::Kind::Busy, "a run is on: stop it first");
-    }
-    auto read = load_configuration(files_.configuration);
-    if (!read) {
-        return refusal(ServiceError::Kind::Failed, read.error().message);
-    }
-    if (read->observe != configuration_.observe || read->calibration != configuration_.calibration) {
-        if (const Status machine = try_machine(*read); !machine) {
-            return refusal(ServiceError::Kind::Failed, machine.error().message);
-        }
-        sd_event_exit(event_, kStartAgain);  // with another machine
-    }
-    configuration_ = *std::move(read);
-    const KeyBindings bindings = *parse_key_bindings(configuration_.performance_key, configuration_.power_key);
-    if (bindings != bindings_) {
-        bindings_ = bindings;
-        presses_.keys->rebind(bindings);
-    }
-    attention_.contested("");
-    new_loop(loop_settings());
-    show_settings();
-    journal_.info("configuration read");
-    attend();
-    return {};
-}
-
-void Daemon::learn_key(Micros timeout, std::function<void(Answer<std::string>)> learned) {
-    if (learning_) {
-        learned(refusal(ServiceError::Kind::Busy, "a key is being learned already"));
-        return;
-    }
-    constexpr Micros kGrace = std::chrono::seconds{5};
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
-    auto asked = KeyHelperCall::ask(
-        event_, files_.keys.helper, LearnRequest{milliseconds}, timeout + kGrace,
-        [this, learned](const Result<KeyAnswers>& answers) {
-            const auto ended = std::move(learning_);  // once this returns
-            if (!answers) {
-                learned(refusal(ServiceError::Kind::Failed, answers.error().message));
-            } else if (!answers->learned) {
-                learned(refusal(ServiceError::Kind::NotFound,
-                                "no key that types no text was pressed within the time"));
-            } else {
-                learned(std::string(key_name(*answers->learned)));
-            }
-        });
-    if (!asked) {
-        learned(refusal(ServiceError::Kind::Failed, asked.error().message));
-        return;
-    }
-    learning_ = *std::move(asked);
 }
 
 }  // namespace happe

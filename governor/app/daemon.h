@@ -40,8 +40,6 @@ struct DaemonFiles {
     std::string seat = "seat0";
 };
 
-Result<Configuration> load_configuration(const std::filesystem::path& path);
-
 class Daemon final : public SettingsService, public RunService {
 public:
     // What an event loop that was exited by the daemon returns.
@@ -112,8 +110,8 @@ private:
     [[nodiscard]] Status lend_machine();
     [[nodiscard]] Status end_run();
 
-    static int on_message(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* self);
+    static int on_message(sd_bus_message* message, void* data, sd_bus_error* error);
+    static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* data);
 
     sd_event* event_;
     DaemonFiles files_;

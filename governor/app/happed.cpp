@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed: the learning governor as a system service.
 #include "governor/adapters/bus.h"
+#include "governor/adapters/configuration_file.h"
 #include "governor/adapters/mapped_pages.h"
 #include "governor/app/daemon.h"
 #include "governor/app/self_description.h"

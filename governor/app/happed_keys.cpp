@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed-keys: opens keyboards for happed, so that happed need not. docs/daemon.md, "Two processes".
-#include "governor/adapters/configuration.h"
+#include "governor/adapters/configuration_file.h"
 #include "governor/adapters/key_service.h"
 #include "governor/adapters/key_socket.h"
 #include "governor/app/self_description.h"
@@ -11,13 +11,10 @@
 #include <sysexits.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <system_error>
 
 namespace happe {
 namespace {
@@ -35,15 +32,7 @@ int complain(const Error& error, int status) {
 }
 
 Result<KeyBindings> configured_keys(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    if (!file && errno != ENOENT) {
-        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
-    }
-    constexpr std::size_t kMost = std::size_t{65} << 10U;  // read_configuration() refuses more than 64 KiB
-    std::string text(kMost, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return read_configuration(text, path.string()).and_then([](const Configuration& configuration) {
+    return load_configuration(path).and_then([](const Configuration& configuration) {
         return parse_key_bindings(configuration.performance_key, configuration.power_key);
     });
 }

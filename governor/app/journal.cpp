@@ -17,7 +17,7 @@ constexpr Micros kSilence = std::chrono::seconds{60};
 
 // Standard error is the journal's own stream: systemd.exec(5), JOURNAL_STREAM.
 bool writes_to_journal() {
-    struct stat here {};
+    struct stat here{};
     const char* const stream = std::getenv("JOURNAL_STREAM");
     return stream != nullptr && fstat(STDERR_FILENO, &here) == 0 &&
            fmt::format("{}:{}", here.st_dev, here.st_ino) == stream;

@@ -24,8 +24,8 @@ TEST(ParseCondition, KnowsThePapersConditions) {
 }
 
 TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
-    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ", "fixed-1x",
-                             "fixed-99999999999999999999", "o-happe"}) {
+    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ",
+                             "fixed-1x", "fixed-99999999999999999999", "o-happe"}) {
         const auto condition = parse_condition(name, 5);
         ASSERT_FALSE(condition) << name;
         EXPECT_NE(condition.error().message.find("fixed-5"), std::string::npos);
@@ -54,7 +54,7 @@ TEST_F(RunTracesTest, ATraceIsReadByItsRunsCodeAndIsPrivate) {
 
     ASSERT_TRUE(opened);
     EXPECT_EQ(content(*opened), "line\n");
-    struct stat about {};
+    struct stat about{};
     fstat(opened->get(), &about);
     EXPECT_EQ(about.st_mode & 0777U, 0600U);
     EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);

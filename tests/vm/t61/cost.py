@@ -51,9 +51,14 @@ def memory_kib(pids: list[int]) -> tuple[int, int]:
     return sum(field(text, "Rss") for text in maps), sum(field(text, "Pss") for text in maps)
 
 
+def peak_kib(pids: list[int]) -> int:
+    """The most that was ever resident."""
+    return sum(field(Path(f"/proc/{pid}/status").read_text(), "VmHWM") for pid in pids)
+
+
 def field(text: str, name: str) -> int:
     """A number of one of /proc's tables."""
-    return int(text.split(f"\n{name}:")[1].split()[0])
+    return int(text.split(f"\n{name}:")[1].split(maxsplit=1)[0])
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice:
 def test_it_is_given_back_after_every_one_of_twenty_kills(
     happed: Happed, policy: Policy, owners_choice: dict[str, str]
 ) -> None:
-    """systemd runs `happed --restore` after the kill, and starts happed again."""
+    """Systemd runs `happed --restore` after the kill, and starts happed again."""
     moments = random.Random(SEED)
     override = Path("/run/systemd/system/happed.service.d/no-restart.conf")
     override.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +15,8 @@ from t61.sessions import command
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from t61.cpufreq import Policy
     from t61.sessions import Session
 

@@ -195,7 +195,9 @@ def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) 
     CONFIGURATION.write_text('[keys]\nperformance = "LEFTCTRL+KEY_PROG1"\npower = "KEY_PROG2"\n')
     try:
         command("systemctl", "reload", "happed.service")
-        wait_until(lambda: happed.property("Settings")["keys.performance"]["data"] == "LEFTCTRL+KEY_PROG1", "it is read")
+        wait_until(
+            lambda: happed.property("Settings")["keys.performance"]["data"] == "LEFTCTRL+KEY_PROG1", "it is read"
+        )
         happed.wait_for_keyboards(1)
         keyboard.press(ecodes.KEY_PROG1)
         time.sleep(1.5)

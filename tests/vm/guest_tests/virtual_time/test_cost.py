@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import fcntl
+import shutil
 import statistics
 import subprocess
 import time
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from t61.cost import Spent, frequencies, frequency_trace, lowest_priority, memory_kib, processes_of, spent
+from t61.cost import Spent, frequencies, frequency_trace, lowest_priority, memory_kib, peak_kib, processes_of, spent
 from t61.cpufreq import LADDER_KHZ
 from t61.happe import UNIT
 from t61.sessions import command, nobody_at_the_machine
@@ -37,11 +38,18 @@ if TYPE_CHECKING:
 BASELINE = Path(__file__).parents[2] / "baseline"
 RESULTS = Path(__file__).parents[2] / "results"
 OTHERS = ["power-profiles-daemon.service", "thermald.service", "tuned.service"]
+THERMALD_HERE = """[Unit]
+ConditionVirtualization=
+[Service]
+ExecStart=
+ExecStart=/usr/sbin/thermald --systemd --dbus-enable --adaptive --ignore-cpuid-check
+"""
 
 SETTLE_S = 30
 IDLE_S = 300
-SAMPLES = 120
-PRESSES = 60
+SAMPLES = 240  # two of the watchdog's
+PRESSES = 61
+RARE_PRESSES = 21
 EVIOCSCLOCKID = 0x400445A0
 
 
@@ -69,6 +77,18 @@ def running(*words: str | Path) -> Iterator[int]:
             process.kill()
 
 
+@pytest.fixture
+def thermald() -> Iterator[None]:
+    """Have thermald run here: it would not in a virtual machine, nor on a processor of this age."""
+    folder = Path("/run/systemd/system/thermald.service.d")
+    folder.mkdir(parents=True)
+    (folder / "here.conf").write_text(THERMALD_HERE)
+    command("systemctl", "daemon-reload")
+    yield
+    shutil.rmtree(folder)
+    command("systemctl", "daemon-reload")
+
+
 @dataclass(frozen=True)
 class Idle:
     """What a daemon cost while nothing happened."""
@@ -77,6 +97,7 @@ class Idle:
     used: Spent
     rss_kib: int
     pss_kib: int
+    peak_kib: int
 
     @property
     def wake_ups_a_minute(self) -> float:
@@ -88,7 +109,7 @@ class Idle:
         cpu_ms = self.used.cpu_ns * 60 / IDLE_S / 1e6
         return (
             f"{self.name:32} {cpu_ms:9.2f} {self.wake_ups_a_minute:11.1f} "
-            f"{self.rss_kib / 1024:8.2f} {self.pss_kib / 1024:8.2f}"
+            f"{self.rss_kib / 1024:8.2f} {self.pss_kib / 1024:8.2f} {self.peak_kib / 1024:9.2f}"
         )
 
 
@@ -98,7 +119,7 @@ def idle(name: str, unit: str) -> Idle:
     pids = processes_of(unit)
     before = spent(pids)
     time.sleep(IDLE_S)
-    return Idle(name, spent(pids) - before, *memory_kib(pids))
+    return Idle(name, spent(pids) - before, *memory_kib(pids), peak_kib(pids))
 
 
 def idle_of_another(unit: str) -> Idle:
@@ -111,7 +132,7 @@ def idle_of_another(unit: str) -> Idle:
 
 
 def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
-    """What a person does: some presses, some looks. Memory that is used once is used for good."""
+    """What a person does: some presses, some looks."""
     from evdev import ecodes  # noqa: PLC0415
 
     happed.wait_for_keyboards(1)
@@ -122,6 +143,7 @@ def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
         happed.call("ListProfiles", "s", "alice")
 
 
+@pytest.mark.usefixtures("thermald")
 def test_idle_it_costs_less_than_power_profiles_daemon(
     policy: Policy, happed: Happed, keyboard: Keyboard, show: Show
 ) -> None:
@@ -133,7 +155,7 @@ def test_idle_it_costs_less_than_power_profiles_daemon(
     nobody = idle("happed, nobody there", UNIT)
     happed.stop()
     others = [idle_of_another(unit) for unit in OTHERS]
-    heading = f"{'':32} {'CPU ms/min':>9} {'wake-ups/min':>11} {'RSS MiB':>7} {'PSS MiB':>8}"
+    heading = f"{'':32} {'CPU ms/min':>9} {'wake-ups/min':>11} {'RSS MiB':>7} {'PSS MiB':>8} {'peak RSS':>9}"
     show("idle", [heading, *(row.line() for row in [somebody, nobody, *others])])
 
     ppd = others[0]
@@ -161,8 +183,11 @@ def test_a_sample_costs_at_most_one_and_a_half_bare_reads(happed: Happed, show: 
     assert ratio <= 1.5
 
 
-def latencies_us(keyboard: Keyboard) -> list[int]:
-    """From the kernel's time of each press to the kernel's time of the frequency it led to."""
+def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
+    """From the kernel's time of each press to the kernel's time of the frequency it led to, but for the first press.
+
+    The first begins a sample, so that the sample of every other is old enough to be acted on at once.
+    """
     from evdev import InputDevice, ecodes  # noqa: PLC0415
 
     from t61.keyboard import DOWN, UP  # noqa: PLC0415
@@ -171,7 +196,7 @@ def latencies_us(keyboard: Keyboard) -> list[int]:
         watcher = InputDevice(keyboard.node)  # reads later, and so is not woken
         fcntl.ioctl(watcher.fd, EVIOCSCLOCKID, array.array("i", [time.CLOCK_MONOTONIC]))
         found = []
-        for number in range(PRESSES):
+        for number in range(presses):
             key = [ecodes.KEY_PROG1, ecodes.KEY_PROG2][number % 2]
             trace.write_text("")
             keyboard.turn(key, DOWN)
@@ -181,10 +206,10 @@ def latencies_us(keyboard: Keyboard) -> list[int]:
             assert changes, f"press {number} of {key} changed nothing"
             found.append(changes[0][0] - pressed.sec * 1_000_000 - pressed.usec)
             keyboard.turn(key, UP)
-            time.sleep(1.25)  # the next press is its own, and its sample is 0.75 s old
+            time.sleep(apart_s - 0.5)
             list(watcher.read())
         watcher.close()
-    return found
+    return found[1:]
 
 
 def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
@@ -198,7 +223,7 @@ def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
     speed = policy.folder / "scaling_setspeed"
     with running(BASELINE / "bare-keys", keyboard.node, speed, str(high), str(low)):
         time.sleep(2)
-        least = latencies_us(keyboard)
+        least = latencies_us(keyboard, PRESSES, 1.75)
     policy.governor = "ondemand"
 
     daemon = Happed()
@@ -206,14 +231,16 @@ def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
         daemon.wait_for("governing")
         daemon.wait_for_keyboards(1)
         time.sleep(SETTLE_S)
-        mine = latencies_us(keyboard)
+        mine = latencies_us(keyboard, PRESSES, 1.75)
+        rare = latencies_us(keyboard, RARE_PRESSES, 60.75)
     finally:
         daemon.stop()
     assert alice.identity
     ratio = statistics.median(mine) / statistics.median(least)
     rows = [
-        f"{name:32} {statistics.median(times):10.0f} {statistics.quantiles(times, n=20)[-1]:8.0f} {max(times):8}"
-        for name, times in [("happed", mine), ("bare-keys", least)]
+        f"{name:32} {len(times):7} {statistics.median(times):7.0f} {statistics.quantiles(times, n=20)[-1]:7.0f} "
+        f"{max(times):7}"
+        for name, times in [("happed", mine), ("happed, a press a minute", rare), ("bare-keys", least)]
     ]
-    show("key", [f"{PRESSES} presses, us{'':21} {'median':>6} {'95 %':>8} {'most':>8}", *rows, f"ratio {ratio:.2f}"])
+    show("key", [f"{'us':32} {'presses':>7} {'median':>7} {'95 %':>7} {'most':>7}", *rows, f"ratio {ratio:.2f}"])
     assert ratio <= 3

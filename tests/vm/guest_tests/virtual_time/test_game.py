@@ -147,7 +147,10 @@ def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[i
     run.first_line_s()
     if condition == "ondemand":
         asked = ("ondemand", "80000", "80")
-        assert (policy.governor, *(tunables()[f"ondemand/{name}"] for name in ("sampling_rate", "up_threshold"))) == asked
+        assert (
+            policy.governor,
+            *(tunables()[f"ondemand/{name}"] for name in ("sampling_rate", "up_threshold")),
+        ) == asked
     policy.reset_stats()
     spent = game(policy, DEMANDS)
     in_state = policy.time_in_state_s()
