@@ -20,7 +20,7 @@ constexpr auto kOpen = SD_BUS_VTABLE_UNPRIVILEGED;
 
 // As governor/dbus/org.happe.Governor1.xml has it.
 // clang-format off
-const sd_bus_vtable kVtable[] = {  // NOLINT(cppcoreguidelines-avoid-c-arrays): sd-bus takes no other
+const std::array<sd_bus_vtable, 32> kVtable{{
     SD_BUS_VTABLE_START(0),
     SD_BUS_METHOD_WITH_ARGS("Feedback", SD_BUS_ARGS("s", key), SD_BUS_NO_RESULT, on_call<feedback>, kOpen),
     SD_BUS_METHOD_WITH_ARGS("SetFocus", SD_BUS_ARGS("h", process, "s", hint), SD_BUS_RESULT("s", application), on_call<set_focus>, kOpen),
@@ -53,7 +53,7 @@ const sd_bus_vtable kVtable[] = {  // NOLINT(cppcoreguidelines-avoid-c-arrays): 
     SD_BUS_PROPERTY("Sample", "a(quuy)", get_private<show_sample>, 0, 0),
     SD_BUS_SIGNAL_WITH_ARGS("KeyCounted", SD_BUS_ARGS("s", key), 0),
     SD_BUS_VTABLE_END,
-};
+}};
 // clang-format on
 
 // What differs between what was announced and what is so now, to be announced.
@@ -89,7 +89,7 @@ GovernorBus::GovernorBus(sd_bus* bus, Services services, const Shown& shown,
 
 Status GovernorBus::start() {
     int status = bus::take(vtable_, [this](sd_bus_slot** raw) {
-        return sd_bus_add_object_vtable(bus_, raw, kPath, kName, kVtable, this);
+        return sd_bus_add_object_vtable(bus_, raw, kPath, kName, kVtable.data(), this);
     });
     if (status >= 0) {
         status = sd_bus_request_name(bus_, kName, 0);

@@ -43,10 +43,10 @@ public:
 private:
     static int on_change(sd_bus_message* message, void* self, sd_bus_error* error);
     static int on_owner(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_sleep(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_seat(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_session(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_inhibited(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int on_sleep(sd_bus_message* message, void* data, sd_bus_error* error);
+    static int on_seat(sd_bus_message* answer, void* data, sd_bus_error* error);
+    static int on_session(sd_bus_message* answer, void* data, sd_bus_error* error);
+    static int on_inhibited(sd_bus_message* answer, void* data, sd_bus_error* error);
 
     void refresh();
     void ask_session(const char* id, const char* path);

@@ -111,6 +111,7 @@ void AttentionDesk::left(const std::string& bus_name) {
 
 std::vector<std::pair<std::string, std::string>> AttentionDesk::holds() const {
     std::vector<std::pair<std::string, std::string>> all;
+    all.reserve(holds_.size());
     for (const auto& [cookie, held] : holds_) {
         all.emplace_back(held.program, held.reason);
     }

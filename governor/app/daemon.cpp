@@ -50,7 +50,7 @@ void Daemon::Presses::take(std::vector<Press>& presses) {
     keys->take(presses);
     presses.insert(presses.end(), said.begin(), said.end());
     said.clear();
-    std::ranges::stable_sort(presses, {}, &Press::at);
+    std::ranges::sort(presses, {}, &Press::at);
 }
 
 void Daemon::show_settings() {

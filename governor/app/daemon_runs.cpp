@@ -67,7 +67,7 @@ Answer<std::string> Daemon::start(const Caller& caller, const RunRequest& reques
 }
 
 Answer<std::string> Daemon::begin_run(Run run, FileDescriptor trace, const TraceHeader& header) {
-    const std::string code = run.code;
+    std::string code = run.code;
     run_ = std::move(run);
     end_turns();
     attention_.run(RunFocus{.whom = whom_of(run_->request), .happe = run_->condition.is_happe()});

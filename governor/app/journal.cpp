@@ -39,11 +39,11 @@ const char* key_of(const Lesson& lesson) {
 
 Journal::Journal() : to_journal_(writes_to_journal()) {}
 
-void Journal::info(const std::string& message) {
+void Journal::info(const std::string& message) const {
     write(to_journal_, LOG_INFO, message);
 }
 
-void Journal::warning(const std::string& message) {
+void Journal::warning(const std::string& message) const {
     write(to_journal_, LOG_WARNING, message);
 }
 
@@ -71,7 +71,7 @@ void Journal::learned(const Served& whom, const Lesson& lesson) {
                     "HAPPE_TO_KHZ=%u", lesson.to.value, "HAPPE_WHY=%s", key_of(lesson), nullptr);
 }
 
-void Journal::decided(const Served& whom, const Target& target, const char* why) {
+void Journal::decided(const Served& whom, const Target& target, const char* why) const {
     if (to_journal_) {
         sd_journal_send("MESSAGE=policy %u: %u kHz", unsigned{target.policy.value}, target.khz.value, "PRIORITY=%i",
                         LOG_DEBUG, "HAPPE_USER=%s", whom.user.c_str(), "HAPPE_APPLICATION=%s", whom.app.c_str(),

@@ -15,15 +15,15 @@ class Journal {
 public:
     Journal();
 
-    void info(const std::string& message);
-    void warning(const std::string& message);
+    void info(const std::string& message) const;
+    void warning(const std::string& message) const;
 
     // The same warning at most once a minute.
     void trouble(const std::string& message, MonoTime now);
 
     // With HAPPE_USER, HAPPE_APPLICATION, HAPPE_POLICY, HAPPE_LEVEL, HAPPE_FROM_KHZ, HAPPE_TO_KHZ, HAPPE_WHY.
     void learned(const Served& whom, const Lesson& lesson);
-    void decided(const Served& whom, const Target& target, const char* why);  // of priority debug
+    void decided(const Served& whom, const Target& target, const char* why) const;  // of priority debug
 
 private:
     bool to_journal_;
