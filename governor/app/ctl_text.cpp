@@ -193,7 +193,7 @@ std::string utc_time(std::int64_t micros) {
     const std::time_t time = whole_seconds(micros);
     std::tm parts{};
     return ::gmtime_r(&time, &parts) != nullptr
-               ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", parts, micros - whole_seconds(micros) * kSecond)
+               ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", parts, ((micros % kSecond) + kSecond) % kSecond)
                : "-";
 }
 

@@ -51,6 +51,7 @@ def back_to_ondemand(policy: Policy) -> None:
     policy.governor = "ondemand"
     policy.write("scaling_min_freq", LADDER_KHZ[0])
     policy.write("scaling_max_freq", LADDER_KHZ[-1])
+    wait_until(lambda: policy.khz("scaling_max_freq") == LADDER_KHZ[-1], "the limit is in force")
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ def owners_choice(policy: Policy) -> Iterator[dict[str, str]]:
     policy.write("scaling_max_freq", LADDER_KHZ[3])
     set_tunable("up_threshold", 71)
     set_tunable("sampling_rate", 123_000)
+    # The kernel brings limits into force a moment after they are written.
+    wait_until(lambda: policy.khz("scaling_max_freq") == LADDER_KHZ[3], "the owner's limit is in force")
     yield policy.state()
     limit(0)
 
