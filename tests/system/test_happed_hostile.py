@@ -277,7 +277,7 @@ def test_a_hundred_clients_at_once_are_all_answered(happed: Happed, me: Client) 
     assert me.get("User") == MY_NAME
 
 
-def test_clients_that_come_and_go_leave_nothing_behind(happed: Happed, world: World) -> None:
+def test_clients_that_come_and_go_leave_no_memory_and_no_descriptor_behind(happed: Happed, world: World) -> None:
     world.allow("hold")
     me = happed.serves()
 
