@@ -14,6 +14,12 @@ git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 
 echo "lint: shell"
 git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
+echo "lint: units (exposure at most 1.5)"
+for unit in happed.service happed-keys@.service; do
+    systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
+        { cat build/exposure.log; exit 1; }
+done
+
 echo "lint: Python (ruff format and ruff check --fix mend most of it)"
 $bin/ruff format --quiet --no-cache --check .
 $bin/ruff check --quiet --no-cache .

@@ -10,7 +10,7 @@ demo="g++ cmake ninja-build pkg-config
     libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev
     python3 python3-venv"
 # To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of manuals, zsh.
-all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr git procps umockdev shellcheck util-linux
+all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr git procps systemd umockdev shellcheck util-linux
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
     dbus python3-dbusmock python3-gi"
 

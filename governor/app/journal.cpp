@@ -58,7 +58,7 @@ void Journal::trouble(const std::string& message, MonoTime now) {
     }
 }
 
-void Journal::learned(const Served& whom, const Lesson& lesson) {
+void Journal::learned(const Served& whom, const Lesson& lesson) const {
     const std::string message = fmt::format("{} using {}: level {} is {} kHz now, was {} kHz ({})", whom.user, whom.app,
                                             lesson.level.value, lesson.to.value, lesson.from.value, key_of(lesson));
     if (!to_journal_) {

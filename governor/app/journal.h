@@ -22,7 +22,7 @@ public:
     void trouble(const std::string& message, MonoTime now);
 
     // With HAPPE_USER, HAPPE_APPLICATION, HAPPE_POLICY, HAPPE_LEVEL, HAPPE_FROM_KHZ, HAPPE_TO_KHZ, HAPPE_WHY.
-    void learned(const Served& whom, const Lesson& lesson);
+    void learned(const Served& whom, const Lesson& lesson) const;
     void decided(const Served& whom, const Target& target, const char* why) const;  // of priority debug
 
 private:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,11 +16,13 @@ from t61.sessions import log_in
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from t61.happe import Happed
     from t61.keyboard import Keyboard
     from t61.sessions import Session
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -31,6 +34,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         journal = ["journalctl", "--boot", "--no-pager", "--lines=60", "--output=short-monotonic", "--unit=happed*"]
         written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
         report.sections.append((f"journal of happed, {item.name}", written))
+
+
+@pytest.fixture
+def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str, list[str]], None]:
+    """Print a table, and keep it."""
+
+    def show(name: str, lines: list[str]) -> None:
+        text = "\n".join(lines) + "\n"
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.txt").write_text(text)
+        with capsys.disabled():
+            print(f"\n{text}")
+
+    return show
 
 
 @pytest.fixture

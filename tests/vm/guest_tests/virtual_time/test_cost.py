@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     Show = Callable[[str, list[str]], None]
 
 BASELINE = Path(__file__).parents[2] / "baseline"
-RESULTS = Path(__file__).parents[2] / "results"
 OTHERS = ["power-profiles-daemon.service", "thermald.service", "tuned.service"]
 THERMALD_HERE = """[Unit]
 ConditionVirtualization=
@@ -51,20 +50,6 @@ SAMPLES = 240  # two of the watchdog's
 PRESSES = 61
 RARE_PRESSES = 21
 EVIOCSCLOCKID = 0x400445A0
-
-
-@pytest.fixture
-def show(capsys: pytest.CaptureFixture[str]) -> Show:
-    """Print a table, and keep it."""
-
-    def show(name: str, lines: list[str]) -> None:
-        text = "\n".join(lines) + "\n"
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.txt").write_text(text)
-        with capsys.disabled():
-            print(f"\n{text}")
-
-    return show
 
 
 @contextmanager

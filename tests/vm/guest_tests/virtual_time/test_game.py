@@ -18,9 +18,14 @@ from t61.power import watts
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from t61.cpufreq import Policy
     from t61.happe import Happed
     from t61.keyboard import Keyboard
+
+    Show = Callable[[str, list[str]], None]
+
 
 VECTOR = Path("../vectors/user-a-plays-torcs.json")
 RUNS = Path("/var/lib/happe/runs")
@@ -97,7 +102,7 @@ def seconds_at(observations: list[dict[str, Any]]) -> dict[int, int]:
 
 
 def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
-    happed: Happed, policy: Policy, keyboard: Keyboard, tmp_path: Path
+    happed: Happed, policy: Policy, keyboard: Keyboard, show: Show, tmp_path: Path
 ) -> None:
     vector = json.loads(VECTOR.read_text())
     happed.wait_for_keyboards(1)
@@ -132,9 +137,8 @@ def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
     assert list(stored) == final
     assert final[-1] == 2_200_000
     assert 1_200_000 in final[:4]
-    print("user A, seconds at each kHz: kernel's time_in_state, periods of the trace")
-    for khz in LADDER_KHZ:
-        print(f"{khz:9} {in_state[khz]:9.2f} {counted[khz]:6}")
+    heading = "user A, seconds at each kHz: the kernel's time_in_state, periods of the trace"
+    show("user-a", [heading, *(f"{khz:9} {in_state[khz]:9.2f} {counted[khz]:6}" for khz in LADDER_KHZ)])
 
 
 # Demanded parts of the top speed: a game's minute.
@@ -162,7 +166,9 @@ def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[i
     return table
 
 
-def test_o_happe_draws_less_than_ondemand_on_the_same_game(happed: Happed, policy: Policy, tmp_path: Path) -> None:
+def test_o_happe_draws_less_than_ondemand_on_the_same_game(
+    happed: Happed, policy: Policy, show: Show, tmp_path: Path
+) -> None:
     """With what user A has taught in the paper."""
     expected = json.loads(VECTOR.read_text())["expected"]
     taught = [decision["learned"]["uafp_khz"] for decision in expected if "learned" in decision][-1]
@@ -173,11 +179,13 @@ def test_o_happe_draws_less_than_ondemand_on_the_same_game(happed: Happed, polic
         policy, "ondemand", tmp_path / "o.jsonl", "--sampling-rate-us", "80000", "--up-threshold", "80"
     )  # fmt: skip
     happe = measured(policy, "O-HAPPE", tmp_path / "h.jsonl")
-    print("      kHz  ondemand s   W at it  O-HAPPE s   W at it")
-    for khz in LADDER_KHZ:
-        print(f"{khz:9} {ondemand[khz][0]:11.2f} {ondemand[khz][1]:9.2f} {happe[khz][0]:10.2f} {happe[khz][1]:9.2f}")
     mean = {name: energy(table) for name, table in (("ondemand", ondemand), ("O-HAPPE", happe))}
-    print(f"mean power by Table A.2: ondemand {mean['ondemand']:.2f} W, O-HAPPE {mean['O-HAPPE']:.2f} W")
+    rows = [
+        f"{khz:9} {ondemand[khz][0]:11.2f} {ondemand[khz][1]:9.2f} {happe[khz][0]:10.2f} {happe[khz][1]:9.2f}"
+        for khz in LADDER_KHZ
+    ]
+    means = f"mean power by Table A.2: ondemand {mean['ondemand']:.2f} W, O-HAPPE {mean['O-HAPPE']:.2f} W"
+    show("ondemand", ["      kHz  ondemand s   W at it  O-HAPPE s   W at it", *rows, means])
     assert ondemand[TOP_KHZ][0] > happe[TOP_KHZ][0] + 10
     assert mean["O-HAPPE"] < mean["ondemand"] - 1
     wait_until(lambda: policy.governor == "userspace", "HAPPE governs again")
