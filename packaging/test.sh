@@ -41,13 +41,14 @@ build/tsan/bin/study_test --gtest_brief=1
 build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
 
 echo "test: coverage of governor/core"
-build coverage --target governor_test uafp_test
+build coverage --target governor_test uafp_test loop_test replay_test
 find build/coverage -name '*.gcda' -delete # counts of an earlier run
-build/coverage/bin/governor_test --gtest_brief=1
-build/coverage/bin/uafp_test --gtest_brief=1
+for test in governor uafp loop replay; do
+    build/coverage/bin/${test}_test --gtest_brief=1
+done
 gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_test\.cpp' \
     --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
-build fuzz
+build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request
 echo "test: fuzzing, 40 s for each target"
 ctest --preset fuzz -j "$(nproc)"
