@@ -147,7 +147,9 @@ Status add_modifier(KeyBinding& binding, std::string_view name) {
 }
 
 Result<KeyCode> parse_key(std::string_view name) {
-    const int code = libevdev_event_code_from_name_n(EV_KEY, name.data(), name.size());
+    // For libevdev a name ends at a NUL.
+    const bool possible = printable(name) == name;
+    const int code = possible ? libevdev_event_code_from_name_n(EV_KEY, name.data(), name.size()) : -1;
     if (code <= kNoKey || code >= KEY_MAX || key_name(static_cast<KeyCode>(code)).empty()) {
         return failure(fmt::format("\"{}\" is no key{}", printable(name), perhaps(name, "KEY_", key_names())));
     }
