@@ -4,7 +4,7 @@
 
 #include "governor/adapters/cpufreq_control.h"
 #include "governor/adapters/cpufreq_fake.h"
-#include "governor/adapters/temporary_directory.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
 

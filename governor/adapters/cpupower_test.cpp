@@ -3,36 +3,10 @@
 // which does so for the folder in UMOCKDEV_DIR. Files there are plain: a kernel would answer writes, and shorten them.
 #include "governor/adapters/cpupower.h"
 
-#include "governor/adapters/temporary_directory.h"
+#include "governor/adapters/temporary_directory_fixture.h"
+#include "governor/core/allocations_fixture.h"
 
 #include <gtest/gtest.h>
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-std::atomic<std::size_t> allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a counter
-
-}  // namespace
-
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): this is where memory comes from
-// Counts what this program allocates. Not inlined, lest the compiler see free() where it expects delete.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    void* const memory = std::malloc(size == 0 ? 1 : size);
-    if (memory == nullptr) {
-        throw std::bad_alloc();
-    }
-    return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
-// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 
 namespace happe {
 namespace {

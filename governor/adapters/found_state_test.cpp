@@ -2,7 +2,7 @@
 #include "governor/adapters/found_state.h"
 
 #include "governor/adapters/cpufreq_fake.h"
-#include "governor/adapters/temporary_directory.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

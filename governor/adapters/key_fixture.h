@@ -8,6 +8,7 @@
 #include "governor/adapters/key_messages.h"
 #include "governor/adapters/key_socket.h"
 #include "governor/adapters/monotonic_clock.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <array>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -60,13 +60,10 @@ struct DevicePipe {
 class LoopFixture : public testing::Test {
 public:
     LoopFixture() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "happe-keys-XXXXXX").string();
-        folder = ::mkdtemp(pattern.data());
         sd_event* created = nullptr;
         EXPECT_GE(sd_event_new(&created), 0);
         loop.reset(created);
     }
-    ~LoopFixture() override { std::filesystem::remove_all(folder); }
 
 protected:
     // Until something holds, ten seconds at most.
@@ -83,7 +80,8 @@ protected:
         }
     }
 
-    std::filesystem::path folder;
+    TemporaryDirectory directory;
+    std::filesystem::path folder = directory.path();
     EventLoop loop;
 };
 

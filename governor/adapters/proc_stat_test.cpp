@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/proc_stat.h"
+#include "governor/adapters/temporary_directory_fixture.h"
+#include "governor/core/allocations_fixture.h"
 
 #include <gtest/gtest.h>
-#include <atomic>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <new>
-
-namespace {
-
-std::atomic<std::size_t> allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a counter
-
-}  // namespace
-
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): this is where memory comes from
-// Counts what this program allocates. Not inlined, lest the compiler see free() where it expects delete.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    void* const memory = std::malloc(size == 0 ? 1 : size);
-    if (memory == nullptr) {
-        throw std::bad_alloc();
-    }
-    return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
-
-// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 
 namespace happe {
 namespace {
@@ -57,15 +31,8 @@ std::string parse_error(const std::string& text) {
 
 // A /proc/stat that changes as a test says.
 class ProcStatFile : public testing::Test {
-public:
-    ProcStatFile() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "happe-stat-XXXXXX").string();
-        directory = ::mkdtemp(pattern.data());
-    }
-    ~ProcStatFile() override { std::filesystem::remove_all(directory); }
-
 protected:
-    [[nodiscard]] std::string path() const { return (directory / "stat").string(); }
+    [[nodiscard]] std::string path() const { return (directory.path() / "stat").string(); }
     void becomes(const std::string& text) const { std::ofstream(path(), std::ios::trunc) << text; }
 
     static std::vector<std::optional<Ppm>> sampled(ProcStat& source) {
@@ -74,7 +41,7 @@ protected:
         return {sample->begin(), sample->end()};
     }
 
-    std::filesystem::path directory;
+    TemporaryDirectory directory;
 };
 
 constexpr std::optional<Ppm> kNothing;

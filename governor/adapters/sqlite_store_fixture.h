@@ -3,6 +3,7 @@
 #pragma once
 
 #include "governor/adapters/sqlite_profile_store.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
@@ -34,16 +35,10 @@ inline sqlite3* newest_connection = nullptr;
 class SqliteStoreFixture : public testing::Test {
 public:
     SqliteStoreFixture() {
-        std::string pattern = (fs::temp_directory_path() / "happe-store-XXXXXX").string();
-        directory = ::mkdtemp(pattern.data());
-        path = directory / "profiles.db";
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the type that SQLite's interface has
         sqlite3_auto_extension(reinterpret_cast<void (*)()>(&remember_connection));
     }
-    ~SqliteStoreFixture() override {
-        sqlite3_reset_auto_extension();
-        fs::remove_all(directory);
-    }
+    ~SqliteStoreFixture() override { sqlite3_reset_auto_extension(); }
 
 protected:
     [[nodiscard]] auto try_open() const {
@@ -101,8 +96,9 @@ protected:
         return names;
     }
 
-    fs::path directory;
-    fs::path path;
+    TemporaryDirectory temporary;
+    fs::path directory = temporary.path();
+    fs::path path = directory / "profiles.db";
 
 private:
     static int remember_connection(sqlite3* connection, const char** /*message*/, const void* /*api*/) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/sysfs_file.h"
 
-#include "governor/adapters/temporary_directory.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/run_traces.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -33,10 +34,9 @@ TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
 }
 
 struct RunTracesTest : testing::Test {
-    fs::path folder = fs::path(testing::TempDir()) / ("runs" + std::to_string(::getpid()));
+    TemporaryDirectory directory;
+    fs::path folder = directory.path() / "runs";
     RunTraces traces{folder};
-
-    ~RunTracesTest() override { fs::remove_all(folder); }
 };
 
 std::string content(const FileDescriptor& file) {

@@ -2,28 +2,10 @@
 // What the vectors (governor/app/replay_test.cpp) don't show: allocation, spans, keys, unknown policies.
 #include "governor/core/governor.h"
 
+#include "governor/core/allocations_fixture.h"
+
 #include <gtest/gtest.h>
 #include <array>
-#include <cstdlib>
-#include <new>
-
-namespace {
-std::size_t allocations = 0;  // counted below; the test is single-threaded
-}
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* const memory = std::malloc(size)) {
-        return memory;
-    }
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
 
 namespace happe {
 namespace {

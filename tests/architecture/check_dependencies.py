@@ -67,7 +67,7 @@ def check_cpp(path: str, text: str) -> Iterator[tuple[int, str]]:
     room = room_of(path)
     if room is None:
         return
-    is_test = path.endswith(("_test.cpp", "_bench.cpp"))
+    is_test = path.endswith(("_test.cpp", "_bench.cpp", "_fixture.h"))
     for number, line in enumerate(text.splitlines(), start=1):
         if include := INCLUDE.match(line):
             wrong = wrong_include(room, include[1], include[2], is_test=is_test)

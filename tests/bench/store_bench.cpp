@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The device database: opening it, and learning beside what SQLite needs for the barest insert on the same disk.
 #include "governor/adapters/sqlite_profile_store.h"
+#include "governor/adapters/temporary_directory_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <benchmark/benchmark.h>
@@ -18,22 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr int kUsers = 100;
 constexpr int kApps = 100;
-
-class Directory {
-public:
-    Directory() {
-        std::string pattern = (fs::temp_directory_path() / "happe-bench-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    Directory(const Directory&) = delete;
-    Directory& operator=(const Directory&) = delete;
-    ~Directory() { fs::remove_all(path_); }
-
-    [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
-
-private:
-    fs::path path_;
-};
 
 std::unique_ptr<SqliteProfileStore> open(const fs::path& path) {
     return SqliteProfileStore::open(path, [] { return WallTime(); }).value();
@@ -56,8 +41,8 @@ void fill(const fs::path& path) {
 }
 
 void OpenAndFindOneOf10000(benchmark::State& state) {
-    const Directory directory;
-    const fs::path path = directory / "profiles.db";
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "profiles.db";
     fill(path);
     const Served whom{.user = "user50", .app = "app-org.example.application50"};
     for (auto _ : state) {
@@ -106,9 +91,9 @@ double seconds(Work work) {
 
 // Alternately, so that both meet the same disk; the ratio is what counts. The reported time is that of learned().
 void LearnedBesideABareInsert(benchmark::State& state) {
-    const Directory directory;
-    const auto store = open(directory / "profiles.db");
-    BareTable bare(directory / "bare.db");
+    const TemporaryDirectory directory;
+    const auto store = open(directory.path() / "profiles.db");
+    BareTable bare(directory.path() / "bare.db");
     Uafp uafp(Khz{800'000});
     const Lesson lesson{.key = Key::Performance,
                         .policy = {},

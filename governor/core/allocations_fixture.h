@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// For tests that count what their program allocates. Include in one file of a program: it replaces operator new.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+inline std::atomic<std::size_t> allocations = 0;  // since the program began
+
+// Not inlined, lest the compiler see free() where it expects delete.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    ++allocations;
+    void* const memory = std::malloc(size == 0 ? 1 : size);
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
