@@ -65,7 +65,8 @@ public:
     void look_at(T Shown::* property, const char* name) {
         if (announced_.*property != now_.*property) {
             announced_.*property = now_.*property;
-            names_.at(count_++) = const_cast<char*>(name);  // NOLINT(cppcoreguidelines-pro-type-const-cast): sd-bus's
+            // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): sd-bus takes char**, and only reads
+            names_.at(count_++) = const_cast<char*>(name);
         }
     }
     void announce(sd_bus* bus) {

@@ -50,7 +50,8 @@ Result<FileDescriptor> connect_key_socket(const std::string& path) {
     }
     path.copy(static_cast<char*>(address.sun_path), path.size());
     FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT(*-reinterpret-cast): its use
+    // NOLINTNEXTLINE(*-reinterpret-cast): connect() takes every family's address as a sockaddr (unix(7))
+    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
     if (!socket || ::connect(socket.get(), generic, sizeof(address)) != 0) {
         return failed(path);
     }
@@ -58,8 +59,8 @@ Result<FileDescriptor> connect_key_socket(const std::string& path) {
 }
 
 Status send_key_packet(int socket, std::string_view text, int file) {
-    iovec bytes{.iov_base = const_cast<char*>(text.data()),  // NOLINT(*-const-cast): sendmsg() reads only
-                .iov_len = text.size()};
+    // NOLINTNEXTLINE(*-const-cast): iovec serves reading and writing; sendmsg() only reads
+    iovec bytes{.iov_base = const_cast<char*>(text.data()), .iov_len = text.size()};
     alignas(cmsghdr) Control control{};
     msghdr message{};
     message.msg_iov = &bytes;

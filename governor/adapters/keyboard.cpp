@@ -26,7 +26,7 @@ public:
 
     void set(std::size_t bit) { words_.at(bit / kPerWord) |= 1UL << (bit % kPerWord); }
     [[nodiscard]] input_mask mask_of(std::uint32_t type) {
-        // NOLINTNEXTLINE(*-reinterpret-cast): an address is a number to ioctl
+        // NOLINTNEXTLINE(*-reinterpret-cast): input_mask has the bits' address as a number (linux/input.h)
         return {.type = type, .codes_size = sizeof(words_), .codes_ptr = reinterpret_cast<std::uintptr_t>(&words_)};
     }
     bool operator==(const Bits&) const = default;

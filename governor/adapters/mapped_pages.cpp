@@ -40,7 +40,8 @@ void release_mapped_pages() {
     dl_iterate_phdr(collect, &segments);
     malloc_trim(0);
     for (const auto& [address, length] : segments) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr,cppcoreguidelines-pro-type-reinterpret-cast): the headers have it so
+        // Program headers have addresses as numbers (elf(5)), madvise() takes a pointer.
+        // NOLINTNEXTLINE(performance-no-int-to-ptr,cppcoreguidelines-pro-type-reinterpret-cast): so this must convert
         madvise(reinterpret_cast<void*>(address), length, MADV_DONTNEED);
     }
 }

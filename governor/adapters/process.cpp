@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t kLongestName = 255;
 
 struct Freed {
-    void operator()(void* pointer) const { std::free(pointer); }  // NOLINT(*-no-malloc,*-owning-memory): libsystemd's
+    // NOLINTNEXTLINE(*-no-malloc,*-owning-memory): sd_pid_get_*() return memory of malloc() for the caller to free()
+    void operator()(void* pointer) const { std::free(pointer); }
 };
 using CString = std::unique_ptr<char, Freed>;
 
@@ -35,8 +36,9 @@ std::string read_proc(pid_t pid, std::string_view file, std::size_t most) {
     return text;
 }
 
-// The number after "NAME:" and blanks at the start of a line.
-std::optional<long> number_after(std::string_view text, std::string_view name) {
+// The numbers, one after another, on the line that begins with "NAME:".
+template <std::size_t count>
+std::optional<std::array<long, count>> numbers_after(std::string_view text, std::string_view name) {
     std::size_t at = 0;
     while (at != std::string_view::npos && !text.substr(at).starts_with(name)) {
         at = text.find('\n', at);
@@ -46,10 +48,16 @@ std::optional<long> number_after(std::string_view text, std::string_view name) {
         return std::nullopt;
     }
     std::string_view rest = text.substr(at + name.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    long number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    return error == std::errc() ? std::optional(number) : std::nullopt;
+    std::array<long, count> numbers{};
+    for (long& number : numbers) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+        if (error != std::errc()) {
+            return std::nullopt;
+        }
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    }
+    return numbers;
 }
 
 std::string last_part(std::string_view path) {
@@ -136,32 +144,27 @@ bool is_name(std::string_view text) {
 
 Result<pid_t> process_of(int pidfd) {
     const std::string info = read_proc(getpid(), fmt::format("fdinfo/{}", pidfd), 4096);
-    const std::optional<long> pid = number_after(info, "Pid:");
+    const auto pid = numbers_after<1>(info, "Pid:");
     if (!pid) {
         return failure("not a pidfd");
     }
-    if (*pid <= 0) {  // 0: of another pid namespace; -1: gone
+    if (pid->front() <= 0) {  // 0: of another pid namespace; -1: gone
         return failure("the process has ended");
     }
-    return static_cast<pid_t>(*pid);
+    return static_cast<pid_t>(pid->front());
 }
 
 Result<Process> describe(int pidfd, pid_t pid) {
-    constexpr std::size_t kEffective = 2;  // "Uid: real effective saved file system"
     Process process{.pid = pid};
-    const std::string status = read_proc(pid, "status", 4096);
-    const std::size_t uids = status.find("\nUid:");
-    std::array<unsigned, kEffective> uid{};
-    const bool known = uids != std::string::npos && std::sscanf(status.c_str() + uids, "\nUid: %u %u", uid.data(),
-                                                                uid.data() + 1) == kEffective;  // NOLINT(cert-err34-c)
-    process.uid = uid[1];
+    const auto uids = numbers_after<2>(read_proc(pid, "status", 4096), "Uid:");  // the real and the effective one
+    process.uid = uids ? static_cast<uid_t>(uids->back()) : 0;
     process.program = program_of(pid);
     if (char* unit = nullptr; sd_pid_get_user_unit(pid, &unit) >= 0) {
         process.unit = CString(unit).get();
         process.unit_runs = first_program_of_unit(pid);
     }
     pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-    if (!known || ::poll(&ended, 1, 0) != 0) {  // what was read might be another's, with the same number
+    if (!uids || ::poll(&ended, 1, 0) != 0) {  // what was read might be another's, with the same number
         return failure("the process has ended");
     }
     return process;
