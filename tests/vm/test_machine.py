@@ -25,7 +25,8 @@ done
 GOOD = """
 mkdir "$results.d" && tar -xf "$work" -C "$results.d"
 echo "hello from $(cat "$results.d/command")"
-mkdir "$results.d/out" && echo 3 >"$results.d/out/status" && find "$results.d" -name given -exec cp {} "$results.d/out/" ";"
+mkdir "$results.d/out" && echo 3 >"$results.d/out/status"
+find "$results.d" -name given -exec cp {} "$results.d/out/" ";"
 tar -cf "$results" -C "$results.d/out" .
 """
 PANIC = 'echo "Kernel panic - not syncing" >"$console"'
