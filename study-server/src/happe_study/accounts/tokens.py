@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Opaque bearer tokens: made, looked up, revoked. A token is shown once; the database has its SHA-256."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from happe_study.accounts.models import Account, Token, TokenKind
+from happe_study.clock import now_us
+from happe_study.codes import digest, new_secret
+from happe_study.devices.models import Device, DeviceKind
+from happe_study.participants.models import Participant, ParticipantState
+from happe_study.rules import Caller, Who, staff_caller
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+LONGEST_TOKEN = 128
+
+
+def issue(session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None) -> str:
+    """A new token of a participant, device or account. What is returned is kept nowhere."""
+    secret = new_secret()
+    owner = {f"{kind}_id": owner_id}
+    session.add(Token(sha256=digest(secret), kind=kind, created_us=now_us(), expires_us=expires_us, **owner))
+    return secret
+
+
+def revoke_all(session: Session, kind: TokenKind, owner_id: int) -> None:
+    """End every token of a participant, device or account."""
+    column = {
+        TokenKind.PARTICIPANT: Token.participant_id,
+        TokenKind.DEVICE: Token.device_id,
+        TokenKind.ACCOUNT: Token.account_id,
+    }[kind]
+    session.execute(update(Token).where(column == owner_id, Token.revoked_us.is_(None)).values(revoked_us=now_us()))
+
+
+def caller_of(session: Session, secret: str) -> Caller | None:
+    """Whose token this is; None if it is nobody's any more."""
+    if len(secret) > LONGEST_TOKEN:
+        return None
+    token = session.scalar(select(Token).where(Token.sha256 == digest(secret)))
+    if token is None or token.revoked_us is not None or (token.expires_us or now_us() + 1) <= now_us():
+        return None
+    match TokenKind(token.kind):
+        case TokenKind.PARTICIPANT:
+            return _participant(session.get_one(Participant, token.participant_id))
+        case TokenKind.DEVICE:
+            return _device(session.get_one(Device, token.device_id))
+        case TokenKind.ACCOUNT:
+            return _account(session.get_one(Account, token.account_id))
+
+
+def _participant(row: Participant) -> Caller | None:
+    if row.state in {ParticipantState.WITHDRAWN, ParticipantState.REPLACED}:
+        return None
+    return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
+
+
+def _device(row: Device) -> Caller | None:
+    if row.revoked_us is not None or row.enrolled_us is None:
+        return None
+    return Caller(Who.DEVICE, row.id, row.code, row.study_id, DeviceKind(row.kind))
+
+
+def _account(row: Account) -> Caller | None:
+    return staff_caller(row.id, row.email, row.grants) if row.active else None

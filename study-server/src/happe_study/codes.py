@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random codes that people read aloud, and secrets that they don't."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U
+CODE_LENGTH = 8
+CODE_PATTERN = rf"^[{ALPHABET}]{{{CODE_LENGTH}}}$"
+
+
+def new_code() -> str:
+    """A code of 40 random bits, for a run, a participant or a device. A database constraint keeps it unique."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
+
+
+def new_secret() -> str:
+    """A secret of 256 random bits, safe in a URL."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret. It has 256 random bits, so a fast hash keeps it (unlike a password)."""
+    return hashlib.sha256(secret.encode()).hexdigest()

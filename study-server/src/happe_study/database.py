@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The database: SQLite or PostgreSQL behind the same two verbs, `reading` and `writing`."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import DeclarativeBase, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Micros = BigInteger  # microseconds since 1970, UTC
+Code = String(16)
+Name = String(255)
+Digest = String(64)  # SHA-256 in hexadecimal
+Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER PRIMARY KEY only
+
+BUSY_SECONDS = 30
+
+
+class Base(DeclarativeBase):
+    """Every table's base. Constraints have names, so that migrations can speak of them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {bytes: LargeBinary, dict[str, Any]: JSON, list[int]: JSON}  # noqa: RUF012 - SQLAlchemy's way
+
+
+class Database:
+    """One database and its pool of connections.
+
+    `reading()` and `writing()` give a session that ends with the block. A writing block is one transaction: committed
+    at its end, rolled back by an exception. On SQLite it is BEGIN IMMEDIATE, and writers queue for a lock of the
+    operating system first: SQLite's own wait polls, which is unfair and slow when many write.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 8) -> None:
+        """Connect to nothing yet."""
+        self.url = make_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 8}
+        if self.is_sqlite:
+            options["connect_args"] = {"timeout": BUSY_SECONDS, "isolation_level": None}
+        self.engine = create_engine(self.url, **options)
+        self._writers = _Turns(Path(f"{self.url.database}-writers")) if self.is_sqlite else None
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        self._writing = self.engine.execution_options(happe_begin="BEGIN IMMEDIATE")
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session whose changes are thrown away."""
+        with Session(self.engine, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A session whose changes are kept if the block ends well."""
+        if self._writers is None:
+            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+                yield session
+            return
+        with self._writers.turn(), Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def dispose(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+class _Turns:
+    """Writers of one SQLite file take turns, among threads and among processes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._threads, self._path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed, or its process dies
+            yield
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("happe_begin", "BEGIN"))

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What Alembic runs around each migration."""
+
+from alembic import context
+
+from happe_study.models import Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    render_as_batch=True,  # SQLite changes a table by copying it
+)
+context.run_migrations()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors as answers: RFC 9457 problem+json for programs, a page for people. They never repeat what was sent."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import structlog
+from flask import Flask, Response, json, render_template, request
+from sqlalchemy.exc import DBAPIError
+from werkzeug.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+log = structlog.get_logger(__name__)
+
+MOST_ERRORS = 20
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """What is wrong with one value of a request. `pointer` is a JSON pointer (RFC 6901) or a field's name."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457's word
+    """An answer that is an error. `kind` becomes `urn:happe:problem:KIND`; `detail` tells people what to do."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        kind: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        retry_after: int | None = None,
+    ) -> None:
+        """Retry after some seconds, if that can help."""
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.errors = tuple(errors)[:MOST_ERRORS]
+        self.retry_after = retry_after
+
+    def document(self) -> dict[str, object]:
+        """The problem as RFC 9457 writes it."""
+        document: dict[str, object] = {
+            "type": f"urn:happe:problem:{self.kind}",
+            "title": self.status.phrase,
+            "status": int(self.status),
+            "detail": self.detail,
+        }
+        if self.errors:
+            document["errors"] = [{"pointer": e.pointer, "detail": e.detail} for e in self.errors]
+        return document
+
+
+def bad_request(detail: str, *errors: FieldError) -> Problem:
+    """400: what was sent can't be read."""
+    return Problem(HTTPStatus.BAD_REQUEST, "bad-request", detail, errors)
+
+
+def unprocessable(detail: str, *errors: FieldError) -> Problem:
+    """422: what was sent can be read, and breaks a rule."""
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors)
+
+
+def not_found(detail: str = "There is no such thing, or not for you.") -> Problem:
+    """404: it does not exist, or the asker may not know that it does."""
+    return Problem(HTTPStatus.NOT_FOUND, "not-found", detail)
+
+
+def conflict(kind: str, detail: str, *errors: FieldError) -> Problem:
+    """409: it does not go with what is already there."""
+    return Problem(HTTPStatus.CONFLICT, kind, detail, errors)
+
+
+def forbidden(detail: str = "Your role does not allow this.") -> Problem:
+    """403."""
+    return Problem(HTTPStatus.FORBIDDEN, "forbidden", detail)
+
+
+def too_large(detail: str) -> Problem:
+    """413: larger than the limits allow."""
+    return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail)
+
+
+def storage_full(detail: str = "The server has no room for this now. Keep it and try again later.") -> Problem:
+    """507: nothing was stored; the client keeps what it has and tries again."""
+    return Problem(HTTPStatus.INSUFFICIENT_STORAGE, "storage-full", detail, retry_after=60)
+
+
+def answer(problem: Problem) -> Response:
+    """The answer to a problem: JSON under /api, else a page."""
+    if request.path.startswith("/api/"):
+        response = Response(json.dumps(problem.document()), problem.status, mimetype="application/problem+json")
+    else:
+        page = render_template("problem.html", problem=problem, title=problem.status.phrase)
+        response = Response(page, problem.status, mimetype="text/html")
+    if problem.retry_after is not None:
+        response.headers["Retry-After"] = str(problem.retry_after)
+    return response
+
+
+def of_database(error: DBAPIError) -> Problem:
+    """The problem that a failed database is: full, or away."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    state = getattr(error.orig, "sqlstate", None)
+    if code is not None and code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return storage_full()
+    if state == "53100":  # PostgreSQL's disk_full
+        return storage_full()
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE, "database", "The database does not answer. Try again soon.", retry_after=2
+    )
+
+
+def _of_http(error: HTTPException) -> Problem | HTTPException:
+    if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
+        return error  # a redirect of the router
+    status = HTTPStatus(error.code)
+    kind = status.name.lower().replace("_", "-")
+    return Problem(status, kind, _DETAILS.get(status, status.description or status.phrase))
+
+
+_DETAILS = {
+    HTTPStatus.NOT_FOUND: "There is no such thing, or not for you.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This can't be done here with this method.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "This is larger than the server's limit.",
+    HTTPStatus.BAD_REQUEST: "The request can't be read.",
+}
+
+
+def handle_problems(app: Flask) -> None:
+    """Turn every error of an application into a problem."""
+
+    @app.errorhandler(Problem)
+    def _problem(error: Problem) -> Response:
+        return answer(error)
+
+    @app.errorhandler(HTTPException)
+    def _http(error: HTTPException) -> Response | HTTPException:
+        problem = _of_http(error)
+        if isinstance(problem, HTTPException):
+            return problem
+        response = answer(problem)
+        if allowed := getattr(error, "valid_methods", None):
+            response.headers["Allow"] = ", ".join(sorted(allowed))
+        return response
+
+    @app.errorhandler(DBAPIError)
+    def _database(error: DBAPIError) -> Response:
+        problem = of_database(error)
+        if not isinstance(error.orig, Exception) or not error.connection_invalidated:
+            log.error("database refused", error=type(error.orig).__name__, kind=problem.kind)
+        return answer(problem)
+
+    @app.errorhandler(Exception)
+    def _unexpected(error: Exception) -> Response:
+        log.error("unexpected error", error=type(error).__name__, exc_info=error)
+        return answer(
+            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "The server made a mistake; its journal has more.")
+        )

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applications on real databases, SQLite and PostgreSQL, for the tests of the study server."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_study import migrations
+from happe_study.database import Database
+from postgres import Postgres
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A cluster for the session, with a migrated database `template_happe`."""
+    cluster = Postgres(tmp_path_factory.mktemp("postgres") / "cluster")
+    cluster.execute("CREATE DATABASE template_happe")
+    migrated = Database(cluster.url("template_happe"))
+    migrations.upgrade(migrated)
+    migrated.dispose()
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    migrations.upgrade(database)
+    database.dispose()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A migrated, empty database: the test runs on both kinds."""
+    if request.param == "sqlite":
+        yield _copy(request.getfixturevalue("sqlite_template"), tmp_path)
+        return
+    cluster: Postgres = request.getfixturevalue("postgres")
+    name = f"happe_{next(NUMBERS)}"
+    cluster.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
+    yield cluster.url(name)
+    cluster.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """A migrated, empty SQLite database, for tests that the kind of database does not touch."""
+    return _copy(sqlite_template, tmp_path)
+
+
+@pytest.fixture
+def world(database_url: str, tmp_path: Path) -> Iterator[World]:
+    """A server on each kind of database, with nobody in it."""
+    made = World(tmp_path, database_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
+    """A server on SQLite, with nobody in it."""
+    made = World(tmp_path, sqlite_url)
+    yield made
+    made.close()
+
+
+def _copy(template: Path, folder: Path) -> str:
+    shutil.copy(template, folder / "server.db")
+    return f"sqlite:///{folder / 'server.db'}"

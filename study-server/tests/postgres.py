@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A PostgreSQL of the tests' own: one cluster in a folder, reached by a Unix socket alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import psycopg
+
+DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+class Postgres:
+    """A cluster. PostgreSQL refuses to be root, so root runs it as the user `postgres`, who must own the folder."""
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        """Make a cluster in a new folder and start it. `durable`: commits reach the disk, as in production."""
+        self.folder = folder
+        self._options = f"-k {folder} -h '' -c max_connections=200" + ("" if durable else " -c fsync=off")
+        folder.mkdir(mode=0o755, parents=True)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+            for parent in folder.parents:
+                if not parent.stat().st_mode & 0o001:
+                    parent.chmod(parent.stat().st_mode | 0o011)  # pytest's folders are 0700
+        self._run(
+            "initdb", "-D", str(folder / "data"), "--auth=trust", "--username=happe", "--encoding=UTF8", "--no-sync"
+        )
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._run(
+            "pg_ctl",
+            "-D",
+            str(self.folder / "data"),
+            "-o",
+            self._options,
+            "-w",
+            "-l",
+            str(self.folder / "log"),
+            "start",
+        )
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it; `immediate` is a crash, `fast` ends every connection in order."""
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+
+    def url(self, database: str = "postgres") -> str:
+        """A database's URL for SQLAlchemy."""
+        return f"postgresql+psycopg://happe@/{database}?host={self.folder}"
+
+    def execute(self, statement: str) -> None:
+        """Run a statement outside of any transaction, such as CREATE DATABASE."""
+        with psycopg.connect(f"host={self.folder} user=happe dbname=postgres", autocommit=True) as connection:
+            connection.execute(statement)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        found = shutil.which(program, path=":".join([*map(str, DEBIAN), os.environ["PATH"]]))
+        assert found, f"{program}: not installed; `make setup` installs it"
+        command = [found, *arguments]
+        if os.geteuid() == 0:
+            command = ["runuser", "-u", "postgres", "--", *command]
+        log = self.folder / "output"
+        with log.open("ab") as output:  # pg_ctl's child would keep a pipe open
+            done = subprocess.run(command, stdout=output, stderr=output, check=False, cwd=self.folder, timeout=120)
+        assert done.returncode == 0, f"{program}: {log.read_text()}"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A server in a test: an application on a database, and the people and machines that use it.
+
+What a test needs to have happened before it begins is done by the services, not by requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from happe_study.accounts import tokens
+from happe_study.accounts.models import Account, Grant, TokenKind
+from happe_study.app import create_app
+from happe_study.clock import now_us
+from happe_study.codes import new_secret
+from happe_study.config import Config, Secrets
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+    from happe_study.accounts.rights import Role
+
+PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/studies/protocols"
+
+
+def fixed_secrets(name: str = "test") -> Secrets:
+    """Secrets that are the same in each run of a test."""
+    keys = [hashlib.sha256(f"{name} {purpose}".encode()).digest() for purpose in ("session", "password", "allocation")]
+    return Secrets(*keys)
+
+
+class World:
+    """A server. `client()` is a browser or program that nobody knows yet."""
+
+    def __init__(self, folder: Path, database_url: str, **config: object) -> None:
+        fields = {"data": folder, "database_url": database_url, **config}
+        self.config = Config.model_validate(fields)
+        self.app = create_app(self.config, fixed_secrets())
+        self.app.testing = True
+        self.database = self.app.extensions["happe"].database
+
+    def close(self) -> None:
+        """Close the database's connections."""
+        self.database.dispose()
+
+    def client(self, token: str | None = None) -> FlaskClient:
+        """A program with this token, or a browser with none."""
+        client = self.app.test_client()
+        if token is not None:
+            client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+        return client
+
+    def account(self, *roles: Role, study_id: int | None = None, email: str | None = None) -> str:
+        """A new account with these roles; its access token."""
+        with self.database.writing() as session:
+            account = Account(
+                email=email or f"{new_secret()[:8]}@example.org", fs_uniquifier=new_secret(), created_us=now_us()
+            )
+            account.grants = [Grant(role=role, study_id=study_id) for role in roles]
+            session.add(account)
+            session.flush()
+            return tokens.issue(session, TokenKind.ACCOUNT, account.id)
+
+    def staff(self, *roles: Role, study_id: int | None = None) -> FlaskClient:
+        """A program with the access token of a new account with these roles."""
+        return self.client(self.account(*roles, study_id=study_id))
