@@ -3,37 +3,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apiflask import APIFlask
-from flask import Blueprint, current_app
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from happe_study import problems, rules, web
+from happe_study import openapi, problems, rules, web
 from happe_study.accounts import sign_in
 from happe_study.config import Config, Secrets, load_secrets
 from happe_study.database import Database
+from happe_study.parts import Parts, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from flask import Blueprint
+
+__all__ = ["Parts", "create_app", "parts"]
+
 VERSION = "0.1.0"
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a request needs of the server."""
-
-    config: Config
-    secrets: Secrets
-    database: Database
-
-
-def parts() -> Parts:
-    """The parts of the application that answers this request."""
-    found: Parts = current_app.extensions["happe"]
-    return found
 
 
 def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
@@ -51,6 +39,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
     app.extensions["happe"] = Parts(config, secrets, Database(config.url, pool_size=config.threads))
     app.wsgi_app = ProxyFix(app.wsgi_app, *[config.trusted_proxies] * 3) if config.trusted_proxies else app.wsgi_app  # type: ignore[method-assign]
     problems.handle_problems(app)
+    openapi.install(app)
     web.install(app, config, secrets)
     sign_in.install(app)
     rules.guard(

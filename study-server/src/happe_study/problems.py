@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import structlog
+from apiflask import HTTPError
 from flask import Flask, Response, json, render_template, request
 from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 MOST_ERRORS = 20
+MOST_TEXT = 200
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,21 @@ def of_database(error: DBAPIError) -> Problem:
     )
 
 
+def of_input(error: HTTPError) -> Problem:
+    """The problem that APIFlask found in a request's query or body."""
+    found = error.detail if isinstance(error.detail, dict) else {}
+    errors = [
+        FieldError(
+            ("/" + field.replace(".", "/") if place == "json" else f"{place}: {field}")[:MOST_TEXT],
+            "; ".join(map(str, messages))[:MOST_TEXT],
+        )
+        for place, fields in found.items()
+        if isinstance(fields, dict)
+        for field, messages in fields.items()
+    ]
+    return Problem(HTTPStatus(error.status_code), "invalid", "The request breaks a rule.", errors)
+
+
 def _of_http(error: HTTPException) -> Problem | HTTPException:
     if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
         return error  # a redirect of the router
@@ -153,6 +170,10 @@ def handle_problems(app: Flask) -> None:
         if allowed := getattr(error, "valid_methods", None):
             response.headers["Allow"] = ", ".join(sorted(allowed))
         return response
+
+    @app.errorhandler(HTTPError)
+    def _input(error: HTTPError) -> Response:
+        return answer(of_input(error))
 
     @app.errorhandler(DBAPIError)
     def _database(error: DBAPIError) -> Response:
