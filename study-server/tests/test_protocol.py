@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a protocol file may say, what is said of a bad one, and that docs/protocol.md tells all of it."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import MISSING, FrozenInstanceError, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from happe_study.studies import protocol as protocol_module
+from happe_study.studies.complaints import names
+from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
+from happe_study.studies.sections import DONT_KNOW
+from happe_study.studies.toml_lines import Document, TomlError, read
+
+HERE = Path(__file__).parent
+DOCUMENT = (HERE.parents[1] / "docs/protocol.md").read_text(encoding="utf-8")
+EXAMPLES = Path(protocol_module.__file__).with_name("protocols")
+DATA = tomllib.loads((HERE / "bad_protocols.toml").read_text(encoding="utf-8"))
+GOOD: str = DATA["good"]
+AT_LEAST = 100
+
+
+def spoiled(case: dict[str, Any]) -> bytes:
+    """Return the bytes of a case's file."""
+    text: str = case.get("raw", GOOD)
+    for old, new in case.get("replace", {}).items():
+        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times"
+        text = text.replace(old, new)
+    for placeholder, (piece, times) in case.get("fill", {}).items():
+        assert placeholder in text, f"nowhere to put {placeholder}"
+        text = text.replace(placeholder, piece * times)
+    return bytes_of(text)
+
+
+def bytes_of(text: str) -> bytes:
+    """Return UTF-8, but U+00FF as the byte 255, which is none."""
+    return text.encode().replace("\u00ff".encode(), b"\xff")
+
+
+SHORTEST = """
+name = "short"
+title = "A short study"
+participants = 1
+application = [{ key = "a", name = "A", command = ["a"], seconds = 1 }]
+order.scheme = "paper"
+consent = { version = "1", text = "You agree." }
+handout.text = "Play."
+"""
+
+
+def test_there_are_bad_protocols_and_each_has_a_name_of_its_own() -> None:
+    names_of_cases = [case["name"] for case in DATA["case"]]
+    assert len(names_of_cases) >= AT_LEAST
+    assert len(set(names_of_cases)) == len(names_of_cases)
+
+
+@pytest.mark.parametrize("case", DATA["case"], ids=lambda case: case["name"])
+def test_a_bad_protocol_is_refused_with_all_that_is_wrong_and_where(case: dict[str, Any]) -> None:
+    content = spoiled(case)
+
+    with pytest.raises(ProtocolError) as refused:
+        read_protocol(content, "bad.toml")
+
+    assert [str(mistake) for mistake in refused.value.mistakes] == case["says"]
+    assert str(refused.value) == "\n".join(f"bad.toml:{said}" for said in case["says"])
+
+
+def test_the_good_protocol_is_good() -> None:
+    protocol = read_protocol(GOOD.encode())
+
+    assert protocol.name == "good"
+    assert protocol.application("glest").command == ("glest", "--quick")
+    assert protocol.quotas == {"left": 4, "right": 4}
+    assert [item.key for item in protocol.questionnaire.items] == ["computer_experience", "game_experience", "hand"]
+
+
+def test_a_short_protocol_has_the_papers_settings() -> None:
+    protocol = read_protocol(SHORTEST.encode())
+
+    assert (protocol.ondemand.sampling_rate_us, protocol.ondemand.up_threshold) == (80_000, 80)
+    assert (protocol.rating.lowest, protocol.rating.highest) == (1, 5)
+    assert protocol.battery.minutes == 120
+    assert protocol.quotas == {"": 1}
+    assert protocol.guess.ask
+
+
+def test_a_protocol_with_a_byte_order_mark_and_windows_lines_is_read() -> None:
+    content = b"\xef\xbb\xbf" + SHORTEST.replace("\n", "\r\n").encode()
+
+    assert read_protocol(content) == read_protocol(SHORTEST.encode())
+
+
+def test_a_protocol_cannot_be_changed() -> None:
+    protocol = read_protocol(SHORTEST.encode())
+
+    with pytest.raises(FrozenInstanceError):
+        protocol.title = "Another"  # type: ignore[misc]  # the point of the test
+
+
+def test_of_ten_thousand_mistakes_a_hundred_are_told() -> None:
+    content = SHORTEST + "".join(f"x{n} = 1\n" for n in range(10_000))
+
+    with pytest.raises(ProtocolError) as refused:
+        read_protocol(content.encode(), "bad.toml")
+
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 101
+    assert lines[-1] == "bad.toml: and more"
+
+
+@pytest.mark.parametrize(
+    ("name", "conditions", "sequences", "block"),
+    [
+        ("paper-a5", ["ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE"], 1, 1),
+        ("paper-a3", ["fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-5"], 10, 10),
+        ("crossover", ["T-HAPPE", "ondemand", "ondemand+indicator", "O-HAPPE", "B-HAPPE"], 4, 4),
+    ],
+)
+def test_the_protocols_that_ship_are_good(name: str, conditions: list[str], sequences: int, block: int) -> None:
+    protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes(), name)
+
+    assert protocol.name == name
+    assert [condition.label for condition in protocol.conditions] == conditions
+    assert len(protocol.sequences) == sequences
+    assert protocol.block_size == block
+    assert [(app.key, app.seconds, app.cpu) for app in protocol.applications] == [
+        (key, 120, 0) for key in ("torcs", "quake3", "glest", "trackballs")
+    ]
+
+
+def test_no_other_protocol_ships() -> None:
+    assert {path.stem for path in EXAMPLES.iterdir()} == {"paper-a5", "paper-a3", "crossover"}
+
+
+@pytest.mark.parametrize("name", ["paper-a3", "crossover"])
+def test_what_participants_of_a_blinded_study_read_names_no_condition(name: str) -> None:
+    protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
+    texts = [protocol.title, protocol.consent.text, protocol.handout.text, protocol.rating.question]
+
+    said = " ".join([*texts, *(choice.text for choice in protocol.guess_choices)])
+
+    assert not re.search(r"ondemand|HAPPE|\b[Ss]hams?\b|\b[Ff]ixed\b|[Ff]requenc|[Gg]overnor|[Pp]lacebo", said)
+
+
+def test_each_condition_is_the_right_guess_of_one_answer_and_nobody_must_know() -> None:
+    for name in ("crossover.toml", "paper-a3.toml"):
+        text = (EXAMPLES / name).read_text(encoding="utf-8").replace("ask = false", "ask = true")
+        protocol = read_protocol(text.encode())
+
+        *choices, last = protocol.guess_choices
+
+        right = sorted(label for choice in choices for label in choice.right_for)
+        assert right == sorted(condition.label for condition in protocol.conditions)
+        assert last is DONT_KNOW
+        assert len({choice.key for choice in protocol.guess_choices}) == len(choices) + 1
+
+
+def test_a_protocol_that_asks_for_no_guess_offers_none() -> None:
+    protocol = read_protocol((SHORTEST + "guess.ask = false").encode())
+
+    assert protocol.guess_choices == ()
+
+
+def test_paragraphs_are_parted_by_blank_lines() -> None:
+    assert paragraphs("\nOne,\nstill one.\n \n\n\tTwo.\n") == ("One, still one.", "Two.")
+
+
+# Lines of TOML.
+
+
+def test_every_key_table_and_item_has_its_line_however_it_is_written() -> None:
+    text = """a.b = 1
+"c d".'e' = [ # a comment
+  1, # another
+
+  { f = 2, g.h = [3] },
+]
+[x.y]
+z = \"\"\"
+two lines\"\"\"
+[[t]]
+[[t]]
+[t.u]
+v = 1
+"""
+
+    lines = read(text).lines
+
+    assert lines[("a", "b")] == 1
+    assert lines[("c d", "e", 0)] == 3
+    assert lines[("c d", "e", 1, "g", "h", 0)] == 5
+    assert (lines[("x",)], lines[("x", "y")], lines[("x", "y", "z")]) == (7, 7, 8)
+    assert (lines[("t",)], lines[("t", 0)], lines[("t", 1)]) == (10, 10, 11)
+    assert lines[("t", 1, "u", "v")] == 13
+
+
+def test_what_is_missing_has_the_line_of_the_table_that_would_hold_it() -> None:
+    document = read("\n[a]\nb = 1\n")
+
+    assert document.line(("a", "c", "d")) == 2
+    assert document.line(("b",)) == 1
+
+
+PIECES = st.sampled_from(
+    ["a", "b.c", "name", "order", '"q"', "'r'", "=", "[", "]", "[[", "]]", "{", "}", ",", "#x", "1", ".", "x=1", "true"]
+) | st.sampled_from(
+    ["\n", "\r\n", " ", "\ufeff", "\x00", "[a]\n", "[[b]]\n", "x = 1\n", '"""', "'''", "1979-05-27", "\u00e9", "\\"]
+)
+
+
+def read_or_refused(text: str) -> Document | TomlError:
+    """Return what comes of a text."""
+    try:
+        return read(text)
+    except TomlError as error:
+        return error
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_whatever_the_text_a_document_or_an_error_on_one_of_its_lines_comes_back(text: str) -> None:
+    last = text.count("\n") + 1
+
+    result = read_or_refused(text)
+
+    if isinstance(result, TomlError):
+        assert 1 <= result.line <= last
+    else:
+        assert result.data == tomllib.loads(text)
+        assert all(1 <= line <= last for line in result.lines.values())
+        assert set(paths(result.data)) <= set(result.lines)
+
+
+def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Return every path in what tomllib read."""
+    inner: list[tuple[str | int, object]] = []
+    if isinstance(value, dict):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    for part, child in inner:
+        yield (*path, part)
+        yield from paths(child, (*path, part))
+
+
+def mistakes_in(content: bytes) -> tuple[Mistake, ...]:
+    """Return what is said of a protocol; nothing if it is good."""
+    try:
+        read_protocol(content)
+    except ProtocolError as error:
+        return error.mistakes or (Mistake(0, "", "refused without a reason"),)
+    return ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_whatever_is_cut_out_of_a_good_protocol_it_is_read_or_refused_with_reasons(data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(GOOD)))
+    length = data.draw(st.integers(1, 60))
+    text = GOOD[:start] + data.draw(st.sampled_from(["", "\n", "= 1", '"', "[", "\x7f"])) + GOOD[start + length :]
+
+    mistakes = mistakes_in(text.encode())
+
+    assert all(1 <= mistake.line <= text.count("\n") + 1 for mistake in mistakes)
+
+
+@given(st.binary(max_size=200))
+def test_bytes_are_read_or_refused(content: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        read_protocol(content)
+
+
+# docs/protocol.md.
+
+
+def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401
+    """Return each field as its dotted name, its dataclass's field and pydantic's account of it."""
+    for field in fields(section):
+        info = section.__pydantic_fields__[field.name]
+        here = (*path, info.alias or field.name)
+        inner = inner_section(info.annotation)
+        if inner is None:
+            yield ".".join(here), field, info
+        else:
+            yield from sections(inner, here)
+
+
+def inner_section(annotation: Any) -> Any:  # noqa: ANN401
+    """Return the dataclass in an annotation."""
+    if hasattr(annotation, "__pydantic_fields__"):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := inner_section(inner))), None)
+
+
+FIELDS = {name: (field, info) for name, field, info in sections()}
+
+
+def default_in_toml(value: Any) -> str:  # noqa: ANN401
+    """Return a default as the page writes it."""
+    if value is MISSING:
+        return "Required."
+    if value is None:
+        return "Not set by default."
+    if isinstance(value, tuple):
+        return "Default `[" + ", ".join(f'"{entry}"' for entry in value) + "]`."
+    if isinstance(value, bool):
+        return f"Default `{str(value).lower()}`."
+    return f'Default `"{value}"`.' if isinstance(value, str) else f"Default `{value}`."
+
+
+def limits_of(info: Any) -> dict[str, int]:  # noqa: ANN401
+    """Return the limits of a field or, of an optional one, of its value."""
+    metadata = list(info.metadata)
+    for inner in get_args(info.annotation):
+        metadata += getattr(inner, "__metadata__", ())
+    found: dict[str, int] = {}
+    for entry in metadata:
+        for part in getattr(entry, "metadata", [entry]):
+            found |= {limit: getattr(part, limit) for limit in ("ge", "le") if hasattr(part, limit)}
+    return found
+
+
+def test_the_page_has_a_section_for_every_field_and_for_no_other() -> None:
+    documented = re.findall(r"^### `([^`]+)`$", DOCUMENT, re.MULTILINE)
+
+    assert len(documented) == len(set(documented))
+    assert set(documented) == set(FIELDS)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_page_tells_each_fields_default_limits_and_words(name: str) -> None:
+    field, info = FIELDS[name]
+    told = re.search(rf"^### `{re.escape(name)}`\n(.+?)\n\n", DOCUMENT, re.MULTILINE | re.DOTALL)
+    assert told
+
+    assert told[1].startswith(default_in_toml(field.default)), told[1]
+    limits = limits_of(info)
+    if "ge" in limits:
+        assert re.search(rf"Takes .*\b{limits['ge']} to {limits['le']}\b", told[1])
+    if isinstance(info.annotation, type) and issubclass(info.annotation, StrEnum):
+        assert all(f'"{word}"' in told[1] for word in info.annotation)
+
+
+def test_the_example_on_the_page_is_a_good_protocol() -> None:
+    example = re.search(r"```toml\n(.+?)```", DOCUMENT, re.DOTALL)
+
+    assert example
+    assert read_protocol(example[1].encode()).participants == 8
+
+
+def test_names_are_known_in_every_section() -> None:
+    assert "seconds" in names(("application", 0))
+    assert "options" in names(("questionnaire", "item", 0))
+    assert "ask" in names(("guess",))
+    assert names(("nowhere",)) == []
