@@ -2,9 +2,9 @@
 """JSON as the contract takes it: strictly, so that two programs can't read one document differently.
 
 UTF-8 without a byte order mark, no field twice, no NaN, no U+0000, no half of a surrogate pair, and no fraction where
-there are only integers. The standard library reads it, in one pass. orjson is three times as fast at reading, but drops
-repeated fields and turns great integers into floats without a word; with the second look that finds these, the gain on
-a two-minute record is 0.1 ms (docs/uploads.md has the figures), which is not worth a second way of reading.
+there are only integers. The standard library reads it, in one pass. orjson is faster, but drops repeated fields and
+turns great integers into floats without a word; the second look that finds these costs what it gains (docs/uploads.md,
+Cost).
 """
 
 from __future__ import annotations
@@ -42,11 +42,9 @@ def read(raw: bytes, *, fractions: bool) -> Any:  # noqa: ANN401 - JSON is of an
 def deeper(document: object, most: int = MOST_DEPTH) -> bool:
     """Whether a document has more than `most` levels of arrays and objects."""
     level = [document]
-    for _ in range(most + 1):
+    for _ in range(most):
         level = [child for node in level for child in _children(node)]
-        if not level:
-            return False
-    return True
+    return any(isinstance(node, dict | list) for node in level)
 
 
 class _RefusedError(Exception):
@@ -114,7 +112,7 @@ def _refuse(detail: str) -> NoReturn:
 
 def _check_nodes(node: object, path: list[str | int]) -> None:
     """BadDocumentError for a field given twice, and for U+0000 and half surrogate pairs, which databases refuse."""
-    if len(path) > MOST_DEPTH:
+    if len(path) >= MOST_DEPTH and isinstance(node, dict | list):
         raise BadDocumentError([TOO_DEEP])
     if isinstance(node, _Twice):
         raise BadDocumentError([Fault(pointer(path), f"has the field {quoted(node.name)} twice")])

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is wrong with an uploaded document: where, and what. It repeats little of what was sent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_FAULTS = 20
+MOST_QUOTED = 60  # characters of input that a message repeats, before escaping
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong. `pointer` is a JSON pointer (RFC 6901) into the document, "" the whole of it."""
+
+    pointer: str
+    detail: str
+
+
+class BadDocumentError(Exception):
+    """A document that breaks its contract: 1 to 20 faults, the first ones found."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        """Keep the first 20 of `faults`."""
+        self.faults = tuple(islice(faults, MOST_FAULTS))
+        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in self.faults))
+
+
+def refuse_if_any(faults: Iterable[Fault]) -> None:
+    """Raise BadDocumentError if there is a fault. Looks no further than the most it reports."""
+    found = tuple(islice(faults, MOST_FAULTS))
+    if found:
+        raise BadDocumentError(found)
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """The JSON pointer to a path of names and array positions."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def quoted(text: str) -> str:
+    """A piece of input as a message may repeat it: cut short, in quotes, controls and lone surrogates escaped."""
+    short = text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…"
+    return json.dumps(short, ensure_ascii=not short.isprintable())

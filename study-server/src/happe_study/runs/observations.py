@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What docs/traces.md asks of a trace beyond its schema: order of times, ladders, profiles, names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from happe_study.faults import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_study.strict_json import Json
+
+MOST_NAME_BYTES = 255
+
+
+def header_faults(header: Json) -> Iterator[Fault]:
+    """What is wrong with a trace's header, which stands at /header."""
+    ladders = header["ladders_khz"]
+    for policy, khz in ladders.items():
+        yield from ascending(f"/header/ladders_khz/{policy}", khz)
+    for policy, khz in header.get("calibrated_khz", {}).items():
+        at = f"/header/calibrated_khz/{policy}"
+        if policy not in ladders:
+            yield Fault(at, "is of no policy in ladders_khz")
+        elif len(khz) != len(ladders[policy]):
+            yield Fault(at, "must be as long as the policy's ladder")
+        yield from ascending(at, khz)
+    known = set()
+    for number, uafp in enumerate(header.get("uafp", ())):
+        at = f"/header/uafp/{number}"
+        yield from monotonic(f"{at}/khz", uafp["khz"])
+        yield from _name_faults(at, uafp)
+        if (uafp["user"], uafp["app"]) in known:
+            yield Fault(at, "is a second profile of this user and application")
+        known.add((uafp["user"], uafp["app"]))
+
+
+def ascending(at: str, khz: list[int]) -> Iterator[Fault]:
+    """A fault where a ladder does not ascend strictly."""
+    for number, (lower, upper) in enumerate(pairwise(khz), start=1):
+        if upper <= lower:
+            yield Fault(f"{at}/{number}", "must be greater than the frequency before")
+
+
+def monotonic(at: str, khz: list[int]) -> Iterator[Fault]:
+    """A fault where a UAFP descends."""
+    for level, (lower, upper) in enumerate(pairwise(khz), start=1):
+        if upper < lower:
+            yield Fault(f"{at}/{level}", "must not be less than the level below")
+
+
+def observation_faults(document: Json) -> Iterator[Fault]:
+    """What is wrong with a record's observations, whose header is without faults."""
+    policies = {int(policy) for policy in document["header"]["ladders_khz"]}
+    pressed: dict[str, int] = {}
+    last = -1
+    for number, line in enumerate(document["observations"]):
+        at = f"/observations/{number}"
+        if line["t_us"] <= last:
+            yield Fault(f"{at}/t_us", "must be later than the line before")
+        last = line["t_us"]
+        if not document["started_us"] <= last <= document["ended_us"]:
+            yield Fault(f"{at}/t_us", "must lie between started_us and ended_us")
+        yield from _policy_faults(at, line["policies"], policies)
+        if line.get("keys"):
+            yield from _press_faults(at, line, document["started_us"], pressed)
+
+
+def _policy_faults(at: str, listed: list[Json], known: set[int]) -> Iterator[Fault]:
+    seen = set()
+    for number, policy in enumerate(listed):
+        if policy["id"] not in known:
+            yield Fault(f"{at}/policies/{number}/id", "is not in the header's ladders_khz")
+        if policy["id"] in seen:
+            yield Fault(f"{at}/policies/{number}/id", "is listed twice")
+        seen.add(policy["id"])
+
+
+def _press_faults(at: str, line: Json, started_us: int, pressed: dict[str, int]) -> Iterator[Fault]:
+    """Faults of a line's presses. `pressed` holds each key's last press in microseconds, and is brought up to date."""
+    for number, press in enumerate(line["keys"]):
+        t_us, before = press["t_us"], pressed.get(press["key"], started_us)
+        if t_us > line["t_us"]:
+            yield Fault(f"{at}/keys/{number}/t_us", "must not be later than its line's t_us")
+        if t_us < started_us:
+            yield Fault(f"{at}/keys/{number}/t_us", "must not be earlier than started_us")
+        elif t_us < before:
+            yield Fault(f"{at}/keys/{number}/t_us", "must not be earlier than this key's press before")
+        pressed[press["key"]] = t_us
+
+
+def served(document: Json) -> tuple[str, str] | None:
+    """The first user and application that a record's lines serve; None under a kernel condition."""
+    lines = document["observations"]
+    return next(((x["user"], x["app"]) for x in lines if x["user"] is not None and x["app"] is not None), None)
+
+
+def served_faults(document: Json) -> Iterator[Fault]:
+    """Faults of names: a run is one user's with one application, though some lines may serve nobody."""
+    who = served(document)
+    if who is None:
+        return
+    for number, line in enumerate(document["observations"]):
+        for field, name in zip(("user", "app"), who, strict=True):
+            if line[field] not in (name, None):
+                yield Fault(f"/observations/{number}/{field}", "must be the same all through the run")
+    first = next(number for number, line in enumerate(document["observations"]) if (line["user"], line["app"]) == who)
+    yield from _name_faults(f"/observations/{first}", document["observations"][first])
+
+
+def _name_faults(at: str, names: Json) -> Iterator[Fault]:
+    """Faults of user and app: JSON Schema counts characters, docs/traces.md bytes."""
+    for field in ("user", "app"):
+        if len(names[field].encode()) > MOST_NAME_BYTES:
+            yield Fault(f"{at}/{field}", f"must have at most {MOST_NAME_BYTES} bytes of UTF-8")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A power trace's header: what the schema can't say of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from happe_study.faults import Fault, refuse_if_any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_study.strict_json import Json
+
+UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J"}
+
+
+@dataclass(frozen=True)
+class TraceHeader:
+    """What the server takes out of a header; the header itself is kept as it came."""
+
+    trace: str
+    study: str
+    meter: str  # device codes
+    measured: str
+    first_index: int
+
+
+def trace_header(document: Json, *, trace: str) -> TraceHeader:
+    """The header in a document of the schema's shape, sent to trace `trace`'s address.
+
+    Raises BadDocumentError with at most 20 faults. Study and devices are for the caller to compare with the sender's.
+    """
+    refuse_if_any(_faults(document, trace))
+    return TraceHeader(
+        trace=trace,
+        study=document["study"],
+        meter=document["meter"],
+        measured=document["measured"],
+        first_index=document["started"]["index"],
+    )
+
+
+def _faults(document: Json, trace: str) -> Iterator[Fault]:
+    if document["id"] != trace:
+        yield Fault("/id", "is not the id of the address")
+    names = [channel["name"] for channel in document["channels"]]
+    for number, channel in enumerate(document["channels"]):
+        at = f"/channels/{number}"
+        if channel["name"] in names[:number]:
+            yield Fault(f"{at}/name", "is the name of a channel before")
+        if channel["unit"] != UNITS[channel["measures"]]:
+            yield Fault(f"{at}/unit", f"must be {UNITS[channel['measures']]} for what the channel measures")
+        if channel["scale"] == 0:
+            yield Fault(f"{at}/scale", "must not be 0")
+    if document["calibration"] is not None:
+        yield from _calibration_faults(document["calibration"], names)
+
+
+def _calibration_faults(calibration: Json, channels: list[str]) -> Iterator[Fault]:
+    days = {}
+    for field in ("date", "expires"):
+        try:
+            days[field] = date.fromisoformat(calibration[field])
+        except ValueError:
+            yield Fault(f"/calibration/{field}", "is no day of the calendar")
+    if len(days) == len(("date", "expires")) and days["expires"] <= days["date"]:
+        yield Fault("/calibration/expires", "must be later than date")
+    for field in ("shunt_ohm", "divider"):
+        if field in calibration and calibration[field]["value"] <= 0:
+            yield Fault(f"/calibration/{field}/value", "must be more than 0")
+    for name in calibration.get("channels", {}):
+        if name not in channels:
+            yield Fault(f"/calibration/channels/{name}", "is no channel of this trace")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A power trace's sealing manifest: what the schema can't say of it, and what of it has arrived. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+from happe_study.faults import Fault, refuse_if_any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from happe_study.strict_json import Json
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a part is, by its bytes: their number and their SHA-256 in hexadecimal."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A trace as its recorder says it is: parts by number from 0, samples, and the indices that were lost."""
+
+    trace: str
+    parts: tuple[Content, ...]
+    samples: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A manifest beside what has arrived. Part numbers, ascending. A trace is whole if all three are empty."""
+
+    missing: tuple[int, ...]  # in the manifest, not here
+    mismatched: tuple[int, ...]  # here with other bytes
+    unexpected: tuple[int, ...]  # here, not in the manifest
+
+    @property
+    def whole(self) -> bool:
+        """Whether the trace can be sealed."""
+        return not (self.missing or self.mismatched or self.unexpected)
+
+
+def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
+    """The manifest in a document of the schema's shape, of trace `trace` whose header's first index is `first_index`.
+
+    Raises BadDocumentError with at most 20 faults.
+    """
+    refuse_if_any(_part_faults(document, trace))
+    refuse_if_any(_span_faults(document))
+    refuse_if_any(_ledger_faults(document, first_index))
+    refuse_if_any(_time_faults(document, first_index))
+    return Manifest(
+        trace=trace,
+        parts=tuple(Content(part["bytes"], part["sha256"]) for part in document["parts"]),
+        samples=document["samples"],
+        lost=sum(gap["to_index"] - gap["from_index"] for gap in document["gaps"]),
+    )
+
+
+def compare(said: Manifest, received: Mapping[int, Content]) -> Comparison:
+    """What of a manifest's parts is missing or otherwise among the parts received, by number."""
+    wanted = dict(enumerate(said.parts))
+    return Comparison(
+        missing=tuple(number for number in wanted if number not in received),
+        mismatched=tuple(n for n, content in wanted.items() if n in received and received[n] != content),
+        unexpected=tuple(sorted(received.keys() - wanted.keys())),
+    )
+
+
+def missing(count: int, received: Collection[int], most: int) -> list[int]:
+    """The first `most` numbers from 0 up to and without `count` that are not among `received`."""
+    return list(islice((number for number in range(count) if number not in received), most))
+
+
+def _part_faults(document: Json, trace: str) -> Iterator[Fault]:
+    if document["trace"] != trace:
+        yield Fault("/trace", "is not the trace of the address")
+    if document["count"] != len(document["parts"]):
+        yield Fault("/count", f"is not the number of parts listed, {len(document['parts'])}")
+    for position, part in enumerate(document["parts"]):
+        if part["number"] != position:
+            yield Fault(f"/parts/{position}/number", f"must be {position}: parts are listed by number, from 0")
+    if document["samples"] != sum(part["samples"] for part in document["parts"]):
+        yield Fault("/samples", "is not the sum of the parts' samples")
+
+
+def _span_faults(document: Json) -> Iterator[Fault]:
+    for number, gap in enumerate(document["gaps"]):
+        if gap["to_index"] <= gap["from_index"]:
+            yield Fault(f"/gaps/{number}/to_index", "must be greater than from_index")
+    for number, (before, after) in enumerate(pairwise(document["gaps"]), start=1):
+        if after["from_index"] < before["to_index"]:
+            yield Fault(f"/gaps/{number}/from_index", "must not be less than to_index of the gap before")
+    for number, (before, after) in enumerate(pairwise(document["parts"]), start=1):
+        if after["first_index"] < before["first_index"] + before["samples"]:
+            yield Fault(f"/parts/{number}/first_index", "is within the part before")
+
+
+def _ledger_faults(document: Json, first_index: int) -> Iterator[Fault]:
+    """Indices that are neither a row nor lost, or both. Gaps lie between parts, inside of them, or at an end."""
+    lost = _lost_by_part(document)
+    expected = first_index + lost[-1]
+    for number, part in enumerate(document["parts"]):
+        if part["first_index"] != expected:
+            yield Fault(f"/parts/{number}/first_index", f"must be {expected} by the parts and gaps before")
+            return
+        expected += part["samples"] + lost[number]
+    if document["end_index"] != expected:
+        yield Fault("/end_index", f"must be {expected} by the parts and gaps")
+
+
+def _lost_by_part(document: Json) -> dict[int, int]:
+    """How many indices are lost in or right after each part; -1 stands for before the first."""
+    lost: dict[int, int] = defaultdict(int)
+    number, parts = -1, document["parts"]
+    for gap in document["gaps"]:
+        while number + 1 < len(parts) and parts[number + 1]["first_index"] < gap["from_index"]:
+            number += 1
+        lost[number] += gap["to_index"] - gap["from_index"]
+    return lost
+
+
+def _time_faults(document: Json, first_index: int) -> Iterator[Fault]:
+    """Pairs of index and time that go back or lie outside of the trace. The wall clock may go back."""
+    pairs = [(f"/time_base/{number}", pair) for number, pair in enumerate(document["time_base"])]
+    pairs.append(("/ended", document["ended"]))
+    yield from _outside(pairs, first_index, document["end_index"])
+    for (_, before), (at, after) in pairwise(pairs):
+        if after["index"] < before["index"]:
+            yield Fault(f"{at}/index", "must not be less than the pair before")
+        if after["monotonic_us"] < before["monotonic_us"]:
+            yield Fault(f"{at}/monotonic_us", "must not be earlier than the pair before")
+
+
+def _outside(pairs: Iterable[tuple[str, Json]], first_index: int, end_index: int) -> Iterator[Fault]:
+    for at, pair in pairs:
+        if not first_index <= pair["index"] <= end_index:
+            yield Fault(f"{at}/index", "must lie between the trace's first index and end_index")

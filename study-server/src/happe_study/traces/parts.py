@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a part's request says of it, and whether its bytes can be a Parquet file. Pure.
+
+Sources: RFC 9530 (Content-Digest), RFC 8941 (its syntax), RFC 9110 section 13.1.2 (If-None-Match), Parquet's own page
+(github.com/apache/parquet-format, File format).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+MAGIC = b"PAR1"  # first and last four bytes; a file with an encrypted footer has PARE, which is not taken
+TAIL_BYTES = 8  # the footer's length, little-endian, and the magic
+LEAST_BYTES = 12  # two magics and a length
+SHA256_BYTES = 32
+MOST_HEADER = 2048  # characters
+
+_BYTES = r":(?P<base64>[A-Za-z0-9+/]*={0,2}):"
+_MEMBER = re.compile(rf"[ \t]*(?P<key>[a-z*][a-z0-9_.*-]*)={_BYTES}[ \t]*")
+
+
+class BadHeaderError(Exception):
+    """A header field that can't be used; the message says why, without what was sent."""
+
+
+def content_digest(field: str | None) -> bytes:
+    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms beside it are passed over."""
+    if field is None:
+        raise BadHeaderError("Content-Digest is missing: send sha-256=:BASE64:")
+    digests = _members(field)
+    if "sha-256" not in digests:
+        raise BadHeaderError("Content-Digest has no sha-256")
+    return digests["sha-256"]
+
+
+def _members(field: str) -> dict[str, bytes]:
+    """Algorithm to digest, of a dictionary of byte sequences. Of a repeated key the last counts (RFC 8941, 3.2)."""
+    if len(field) > MOST_HEADER:
+        raise BadHeaderError("Content-Digest is too long")
+    digests = {}
+    for member in field.split(","):
+        matched = _MEMBER.fullmatch(member)
+        if matched is None:
+            raise BadHeaderError("Content-Digest is malformed: send sha-256=:BASE64:")
+        digests[matched["key"]] = _decoded(matched["key"], matched["base64"])
+    return digests
+
+
+def _decoded(key: str, text: str) -> bytes:
+    try:
+        digest = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise BadHeaderError("Content-Digest is malformed: its base64 is") from None
+    if key == "sha-256" and len(digest) != SHA256_BYTES:
+        raise BadHeaderError("Content-Digest is malformed: a SHA-256 has 32 bytes")
+    return digest
+
+
+def written_digest(sha256: bytes) -> str:
+    """The Content-Digest field of a SHA-256."""
+    return f"sha-256=:{base64.b64encode(sha256).decode()}:"
+
+
+def require_if_none_match(field: str | None) -> None:
+    """Let only `If-None-Match: *` pass: a part is made once and never replaced."""
+    if field is None:
+        raise BadHeaderError("If-None-Match is missing: send *")
+    if field.strip(" \t") != "*":
+        raise BadHeaderError("If-None-Match must be *: a part is made once and never replaced")
+
+
+def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:
+    """Why a file of `size` bytes, whose first 4 and last 8 bytes these are, can't be a Parquet file; None if it may be.
+
+    It looks at the frame only. Whether the columns are those of the trace is seen by who reads them.
+    """
+    if size < LEAST_BYTES:
+        return f"has fewer than {LEAST_BYTES} bytes"
+    if first[: len(MAGIC)] != MAGIC:
+        return "does not begin as a Parquet file does"
+    if len(last) != TAIL_BYTES or last[-len(MAGIC) :] != MAGIC:
+        return "does not end as a Parquet file does"
+    footer = int.from_bytes(last[: -len(MAGIC)], "little")
+    if not 0 < footer <= size - LEAST_BYTES:
+        return "has a Parquet footer of impossible length"
+    return None

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run records: what the schema can't say. The bad ones are in data/bad_uploads.jsonl, see test_contract."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import records
+from happe_study.contract import MOST_BYTES, Kind, check
+from happe_study.runs.lessons import Ladder, learn
+from happe_study.runs.record import Lesson, RunRecord, run_record
+from uploads import DATA, GOOD
+
+Json = dict[str, Any]
+
+VECTORS = sorted((Path(__file__).parents[2] / "profiles/vectors").glob("*.json"))
+
+
+def accept(document: Json) -> RunRecord:
+    """Check a document as one sent to its own address."""
+    read = check(Kind.RUN_RECORD, records.encode(document))
+    return run_record(read, run=document["run"], client_id=document["id"])
+
+
+def as_record(header: Json, lines: list[Json], decisions: list[Json]) -> Json:
+    """The record of a run with this trace, of which another program made the decisions."""
+    who = next(((line["user"], line["app"]) for line in lines if None not in (line["user"], line["app"])), None)
+    known = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
+    before = known.get(who) if who else None
+    levels = before or new_uafp(header)
+    learned, decided = [], dict[int, int]()
+    for line, decision in zip(lines, decisions, strict=True):
+        if lesson := decision.get("learned"):
+            learned.append(as_lesson(line, lesson, levels, header, decided))
+            levels = lesson["uafp_khz"]
+        decided |= {policy["id"]: policy["cur_khz"] for policy in line["policies"] if "cur_khz" in policy}
+        decided |= {target["policy"]: target["khz"] for target in decision.get("targets", [])}
+    span = {"started_us": 0, "ended_us": lines[-1]["t_us"] + 1, "header": header, "observations": lines}
+    after = levels if learned else before
+    return records.make() | span | {"profile_before": before, "profile_after": after, "learned": learned}
+
+
+def new_uafp(header: Json) -> list[int]:
+    """A new UAFP, worked out apart from what is tested."""
+    ladders = list(header["ladders_khz"].values())
+    return [min(ladder[0] * max(map(max, ladders)) // ladder[-1] for ladder in ladders)] * 10
+
+
+def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided: dict[int, int]) -> Json:
+    """A decision's lesson as a record has it. The policy is the one of highest normalised utilisation."""
+
+    def khz(policy: Json) -> int:
+        found: int = policy.get("cur_khz") or decided.get(policy["id"]) or header["ladders_khz"][str(policy["id"])][0]
+        return found
+
+    def normalised(policy: Json) -> float:
+        ladder = header["ladders_khz"][str(policy["id"])]
+        speeds = dict(zip(ladder, header.get("calibrated_khz", {}).get(str(policy["id"]), ladder), strict=True))
+        speed: int = speeds.get(khz(policy), khz(policy))
+        return float(max(policy["util_ppm"]) * speed / speeds[ladder[-1]])
+
+    policy = max(sorted(line["policies"], key=lambda each: each["id"]), key=normalised)
+    keys = [press["key"] for press in line["keys"]]
+    return {
+        "t_us": line["t_us"],
+        "key": "performance" if "performance" in keys else "power",
+        "policy": policy["id"],
+        "level": lesson["level"],
+        "from_khz": levels[lesson["level"]],
+        "to_khz": lesson["khz"],
+        "cur_khz": khz(policy),
+        "util_ppm": max(policy["util_ppm"]),
+    }
+
+
+def one_profile(vector: Json) -> bool:
+    """Whether a vector could be a run: one user, one application, and no warm start."""
+    served = {(line["user"], line["app"]) for line in vector["observations"] if None not in (line["user"], line["app"])}
+    named = {(line["user"], line["app"]) for line in vector["observations"]} - {(None, None)}
+    return len(served) <= 1 and named == served
+
+
+LOADED = [json.loads(path.read_text(encoding="utf-8")) for path in VECTORS]
+RUNS = [vector for vector in LOADED if one_profile(vector)]
+
+
+def test_most_vectors_could_be_runs() -> None:
+    assert len(RUNS) > len(LOADED) * 2 // 3
+
+
+@pytest.mark.parametrize("vector", RUNS, ids=[vector["name"] for vector in RUNS])
+def test_a_vector_derived_by_hand_makes_a_record_that_passes(vector: Json) -> None:
+    record = as_record(vector["header"], vector["observations"], vector["expected"])
+
+    taken = accept(record)
+
+    assert [lesson.level for lesson in taken.learned] == [
+        decision["learned"]["level"] for decision in vector["expected"] if "learned" in decision
+    ]
+
+
+@pytest.mark.parametrize("condition", ["T-HAPPE", "O-HAPPE", "ondemand"])
+def test_a_trace_of_happe_sim_with_its_decisions_makes_a_record_that_passes(condition: str) -> None:
+    header, *lines = read_lines(f"torcs-{condition}.jsonl")
+    decisions = read_lines(f"torcs-{condition}.decisions.jsonl")
+
+    taken = accept(as_record(header, lines, decisions))
+
+    assert taken.samples == 120
+    assert taken.served == (None if condition == "ondemand" else ("participant-1", "torcs"))
+    assert bool(taken.learned) == (condition == "T-HAPPE")
+    assert (taken.profile_before is None) == (condition != "O-HAPPE")
+
+
+def read_lines(name: str) -> list[Json]:
+    """A file that happe-sim wrote: `study --participants 2 --application torcs --out DIR`, then `replay`."""
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+@given(seconds=st.integers(0, 40), seed=st.integers(0, 10**9), kernel=st.booleans())
+@settings(deadline=None)
+def test_a_made_record_passes(seconds: int, seed: int, *, kernel: bool) -> None:
+    taken = accept(records.make("7ZK3M9QA", seconds, seed, kernel=kernel))
+
+    assert taken.samples == seconds
+    assert not (kernel and (taken.learned or taken.served))
+
+
+def test_a_made_record_follows_from_its_seed() -> None:
+    assert records.make(seed=3) == records.make(seed=3)
+    assert records.make(seed=3) != records.make(seed=4)
+
+
+def test_what_a_record_holds_is_taken_out_of_it() -> None:
+    taken = accept(GOOD[Kind.RUN_RECORD])
+
+    assert taken.run == "7ZK3M9QA"
+    assert taken.served == ("subject:4HT2XC0N", "torcs")
+    assert taken.profile_before == (800000,) * 10
+    assert taken.profile_after == (800000,) * 3 + (1200000,) * 7
+    assert taken.learned[0] == Lesson(2000000, "performance", 0, 3, 800000, 1200000, 800000, 970000)
+    assert (taken.rating, taken.backend, taken.indicator) == (4, "setspeed", False)
+
+
+def test_a_record_without_rating_notes_and_interruptions_passes() -> None:
+    record = {k: v for k, v in GOOD[Kind.RUN_RECORD].items() if k not in ("rating", "notes", "interruptions")}
+    assert accept(record).rating is None
+
+
+def test_a_run_that_ended_before_its_first_sample_passes() -> None:
+    assert accept(records.make(seconds=0)).samples == 0
+
+
+def test_four_hours_of_samples_pass_and_are_within_the_limit() -> None:
+    record = records.make(seconds=14400)
+    assert len(records.encode(record)) < MOST_BYTES[Kind.RUN_RECORD]
+    assert accept(record).samples == 14400
+
+
+def test_an_untaught_profile_may_be_told_as_new_when_nothing_was_learned() -> None:
+    record = records.make(seconds=5, kernel=True) | {"profile_after": [800000] * 10}
+    assert accept(record).profile_after == (800000,) * 10
+
+
+def test_with_a_warm_start_the_profile_before_the_first_lesson_is_not_known_and_not_checked() -> None:
+    record = json.loads(json.dumps(GOOD[Kind.RUN_RECORD]))
+    record["header"] |= {"mode": "extended", "settings": {"warm_start": True}, "uafp": []}
+    record |= {"profile_before": None, "profile_after": [900000] * 3 + [1200000] * 7}
+    record["learned"][0]["from_khz"] = 900000
+    assert len(accept(record).learned) == 2
+
+
+@pytest.mark.parametrize(
+    ("util_ppm", "cur_khz", "level"),
+    [
+        (970000, 800000, 3),  # 970,000 * 800,000 * 10 / (1,000,000 * 2,300,000) = 3.37
+        (287500, 800000, 1),  # exactly 1
+        (287499, 800000, 0),  # 0.999996
+        (1000000, 2201000, 9),  # the top is calibrated to itself: 10 falls in 9
+        (1000000, 2200000, 9),  # 9.56; an entry that the ladder lacks is its own speed
+        (0, 2201000, 0),
+    ],
+)
+def test_a_level_is_the_tenth_that_docs_traces_says(util_ppm: int, cur_khz: int, level: int) -> None:
+    ladder = Ladder((800000, 1200000, 2201000), {800000: 800000, 1200000: 1200000, 2201000: 2300000})
+    assert ladder.level(util_ppm, cur_khz) == level
+
+
+def test_every_calibrated_entry_counts_with_its_real_speed() -> None:
+    ladder = Ladder((800000, 2000000), {800000: 1000000, 2000000: 2000000})
+    assert ladder.level(1_000_000, 800000) == 5
+
+
+def test_two_presses_of_a_key_may_have_one_time() -> None:
+    record = json.loads(json.dumps(GOOD[Kind.RUN_RECORD]))
+    record["observations"][1]["keys"][1]["t_us"] = record["observations"][1]["keys"][0]["t_us"]
+    assert accept(record)
+
+
+def test_under_a_kernel_condition_the_profile_known_from_before_stays() -> None:
+    known = [800000] * 5 + [1200000] * 5
+    record = records.make(seconds=5, kernel=True) | {"profile_before": known, "profile_after": known}
+    assert accept(record).profile_before == tuple(known)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=10, max_size=10), st.integers(0, 9), st.integers(1, 10**6))
+def test_what_is_learned_is_set_and_the_rest_gives_way_to_it(values: list[int], level: int, khz: int) -> None:
+    levels = learn(sorted(values), level, khz)
+
+    assert levels[level] == khz
+    assert levels == sorted(levels)
+    assert all(new in (old, khz) for old, new in zip(sorted(values), levels, strict=True))

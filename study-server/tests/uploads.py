@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The bad uploads of data/bad_uploads.jsonl: how a line makes a document, and what checks it.
+
+A line is a good document of data/good_uploads.json, changed: `set` (pointer to value), `fill` (pointer to an item and
+how many), `remove` (a pointer), `replace` (two pieces of its text), `keep` (sixteenths of it from the start); or `raw`
+text, `hex` bytes, `repeat` (a piece, how often, and what closes each). `faults` is all that must be found, as pairs of
+pointer and detail, in any order; `*` ends a detail of which the rest is the JSON library's.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from happe_study.contract import Kind, check
+from happe_study.runs.record import run_record
+from happe_study.traces.header import trace_header
+from happe_study.traces.manifest import manifest
+from records import encode
+
+Json = dict[str, Any]
+
+DATA = Path(__file__).parent / "data"
+GOOD: dict[str, Json] = json.loads((DATA / "good_uploads.json").read_text(encoding="utf-8"))
+CASES: list[Json] = [json.loads(line) for line in (DATA / "bad_uploads.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def take(kind: Kind, raw: bytes) -> object:
+    """Check a document as the server does, as if sent to the good document's address."""
+    document, good = check(kind, raw), GOOD[kind]
+    if kind is Kind.RUN_RECORD:
+        return run_record(document, run=good["run"], client_id=good["id"])
+    if kind is Kind.POWER_TRACE:
+        return trace_header(document, trace=good["id"])
+    return manifest(document, trace=good["trace"], first_index=0)
+
+
+def upload(case: Json) -> bytes:
+    """The bytes that a case describes."""
+    if "raw" in case:
+        return str(case["raw"]).encode()
+    if "hex" in case:
+        return bytes.fromhex(case["hex"])
+    if "repeat" in case:
+        piece, times, *closing = case["repeat"]
+        repeated: str = piece * times + "".join(closing) * times
+        return repeated.encode()
+    return _changed(json.loads(json.dumps(GOOD[case["kind"]])), case)
+
+
+def _changed(document: Json, case: Json) -> bytes:
+    filled = {at: [item] * times for at, (item, times) in case.get("fill", {}).items()}
+    for at, value in (case.get("set", {}) | filled).items():
+        place, name = _place(document, at)
+        place[name] = value
+    if "remove" in case:
+        place, name = _place(document, case["remove"])
+        del place[name]
+    raw: bytes = encode(document)
+    if "keep" in case:
+        return raw[: len(raw) * case["keep"] // 16]
+    if "replace" in case:
+        old, new = (piece.encode() for piece in case["replace"])
+        assert old in raw, "the case changes nothing"
+        return raw.replace(old, new, 1)
+    return raw
+
+
+def _place(document: Any, at: str) -> tuple[Any, str | int]:  # noqa: ANN401 - JSON
+    """The object or array that a pointer's last part is in, and that part."""
+    *way, last = (part.replace("~1", "/").replace("~0", "~") for part in at.split("/")[1:])
+    for part in way:
+        document = document[int(part) if isinstance(document, list) else part]
+    return document, int(last) if isinstance(document, list) else last
