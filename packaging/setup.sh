@@ -9,10 +9,12 @@ demo="g++ cmake ninja-build pkg-config
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
     libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev
     python3 python3-venv"
-# To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of manuals, zsh.
+# To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of
+# manuals, zsh; PostgreSQL and a browser for the study server. npm may be there from elsewhere than Debian.
 all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr git procps systemd umockdev shellcheck util-linux
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
-    dbus python3-dbusmock python3-gi"
+    dbus python3-dbusmock python3-gi
+    postgresql chromium"
 
 case ${1-} in
     demo) packages=$demo ;;
@@ -20,6 +22,7 @@ case ${1-} in
     *) echo "usage: packaging/setup.sh demo|all" >&2; exit 64 ;;
 esac
 
+command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
 missing=
 for package in $packages; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
@@ -54,4 +57,26 @@ if [ -n "$stamp" ] && ! cmp -s "$lock" "$stamp"; then
     cp "$lock" "$stamp"
 else
     echo "setup: all Python packages are there"
+fi
+
+# The study server runs from its sources.
+if [ "$1" = all ]; then
+    for site in build/venv/lib/python3*/site-packages; do
+        echo "$PWD/study-server/src" >"$site/happe_study.pth"
+    done
+    mkdir -p build/bin
+    printf '#!/bin/sh\nexec "%s/build/venv/bin/python" -m happe_study "$@"\n' "$PWD" >build/bin/happe-server
+    chmod +x build/bin/happe-server
+fi
+
+# JavaScript that the tests put into pages. Nothing of it is in the tree.
+if [ "$1" = all ]; then
+    stamp=study-server/node_modules/.installed
+    if ! cmp -s study-server/package.json $stamp; then
+        echo "setup: installing JavaScript packages of study-server/package.json"
+        npm install --prefix study-server --no-package-lock --ignore-scripts --no-audit --no-fund --silent
+        cp study-server/package.json $stamp
+    else
+        echo "setup: all JavaScript packages are there"
+    fi
 fi
