@@ -5,7 +5,6 @@
 #include "governor/ports/result.h"
 
 #include <systemd/sd-bus.h>
-#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -23,10 +22,6 @@ using Message = std::unique_ptr<sd_bus_message, Released<&sd_bus_message_unref>>
 using Slot = std::unique_ptr<sd_bus_slot, Released<&sd_bus_slot_unref>>;  // what was asked for ends with it
 using Credentials = std::unique_ptr<sd_bus_creds, Released<&sd_bus_creds_unref>>;
 
-inline Message hold(sd_bus_message* message) {
-    return Message(sd_bus_message_ref(message));
-}
-
 // Takes what a call of sd-bus returned through `T**`.
 template <typename Owner, typename Call>
 int take(Owner& owner, Call&& call) {
@@ -39,12 +34,6 @@ int take(Owner& owner, Call&& call) {
 // The message of a call's failure: "NAME: TEXT" of an answer, or of a negative errno.
 Error error_of(sd_bus_message* answer);
 Error error_of(int negative_errno);
-
-struct Address {
-    const char* service;
-    const char* path;
-    const char* interface;
-};
 
 // Calls a method without waiting; `answered` gets the answer, an error too, with `self`. The call is dropped with the
 // slot.

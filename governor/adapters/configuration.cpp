@@ -3,6 +3,7 @@
 
 #include "governor/adapters/json_document.h"
 #include "governor/adapters/near_name.h"
+#include "governor/adapters/printable.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,30 +18,17 @@ namespace {
 constexpr std::size_t kLongestFile = std::size_t{64} << 10U;
 constexpr std::size_t kLongestKey = 64;
 constexpr std::size_t kMostMistakes = 20;
+constexpr std::size_t kLongestQuoted = 100;
 
 // toml++ bounds how deep values nest, but not tables within tables by dotted keys, and takes them down by recursion.
 constexpr std::ptrdiff_t kMostDots = 1000;
-
-// A name or a value for a message: on one line, without control characters, not long, still UTF-8.
-std::string printable(std::string_view text) {
-    constexpr std::size_t kLongest = 100;
-    std::string result;
-    for (const char byte : text) {
-        const auto code = static_cast<unsigned char>(byte);
-        if (result.size() >= kLongest && (code & 0xC0U) != 0x80U) {
-            return result + "...";
-        }
-        result += code < 0x20U || code == 0x7FU ? fmt::format("\\u{:04X}", code) : std::string(1, byte);
-    }
-    return result;
-}
 
 // As it is written in a file, so that `"keys.performance"` in quotes is not taken for `keys.performance`.
 std::string written(std::string_view key) {
     const bool bare = !key.empty() && std::ranges::all_of(key, [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     });
-    return bare ? printable(key) : fmt::format("\"{}\"", printable(key));
+    return bare ? printable(key, kLongestQuoted) : fmt::format("\"{}\"", printable(key, kLongestQuoted));
 }
 
 std::string_view kind(const toml::node& node) {
@@ -73,7 +61,7 @@ std::string shown(const toml::node& node) {
         return std::to_string(number->get());
     }
     if (const auto* const text = node.as_string()) {
-        return fmt::format("\"{}\"", printable(text->get()));
+        return fmt::format("\"{}\"", printable(text->get(), kLongestQuoted));
     }
     return std::string(kind(node));
 }
@@ -318,7 +306,8 @@ Result<Configuration> read_configuration(std::string_view text, std::string_view
     }
     return Reader(name, can_be_bound).read(toml::parse(text));
 } catch (const toml::parse_error& error) {
-    return failure(fmt::format("{}:{}: not TOML: {}", name, error.source().begin.line, printable(error.description())));
+    return failure(fmt::format("{}:{}: not TOML: {}", name, error.source().begin.line,
+                               printable(error.description(), kLongestQuoted)));
 }
 
 }  // namespace happe

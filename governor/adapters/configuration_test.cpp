@@ -297,7 +297,7 @@ TEST(Configuration, DeepNestingIsRefused) {
 }
 
 TEST(Configuration, WhatAMessageQuotesIsShortAndOnOneLine) {
-    EXPECT_EQ(complaint("\"a\\nb\\u0000\" = 1"), "f:1: \"a\\u000Ab\\u0000\": unknown");
+    EXPECT_EQ(complaint("\"a\\nb\\u0000\" = 1"), "f:1: \"a\\x0ab\\x00\": unknown");
     const std::string said = complaint("mode = '" + std::string(1, 'x') + std::string(9'999, ' ') + "é'");
     EXPECT_LT(said.size(), 300);
     EXPECT_EQ(complaint("'" + std::string(99, 'k') + "éé' = 1"), "f:1: \"" + std::string(99, 'k') + "é...\": unknown");

@@ -7,6 +7,7 @@
 namespace happe::embedded {
 
 std::string_view sql_0001_profiles();    // profiles/sql/0001_profiles.sql
+std::string_view sql_0002_bounds();      // profiles/sql/0002_bounds.sql
 std::string_view fitted_participants();  // governor/sim/fit/fitted.json; in happe_app
 
 }  // namespace happe::embedded

@@ -2,11 +2,11 @@
 #include "governor/adapters/found_state.h"
 
 #include "governor/adapters/file_descriptor.h"
+#include "governor/adapters/files.h"
 #include "governor/adapters/json_document.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -64,56 +64,6 @@ tl::unexpected<Error> refused(const fs::path& path, const char* doing) {
     return failure(fmt::format("{}: cannot {}: {}", path.string(), doing, std::generic_category().message(errno)));
 }
 
-// What was created or renamed in it survives a loss of power.
-Status sync_directory(const fs::path& path) {
-    const FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return directory && ::fsync(directory.get()) == 0 ? Status() : refused(path, "sync");
-}
-
-bool write_all(const FileDescriptor& file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(file.get(), text.data(), text.size());
-        if (count < 0 && errno != EINTR) {
-            return false;
-        }
-        text.remove_prefix(count < 0 ? 0 : static_cast<std::size_t>(count));
-    }
-    return ::fsync(file.get()) == 0;
-}
-
-// What an interruption left of the temporary file is replaced.
-Status write_whole(const fs::path& path, const std::string& text) {
-    const fs::path part = path.string() + ".part";
-    ::unlink(part.c_str());
-    const FileDescriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) {
-        return refused(part, "create");
-    }
-    if (!write_all(file, text) || ::rename(part.c_str(), path.c_str()) != 0) {
-        const Status status = refused(path, "write");
-        ::unlink(part.c_str());
-        return status;
-    }
-    return sync_directory(path.parent_path());
-}
-
-Result<std::string> read_whole(const FileDescriptor& file, const fs::path& path) {
-    std::string text(kMaxBytes + 1, '\0');
-    std::size_t length = 0;
-    while (length < text.size()) {
-        const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
-        if (count < 0 && errno != EINTR) {
-            return refused(path, "read");
-        }
-        if (count == 0) {
-            text.resize(length);
-            return text;
-        }
-        length += count < 0 ? 0 : static_cast<std::size_t>(count);
-    }
-    return failure(fmt::format("{}: longer than {} bytes", path.string(), kMaxBytes));
-}
-
 }  // namespace
 
 std::string write_found(const FoundState& state) {
@@ -144,12 +94,12 @@ Result<FoundState> read_found(std::string_view text) try {
 
 Status save_found(const fs::path& path, const FoundState& state) {
     if (!state.empty()) {
-        return write_whole(path, write_found(state));
+        return write_file(path, write_found(state), 0600);
     }
     if (::unlink(path.c_str()) != 0) {
         return errno == ENOENT ? Status() : refused(path, "remove");
     }
-    return sync_directory(path.parent_path());
+    return sync_directory_of(path) ? Status() : refused(path, "sync");
 }
 
 Result<FoundState> load_found(const fs::path& path) {
@@ -157,9 +107,10 @@ Result<FoundState> load_found(const fs::path& path) {
     if (!file) {
         return errno == ENOENT ? Result<FoundState>(FoundState()) : refused(path, "open");
     }
-    const auto text = read_whole(file, path);
+    const auto text = read_all(file.get(), kMaxBytes);
     if (!text) {
-        return tl::unexpected<Error>(text.error());
+        return errno == EFBIG ? failure(fmt::format("{}: longer than {} bytes", path.string(), kMaxBytes))
+                              : refused(path, "read");
     }
     auto state = read_found(*text);
     return state ? std::move(state) : failure(fmt::format("{}: {}", path.string(), state.error().message));

@@ -38,8 +38,8 @@ const std::array<sd_bus_vtable, 32> kVtable{{
     SD_BUS_METHOD_WITH_ARGS("LearnKey", SD_BUS_ARGS("u", timeout_ms), SD_BUS_RESULT("s", key), (on_call<learn_key, permission_to_configure>), kOpen),
     SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, (on_call<reload, permission_to_configure>), kOpen),
     SD_BUS_PROPERTY("Version", "s", get<show_version>, 0, kConst),
-    SD_BUS_PROPERTY("Backend", "s", get<show_backend>, 0, kConst),
-    SD_BUS_PROPERTY("Ladders", "a(qauau)", get<show_ladders>, 0, kConst),
+    SD_BUS_PROPERTY("Backend", "s", get<show_backend>, 0, kChanges),
+    SD_BUS_PROPERTY("Ladders", "a(qauau)", get<show_ladders>, 0, kChanges),
     SD_BUS_PROPERTY("State", "s", get<show_state>, 0, kChanges),
     SD_BUS_PROPERTY("Reason", "s", get<show_reason>, 0, kChanges),
     SD_BUS_PROPERTY("Settings", "a{sv}", get<show_settings>, 0, kChanges),
@@ -78,7 +78,7 @@ public:
 private:
     Shown& announced_;
     const Shown& now_;
-    std::array<char*, 12> names_{};  // ends with a null pointer
+    std::array<char*, 13> names_{};  // ends with a null pointer
     std::size_t count_ = 0;
 };
 
@@ -106,6 +106,8 @@ Status GovernorBus::start() {
 
 void GovernorBus::changed() {
     Changes changes(announced_, shown_);
+    changes.look_at(&Shown::backend, "Backend");
+    changes.look_at(&Shown::policies, "Ladders");
     changes.look_at(&Shown::state, "State");
     changes.look_at(&Shown::reason, "Reason");
     changes.look_at(&Shown::settings, "Settings");
@@ -167,6 +169,10 @@ bool GovernorBus::may_see_private(sd_bus_message* message) {
         return who->bus_name == shown_.blind_run_owner;
     }
     return who->uid == 0 || who->uid == shown_.served_uid;
+}
+
+bool GovernorBus::may_see_profiles(const Caller& caller, const std::string& user) const {
+    return shown_.blind_run_owner.empty() || shown_.blind_run_owner == caller.bus_name || shown_.run_subject != user;
 }
 
 bool GovernorBus::tell_when_left(const Caller& caller) {

@@ -24,7 +24,7 @@ public:
     static constexpr const char* kPath = "/org/happe/Governor1";
 
     // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
-    // something (a hold, the focus, a run) and left the bus.
+    // something (a hold, the focus, a run) or wait for a key, and left the bus.
     GovernorBus(sd_bus* bus, Services services, const Shown& shown, std::function<void(const std::string&)> left);
     GovernorBus(const GovernorBus&) = delete;
     GovernorBus& operator=(const GovernorBus&) = delete;
@@ -47,6 +47,8 @@ public:
     // Nothing if the sender has left already.
     [[nodiscard]] const Caller* caller(sd_bus_message* message);
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
+    // Of a blind run's subject nobody but its owner hears anything.
+    [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
     // From now on its leaving is told. False if it has left already. Before anything is kept for it, lest it leaves in
     // between and what is kept stays for ever.
     [[nodiscard]] bool tell_when_left(const Caller& caller);

@@ -19,7 +19,7 @@ namespace {
 using Kind = ServiceError::Kind;
 
 constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
-constexpr std::uint32_t kMostEvents = 10'000;
+constexpr std::uint32_t kMostListed = 10'000;
 constexpr std::uint32_t kLongestLearnMs = 60'000;
 
 Answer<std::string> user_name(uid_t uid) {
@@ -33,15 +33,25 @@ Answer<std::string> user_name(uid_t uid) {
     return std::string(found->pw_name);
 }
 
-// The argument `user`; empty is the caller.
-Answer<std::string> user_argument(const Caller& caller, sd_bus_message* call) {
-    return string_argument(call, "user").and_then([&](const std::string& user) {
-        return user.empty() ? user_name(caller.uid) : Answer<std::string>(user);
+// The argument `user`, if its profiles are for the caller; empty is the caller.
+Answer<std::string> user_argument(const GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
+    auto user = string_argument(call, "user").and_then([&](const std::string& given) {
+        return given.empty() ? user_name(caller.uid) : Answer<std::string>(given);
     });
+    if (user && !bus.may_see_profiles(caller, *user)) {
+        return refusal(Kind::AccessDenied, fmt::format("{} is the subject of a blind run, which is not yours", *user));
+    }
+    return user;
 }
 
-Answer<Served> whom_arguments(const Caller& caller, sd_bus_message* call) {
-    const auto user = user_argument(caller, call);
+// A run ends with the profile that its trace leads to.
+Answer<void> may_change(const GovernorBus& bus, const std::string& user) {
+    return user == bus.shown().run_subject ? refusal(Kind::Busy, fmt::format("a run of {} is on", user))
+                                           : Answer<void>();
+}
+
+Answer<Served> whom_arguments(const GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
+    const auto user = user_argument(bus, caller, call);
     const auto application = string_argument(call, "application");
     if (!user || !application) {
         return tl::unexpected<ServiceError>(!user ? user.error() : application.error());
@@ -60,6 +70,32 @@ Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) 
         }
         return *found;
     });
+}
+
+// What a document would store under this user.
+Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text, const std::string& user,
+                                                        const ProfileService& service) {
+    auto document = read_profiles(text);
+    if (!document) {
+        return refusal(Kind::InvalidArgument, "document: " + document.error().message);
+    }
+    if (document->f_ref != service.f_ref()) {
+        return refusal(Kind::InvalidArgument,
+                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
+                                   document->f_ref.value, service.f_ref().value));
+    }
+    if (document->profiles.size() > kMostProfiles) {
+        return refusal(Kind::LimitsExceeded, fmt::format("document: more than {} profiles", kMostProfiles));
+    }
+    std::set<std::string> applications;
+    for (StoredProfile& profile : document->profiles) {
+        profile.whom.user = user;
+        if (!applications.insert(profile.whom.app).second) {
+            return refusal(Kind::InvalidArgument,
+                           fmt::format("document: several users' profiles of {}: they would be one", profile.whom.app));
+        }
+    }
+    return std::move(document->profiles);
 }
 
 int append_event(sd_bus_message* message, const LearningEvent& event) {
@@ -128,7 +164,7 @@ MethodAnswer release(GovernorBus& bus, const Caller& caller, sd_bus_message* cal
 }
 
 MethodAnswer list_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profiles = user_argument(caller, call).and_then([&](const std::string& user) {
+    const auto profiles = user_argument(bus, caller, call).and_then([&](const std::string& user) {
         return bus.services().profiles.list(user);
     });
     if (!profiles) {
@@ -149,7 +185,7 @@ MethodAnswer list_profiles(GovernorBus& bus, const Caller& caller, sd_bus_messag
 }
 
 MethodAnswer get_profile(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profile = whom_arguments(caller, call).and_then([&](const Served& whom) {
+    const auto profile = whom_arguments(bus, caller, call).and_then([&](const Served& whom) {
         return one_profile(bus.services().profiles, whom);
     });
     if (!profile) {
@@ -161,25 +197,21 @@ MethodAnswer get_profile(GovernorBus& bus, const Caller& caller, sd_bus_message*
 }
 
 MethodAnswer list_events(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto whom = whom_arguments(caller, call);
+    const auto whom = whom_arguments(bus, caller, call);
     std::int64_t after = 0;
     std::uint32_t most = 0;
     int status = sd_bus_message_read(call, "xu", &after, &most);
     if (!whom || status < 0) {
         return whom ? bus_failure(status) : tl::unexpected<ServiceError>(whom.error());
     }
-    const auto events = bus.services().profiles.events(*whom);
+    const auto events = bus.services().profiles.events(*whom, after, std::min(most, kMostListed));
     if (!events) {
         return tl::unexpected<ServiceError>(events.error());
     }
     auto answer = reply(call, "");
     status = answer ? sd_bus_message_open_container(answer->get(), SD_BUS_TYPE_ARRAY, "(xxsquuuuu)") : 0;
-    std::uint32_t left = std::min(most, kMostEvents);
-    for (auto it = events->begin(); answer && status >= 0 && left > 0 && it != events->end(); ++it) {
-        if (it->seq > after) {
-            status = append_event(answer->get(), *it);
-            --left;
-        }
+    for (auto it = events->begin(); answer && status >= 0 && it != events->end(); ++it) {
+        status = append_event(answer->get(), *it);
     }
     if (answer && status >= 0) {
         status = sd_bus_message_close_container(answer->get());
@@ -188,17 +220,14 @@ MethodAnswer list_events(GovernorBus& bus, const Caller& caller, sd_bus_message*
 }
 
 MethodAnswer reset_profile(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto found = whom_arguments(caller, call).and_then([&](const Served& whom) {
-        return one_profile(bus.services().profiles, whom);
-    });
-    if (!found) {
-        return tl::unexpected<ServiceError>(found.error());
-    }
-    return reply(call, bus.services().profiles.reset(found->whom));
+    return whom_arguments(bus, caller, call)
+        .and_then([&](const Served& whom) { return may_change(bus, whom.user).map([&] { return whom; }); })
+        .and_then([&](const Served& whom) { return one_profile(bus.services().profiles, whom); })
+        .and_then([&](const StoredProfile& found) { return reply(call, bus.services().profiles.reset(found.whom)); });
 }
 
 MethodAnswer export_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto profiles = user_argument(caller, call).and_then([&](const std::string& user) {
+    const auto profiles = user_argument(bus, caller, call).and_then([&](const std::string& user) {
         return bus.services().profiles.list(user);
     });
     if (!profiles) {
@@ -208,33 +237,20 @@ MethodAnswer export_profiles(GovernorBus& bus, const Caller& caller, sd_bus_mess
 }
 
 MethodAnswer import_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
-    const auto user = user_argument(caller, call);
+    const auto user = user_argument(bus, caller, call);
     const auto text = string_argument(call, "document", kLongestDocument);
     if (!user || !text) {
         return tl::unexpected<ServiceError>(!user ? user.error() : text.error());
     }
-    auto document = read_profiles(*text);
-    if (!document) {
-        return refusal(Kind::InvalidArgument, "document: " + document.error().message);
-    }
-    if (document->f_ref != bus.services().profiles.f_ref()) {
-        return refusal(Kind::InvalidArgument,
-                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
-                                   document->f_ref.value, bus.services().profiles.f_ref().value));
-    }
-    std::set<std::string> applications;
-    for (StoredProfile& profile : document->profiles) {
-        profile.whom.user = *user;
-        if (!applications.insert(profile.whom.app).second) {
-            return refusal(Kind::InvalidArgument,
-                           fmt::format("document: several users' profiles of {}: they would be one", profile.whom.app));
-        }
-    }
-    const auto count = static_cast<std::uint32_t>(document->profiles.size());
-    return bus.services().profiles.replace(document->profiles).and_then([&] { return reply(call, "u", count); });
+    return may_change(bus, *user)
+        .and_then([&] { return profiles_of_document(*text, *user, bus.services().profiles); })
+        .and_then([&](const std::vector<StoredProfile>& profiles) {
+            const auto count = static_cast<std::uint32_t>(profiles.size());
+            return bus.services().profiles.replace(profiles).and_then([&] { return reply(call, "u", count); });
+        });
 }
 
-MethodAnswer learn_key(GovernorBus& bus, const Caller& /*caller*/, sd_bus_message* call) {
+MethodAnswer learn_key(GovernorBus& bus, const Caller& caller, sd_bus_message* call) {
     std::uint32_t timeout_ms = 0;
     if (const int status = sd_bus_message_read(call, "u", &timeout_ms); status < 0) {
         return bus_failure(status);
@@ -242,11 +258,15 @@ MethodAnswer learn_key(GovernorBus& bus, const Caller& /*caller*/, sd_bus_messag
     if (timeout_ms == 0 || timeout_ms > kLongestLearnMs) {
         return refusal(Kind::InvalidArgument, fmt::format("timeout_ms: not 1 to {}", kLongestLearnMs));
     }
+    if (!bus.tell_when_left(caller)) {
+        return has_left();
+    }
     const std::shared_ptr<sd_bus_message> kept(sd_bus_message_ref(call), &sd_bus_message_unref);
-    bus.services().settings.learn_key(std::chrono::milliseconds(timeout_ms), [kept](const Answer<std::string>& key) {
-        send_answer(kept.get(),
-                    key.and_then([&](const std::string& name) { return reply(kept.get(), "s", name.c_str()); }));
-    });
+    bus.services().settings.learn_key(
+        caller, std::chrono::milliseconds(timeout_ms), [kept](const Answer<std::string>& key) {
+            send_answer(kept.get(),
+                        key.and_then([&](const std::string& name) { return reply(kept.get(), "s", name.c_str()); }));
+        });
     return bus::Message();
 }
 

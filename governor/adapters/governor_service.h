@@ -52,7 +52,8 @@ public:
 class ProfileService {
 public:
     virtual Answer<std::vector<StoredProfile>> list(const std::string& user) = 0;
-    virtual Answer<std::vector<LearningEvent>> events(const Served& whom) = 0;
+    // The oldest `most` of those after number `after`.
+    virtual Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) = 0;
     virtual Answer<void> reset(const Served& whom) = 0;
     virtual Answer<void> replace(const std::vector<StoredProfile>& profiles) = 0;
     [[nodiscard]] virtual Khz f_ref() const = 0;  // whose kHz profiles speak
@@ -82,8 +83,8 @@ public:
 class SettingsService {
 public:
     virtual Answer<void> reload() = 0;
-    // `learned` is called once, at the latest after the timeout.
-    virtual void learn_key(Micros timeout, std::function<void(Answer<std::string>)> learned) = 0;
+    // `learned` is called once, at the latest after the timeout; not at all if the caller leaves the bus.
+    virtual void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) = 0;
 
     virtual ~SettingsService() = default;
 };
@@ -99,13 +100,14 @@ struct SampledPolicy {
 // The properties.
 struct Shown {
     std::string backend;
-    std::vector<Policy> policies;  // the same all the time
+    std::vector<Policy> policies;
     std::string state;
     std::string reason;
     std::vector<std::pair<std::string_view, OptionValue>> settings;
     std::uint32_t keyboards = 0;
     std::vector<std::pair<std::string, std::string>> holds;
     std::string run;
+    std::string run_subject;  // whose profile the run serves, as the database names it; empty: no run. Not a property
 
     // Private: for the served user and root; during a blind run for its owner alone.
     std::optional<uid_t> served_uid;

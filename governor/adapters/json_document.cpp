@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/json_document.h"
 
+#include "governor/adapters/printable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
@@ -11,15 +13,17 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Control characters made visible, and the middle of what is long left out.
-std::string printable(const std::string& text) {
-    constexpr std::size_t kHalf = 200;
-    std::string result;
-    for (const char byte : text) {
-        const auto code = static_cast<unsigned char>(byte);
-        result += code < 0x20 || code == 0x7F ? fmt::format("\\x{:02x}", code) : std::string(1, byte);
+constexpr std::size_t kLongestMessage = 400;  // of a part of it; what is wrong is said at its end
+
+std::string in_words(const std::string& message) {
+    if (message.size() <= kLongestMessage) {
+        return printable(message, kLongestMessage);
     }
-    return result.size() <= 2 * kHalf ? result : result.substr(0, kHalf) + "..." + result.substr(result.size() - kHalf);
+    std::string_view end = std::string_view(message).substr(message.size() - kLongestMessage / 2);
+    while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0U) == 0x80U) {
+        end.remove_prefix(1);  // the rest of a character
+    }
+    return printable(message, kLongestMessage / 2) + printable(end, end.size());
 }
 
 // Watches the parser: refuses depth before it costs anything, and a field given twice (of which a parser keeps the
@@ -97,7 +101,7 @@ std::string why(const nlohmann::json::exception& error) {
 
 }  // namespace
 
-FieldError::FieldError(const std::string& message) : std::runtime_error(printable(message)) {}
+FieldError::FieldError(const std::string& message) : std::runtime_error(in_words(message)) {}
 
 nlohmann::json parse(std::string_view text) {
     if (text.size() > kMaxText) {

@@ -2,6 +2,7 @@
 #include "governor/adapters/key_binding.h"
 
 #include "governor/adapters/near_name.h"
+#include "governor/adapters/printable.h"
 
 #include <fmt/format.h>
 #include <libevdev/libevdev.h>
@@ -117,12 +118,6 @@ std::string perhaps(std::string_view typed, std::string_view prefix, std::span<c
     return near.empty() ? "" : fmt::format("; perhaps {}", near);
 }
 
-std::string printable(std::string_view text) {
-    std::string shown(text.substr(0, kLongestBinding));
-    std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-    return shown;
-}
-
 // Takes what is before the first '+' off the text.
 std::optional<std::string_view> take_modifier(std::string_view& text) {
     const std::size_t plus = text.find('+');
@@ -137,7 +132,8 @@ std::optional<std::string_view> take_modifier(std::string_view& text) {
 Status add_modifier(KeyBinding& binding, std::string_view name) {
     const auto* const asked = std::ranges::find(kAskedModifiers, name, &AskedModifier::name);
     if (asked == kAskedModifiers.end()) {
-        return failure(fmt::format("\"{}\" is no modifier{}", printable(name), perhaps(name, "", modifier_names())));
+        return failure(fmt::format("\"{}\" is no modifier{}", printable(name, kLongestBinding),
+                                   perhaps(name, "", modifier_names())));
     }
     if (binding.modifiers.sides(asked->kind) != 0) {
         return failure(fmt::format("{} is asked for twice", modifier_name(asked->kind, Modifiers::kEither)));
@@ -148,10 +144,11 @@ Status add_modifier(KeyBinding& binding, std::string_view name) {
 
 Result<KeyCode> parse_key(std::string_view name) {
     // For libevdev a name ends at a NUL.
-    const bool possible = printable(name) == name;
+    const bool possible = printable(name, kLongestBinding) == name;
     const int code = possible ? libevdev_event_code_from_name_n(EV_KEY, name.data(), name.size()) : -1;
     if (code <= kNoKey || code >= KEY_MAX || key_name(static_cast<KeyCode>(code)).empty()) {
-        return failure(fmt::format("\"{}\" is no key{}", printable(name), perhaps(name, "KEY_", key_names())));
+        return failure(
+            fmt::format("\"{}\" is no key{}", printable(name, kLongestBinding), perhaps(name, "KEY_", key_names())));
     }
     if (modifier_key(static_cast<KeyCode>(code)) != nullptr) {
         return failure(fmt::format("{} is a modifier, it needs a key after it", name));

@@ -81,8 +81,8 @@ TEST(KeyBindingText, HostileTextIsAnErrorThatCanBePrinted) {
     EXPECT_EQ(error_of(std::string(65, 'K')), "a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
     EXPECT_EQ(error_of(std::string(1'000'000, '+')), "a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
     EXPECT_EQ(error_of(std::string(64, '+')), "\"\" is no modifier");
-    EXPECT_EQ(error_of(std::string_view("KEY_PROG1\0", 10)), "\"KEY_PROG1?\" is no key; perhaps KEY_PROG1");
-    EXPECT_EQ(error_of("KEY\x1b[2J\xff"), "\"KEY?[2J?\" is no key");
+    EXPECT_EQ(error_of(std::string_view("KEY_PROG1\0", 10)), "\"KEY_PROG1\\x00\" is no key; perhaps KEY_PROG1");
+    EXPECT_EQ(error_of("KEY\x1b[2J\xff"), "\"KEY\\x1b[2J\\xff\" is no key");
 }
 
 TEST(KeyBindingText, AKeyToTypeWithNeedsAModifierThatMakesACommandOfIt) {

@@ -199,10 +199,10 @@ TEST_F(SqliteDamageTest, AnotherProgramsDatabaseIsRefusedAndNotTouched) {
 
 TEST_F(SqliteDamageTest, ANewerHappesDatabaseIsRefusedAndNotTouched) {
     static_cast<void>(open());
-    ASSERT_EQ(raw_error("PRAGMA user_version = 2"), "no error");
+    ASSERT_EQ(raw_error("PRAGMA user_version = 3"), "no error");
     const std::string before = content(path);
 
-    EXPECT_TRUE(says(open_error(), "made by a newer HAPPE (tables of version 2, this one knows 1)"));
+    EXPECT_TRUE(says(open_error(), "made by a newer HAPPE (tables of version 3, this one knows 2)"));
 
     EXPECT_EQ(content(path), before);
     EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
@@ -211,7 +211,7 @@ TEST_F(SqliteDamageTest, ANewerHappesDatabaseIsRefusedAndNotTouched) {
 TEST_F(AfterACrash, ANewerHappesDatabaseIsRefusedEvenIfOnlyItsLogSaysSo) {
     {
         const auto other = open();
-        SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 2");
+        SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 3");
         fs::copy_file(path, directory / "newer.db");
         fs::copy_file(wal, directory / "newer.db-wal");
     }
@@ -245,7 +245,8 @@ TEST_F(SqliteDamageTest, TablesThatAreMissingOrOfOtherTypesAreErrors) {
     EXPECT_TRUE(says(open_error(), "no such table: uafp")) << open_error();
 
     ASSERT_EQ(
-        raw_error("CREATE TABLE learning_event (who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"),
+        raw_error(
+            "CREATE TABLE learning_event (seq, who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"),
         "no error");
     ASSERT_EQ(
         raw_error("CREATE TABLE uafp (id, user, app, khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8,"

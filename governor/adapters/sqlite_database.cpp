@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <string_view>
 
 namespace happe::sqlite {
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x48415050;  // "HAPP"
 
 // Number N, from 1, brings a database of user_version N - 1 to N.
-constexpr std::array kMigrations{embedded::sql_0001_profiles};
+constexpr std::array kMigrations{embedded::sql_0001_profiles, embedded::sql_0002_bounds};
 constexpr std::int64_t kVersion = kMigrations.size();
 
 constexpr const char* kFind =
@@ -43,7 +44,15 @@ constexpr const char* kAddEvent =
 
 constexpr const char* kEventsOf =
     "SELECT seq, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm FROM learning_event"
-    " WHERE who = (SELECT id FROM uafp WHERE user = ?1 AND app = ?2) ORDER BY seq";
+    " WHERE who = (SELECT id FROM uafp WHERE user = ?1 AND app = ?2) AND seq > ?3 ORDER BY seq LIMIT ?4";
+
+constexpr const char* kDropProfiles =
+    "DELETE FROM uafp WHERE id IN"
+    " (SELECT id FROM uafp WHERE user = ?1 ORDER BY updated_us DESC, id DESC LIMIT -1 OFFSET ?2)";
+
+constexpr const char* kDropEvents =
+    "DELETE FROM learning_event WHERE who = ?1 AND seq <="
+    " (SELECT seq FROM learning_event WHERE who = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
 constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2";
 
@@ -145,6 +154,8 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     of_user_.emplace(connection_, kOfUser);
     put_.emplace(connection_, kPut);
     add_event_.emplace(connection_, kAddEvent);
+    drop_profiles_.emplace(connection_, kDropProfiles);
+    drop_events_.emplace(connection_, kDropEvents);
     closing_leaves_files(false);
 }
 
@@ -201,17 +212,14 @@ void Database::check_wal(const std::filesystem::path& path) try {
     }
 }
 
+// All that are missing in one transaction: whoever waits for the DirectoryLock waits for one commit.
 void Database::migrate() {
-    const std::int64_t found = pragma("user_version");
-    refuse_newer(found);
-    for (std::int64_t version = found + 1; version <= kVersion; ++version) {
-        migrate_to(version);
+    if (const std::int64_t found = pragma("user_version"); found >= kVersion) {
+        refuse_newer(found);
+        return;
     }
-}
-
-void Database::migrate_to(std::int64_t version) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
-    if (pragma("user_version") == version - 1) {
+    for (std::int64_t version = pragma("user_version") + 1; version <= kVersion; ++version) {
         connection_.exec(std::string(kMigrations.at(static_cast<std::size_t>(version - 1))()));
         connection_.exec(fmt::format("PRAGMA user_version = {}", version));
     }
@@ -237,10 +245,10 @@ std::vector<StoredProfile> Database::of_user(const std::string& user) {
     return profiles;
 }
 
-std::vector<LearningEvent> Database::events_of(const Served& whom) {
+std::vector<LearningEvent> Database::events_of(const Served& whom, std::int64_t after, std::size_t most) {
     std::vector<LearningEvent> events;
     SQLite::Statement rows(connection_, kEventsOf);
-    SQLite::bind(rows, whom.user, whom.app);
+    SQLite::bind(rows, whom.user, whom.app, after, static_cast<std::int64_t>(most));
     while (rows.executeStep()) {
         events.push_back(event(rows));
     }
@@ -249,21 +257,36 @@ std::vector<LearningEvent> Database::events_of(const Served& whom) {
 
 std::int64_t Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    std::set<std::string> users;
+    std::set<std::int64_t> taught;
     for (std::size_t n = 0; n < count; ++n) {
-        store_one(lessons[n]);
+        users.insert(lessons[n].whom.user);
+        taught.insert(store_one(lessons[n]));
     }
     const std::int64_t seq = connection_.getLastInsertRowid();
+    std::ranges::for_each(taught, [this](std::int64_t who) { drop_oldest_events(who); });
+    std::ranges::for_each(users, [this](const std::string& user) { drop_oldest_profiles(user); });
     transaction.commit();
     return seq;
 }
 
-void Database::store_one(const WaitingLesson& waiting) {
+void Database::drop_oldest_profiles(const std::string& user) {
+    Use(*drop_profiles_, user, std::int64_t{kMostProfiles}).next();
+}
+
+void Database::drop_oldest_events(std::int64_t who) {
+    Use(*drop_events_, who, std::int64_t{kMostEvents}).next();
+}
+
+// Returns the profile's id.
+std::int64_t Database::store_one(const WaitingLesson& waiting) {
     const auto& [key, policy, level, from, to, current, utilisation] = waiting.event.lesson;
     const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
     Use add(*add_event_, who, at, key == Key::Performance ? kPerformance : kPower, std::uint32_t{policy.value},
             std::uint32_t{level.value}, from.value, to.value, current.value, utilisation.value);
     add.next();
+    return who;
 }
 
 // Returns the row's id.
@@ -282,10 +305,13 @@ std::int64_t Database::put(const Served& whom, const Uafp& uafp, WallTime at) {
 
 void Database::replace(const std::vector<StoredProfile>& profiles, WallTime at) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    std::set<std::string> users;
     for (const auto& [whom, uafp] : profiles) {
         erase_row(whom);
         put(whom, uafp, at);
+        users.insert(whom.user);
     }
+    std::ranges::for_each(users, [this](const std::string& user) { drop_oldest_profiles(user); });
     transaction.commit();
 }
 

@@ -37,7 +37,7 @@ public:
 
     [[nodiscard]] std::optional<Uafp> find(const Served& whom);
     [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
-    [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom);
+    [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
 
     // The first `count` of them, in one transaction. Returns the last one's sequence number.
     std::int64_t store(const std::deque<WaitingLesson>& lessons, std::size_t count);
@@ -60,10 +60,11 @@ private:
     void configure();
     void check_wal(const std::filesystem::path& path);
     void migrate();
-    void migrate_to(std::int64_t version);
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);
-    void store_one(const WaitingLesson& waiting);
+    std::int64_t store_one(const WaitingLesson& waiting);
+    void drop_oldest_profiles(const std::string& user);
+    void drop_oldest_events(std::int64_t who);
     std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
     void erase_row(const Served& whom);
 
@@ -72,6 +73,8 @@ private:
     std::optional<SQLite::Statement> of_user_;
     std::optional<SQLite::Statement> put_;
     std::optional<SQLite::Statement> add_event_;
+    std::optional<SQLite::Statement> drop_profiles_;
+    std::optional<SQLite::Statement> drop_events_;
 };
 
 }  // namespace happe::sqlite

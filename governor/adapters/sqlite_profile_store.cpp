@@ -154,15 +154,16 @@ Status SqliteProfileStore::learned(const Served& whom, const Lesson& lesson, con
     return flush();
 }
 
-Result<std::vector<LearningEvent>> SqliteProfileStore::events_of(const Served& whom) {
+Result<std::vector<LearningEvent>> SqliteProfileStore::events_of(const Served& whom, std::int64_t after,
+                                                                 std::size_t most) {
     static_cast<void>(flush());
     std::vector<LearningEvent> events;
-    const Status read = attempt([&](sqlite::Database& database) { events = database.events_of(whom); });
+    const Status read = attempt([&](sqlite::Database& database) { events = database.events_of(whom, after, most); });
     if (!read) {
         return tl::unexpected<Error>(read.error());
     }
     for (const WaitingLesson& waiting : waiting_) {
-        if (waiting.whom == whom) {
+        if (waiting.whom == whom && events.size() < most) {
             events.push_back(waiting.event);
         }
     }

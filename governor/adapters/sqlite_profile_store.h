@@ -49,14 +49,15 @@ public:
     // take (a name of 256 bytes), and one that would be the 100,001st to wait, is not kept; the error says so.
     [[nodiscard]] Status learned(const Served& whom, const Lesson& lesson, const Uafp& after) override;
 
-    // A profile's events in the order of learning.
-    [[nodiscard]] Result<std::vector<LearningEvent>> events_of(const Served& whom);
+    // A profile's events in the order of learning: the oldest `most` of those after number `after`.
+    [[nodiscard]] Result<std::vector<LearningEvent>> events_of(const Served& whom, std::int64_t after = 0,
+                                                               std::size_t most = kMostEvents + kMostWaiting);
 
     // Removes a profile, its events, and what waits for it, from the files too; nothing to remove is no error.
     [[nodiscard]] Status erase(const Served& whom);
 
-    // Stores these profiles as they are, all or none; what was learned before of the same users and applications is
-    // erased.
+    // Stores these profiles as they are, all or none, at most kMostProfiles of a user; what was learned before of the
+    // same users and applications is erased.
     [[nodiscard]] Status replace(const std::vector<StoredProfile>& profiles);
 
     // Stores what waits. Before the process ends: the destructor doesn't.

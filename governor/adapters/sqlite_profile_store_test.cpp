@@ -44,7 +44,7 @@ TEST_F(SqliteProfileStoreTest, AFreshDatabaseIsOursAndPrivateAndEmpty) {
     EXPECT_TRUE(store->events_of(kAlice).value().empty());
     EXPECT_EQ(store->take_notice(), std::nullopt);
     EXPECT_EQ(raw("PRAGMA application_id"), 0x48415050);
-    EXPECT_EQ(raw("PRAGMA user_version"), 1);
+    EXPECT_EQ(raw("PRAGMA user_version"), 2);
     for (const std::string& name : files()) {
         EXPECT_EQ(fs::status(directory / name).permissions(), kOwner) << name;
     }
@@ -203,6 +203,80 @@ TEST_F(SqliteProfileStoreTest, EventsAreOnlyAddedUntilTheirProfileIsErased) {
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 0);
 }
 
+TEST_F(SqliteProfileStoreTest, EventsAreReadFromAnyNumberOnAndNoMoreThanAskedFor) {
+    const auto store = open();
+    for (std::uint32_t n = 0; n < 5; ++n) {
+        ASSERT_TRUE(teach_nth(*store, n % 2 == 0 ? kAlice : kBob, n));  // alice's are 1, 3, 5
+    }
+    const auto numbers = [&](std::int64_t after, std::size_t most) {
+        const auto events = store->events_of(kAlice, after, most).value();
+        std::vector<std::int64_t> found;
+        std::ranges::transform(events, std::back_inserter(found), &LearningEvent::seq);
+        return found;
+    };
+    using Numbers = std::vector<std::int64_t>;
+
+    EXPECT_EQ(numbers(-1, 9), (Numbers{1, 3, 5}));
+    EXPECT_EQ(numbers(0, 2), (Numbers{1, 3}));
+    EXPECT_EQ(numbers(1, 1), Numbers{3});
+    EXPECT_EQ(numbers(2, 9), (Numbers{3, 5}));
+    EXPECT_EQ(numbers(5, 9), Numbers{});
+    EXPECT_EQ(numbers(0, 0), Numbers{});
+}
+
+// Many lessons at once: they wait while the database takes none.
+void teach_many(SqliteProfileStore& store, const std::function<Served(std::size_t)>& whom, std::size_t count) {
+    sqlite3* const connection = newest_connection;
+    sqlite3_exec(connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+    Uafp uafp(kLowest);
+    const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
+    for (std::size_t n = 0; n < count; ++n) {
+        ASSERT_FALSE(store.learned(whom(n), lesson, uafp));
+    }
+    sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+    ASSERT_TRUE(store.flush());
+}
+
+TEST_F(SqliteProfileStoreTest, AProfileKeepsItsTenThousandNewestEvents) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kBob, 9, 2'200'000));
+    teach_many(*store, [](std::size_t) { return kAlice; }, kMostEvents);
+    EXPECT_EQ(store->events_of(kAlice)->size(), kMostEvents);
+
+    ASSERT_TRUE(teach(*store, kAlice, 9, 1'600'000));
+
+    const auto kept = store->events_of(kAlice).value();
+    EXPECT_EQ(kept.size(), kMostEvents);
+    EXPECT_EQ(kept.front().seq, 3);
+    EXPECT_EQ(kept.back().lesson.to, Khz{1'600'000});
+    EXPECT_EQ(profile(*store, kAlice).at(Level{5}), Khz{1'200'000});
+    EXPECT_EQ(store->events_of(kBob)->size(), 1U);
+    EXPECT_TRUE(says(raw_error("DELETE FROM learning_event WHERE seq = 3"), "erased with their profile only"));
+}
+
+TEST_F(SqliteProfileStoreTest, AUserKeepsTheThousandProfilesThatWereTaughtLast) {
+    auto now = kNow;
+    const auto store = SqliteProfileStore::open(path, [&] { return now += Micros{1}; }).value();
+    ASSERT_TRUE(teach(*store, kBob, 9, 2'200'000));
+    teach_many(*store, [](std::size_t n) { return Served{"alice", std::to_string(n)}; }, kMostProfiles);
+    EXPECT_EQ(store->of_user("alice")->size(), kMostProfiles);
+    ASSERT_TRUE(teach(*store, {"alice", "0"}, 5, 1'600'000));  // the oldest is 1 now
+
+    ASSERT_TRUE(teach(*store, {"alice", "new"}, 5, 1'600'000));
+    ASSERT_TRUE(store->replace({{{"alice", "imported"}, Uafp(kLowest)}}));
+
+    EXPECT_EQ(store->of_user("alice")->size(), kMostProfiles);
+    for (const char* const gone : {"1", "2"}) {
+        EXPECT_EQ(store->find({"alice", gone}).value(), std::nullopt) << gone;
+        EXPECT_TRUE(store->events_of({"alice", gone})->empty());
+    }
+    for (const char* const kept : {"0", "3", "new", "imported"}) {
+        EXPECT_NE(store->find({"alice", kept}).value(), std::nullopt) << kept;
+    }
+    EXPECT_NE(store->find(kBob).value(), std::nullopt);
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event WHERE who NOT IN (SELECT id FROM uafp)"), 0);
+}
+
 TEST_F(SqliteProfileStoreTest, OnAFullDiskLessonsWaitInOrderAndAreStoredOnceThereIsSpace) {
     const auto store = open();
     sqlite3* const connection = newest_connection;
@@ -301,7 +375,7 @@ TEST_F(SqliteProfileStoreTest, AHundredThousandLessonsWaitAndNoMore) {
     Uafp uafp(kLowest);
     const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
     for (std::size_t n = 0; n < SqliteProfileStore::kMostWaiting; ++n) {
-        ASSERT_FALSE(store->learned(kAlice, lesson, uafp));
+        ASSERT_FALSE(store->learned({"alice", std::to_string(n / kMostEvents)}, lesson, uafp));
     }
 
     const Status lost = store->learned(kBob, lesson, uafp);
@@ -320,7 +394,10 @@ int learn_beside_others(const std::function<Result<std::unique_ptr<SqliteProfile
                         const Served& own) {
     char byte = 0;
     static_cast<void>(::read(gate, &byte, 1));  // ends when the last writer has closed its end
-    const auto store = open_store();
+    auto store = open_store();
+    for (int tries = 0; tries < 100 && !store; ++tries) {  // it waits a quarter of a second for the others' fsync()s
+        store = open_store();
+    }
     if (!store) {
         return 1;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/chronicle.h"
 
+#include "governor/adapters/files.h"
 #include "governor/adapters/trace_writer.h"
-#include "governor/app/files.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -2,23 +2,18 @@
 // The system bus, seen by a client: calls and answers.
 #pragma once
 
+#include "governor/adapters/bus.h"
 #include "governor/app/ctl_outcome.h"
 #include "governor/app/ctl_wire.h"
 
 #include <systemd/sd-bus.h>
 #include <chrono>
-#include <memory>
 #include <string>
 
 namespace happe::ctl {
 
-struct Unref {
-    void operator()(sd_bus* bus) const { sd_bus_flush_close_unref(bus); }
-    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
-    void operator()(sd_bus_slot* slot) const { sd_bus_slot_unref(slot); }
-};
-using Message = std::unique_ptr<sd_bus_message, Unref>;
-using Slot = std::unique_ptr<sd_bus_slot, Unref>;
+using bus::Message;
+using bus::Slot;
 
 // An interface of an object of a program on the bus.
 struct Address {
@@ -91,7 +86,7 @@ public:
 private:
     explicit Bus(sd_bus* bus) : bus_(bus) {}
 
-    std::unique_ptr<sd_bus, Unref> bus_;
+    bus::Connection bus_;
 };
 
 }  // namespace happe::ctl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/ctl_files.h"
 
-#include "governor/app/files.h"
+#include "governor/adapters/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -25,12 +25,6 @@ tl::unexpected<Trouble> refused(int status, const std::filesystem::path& path, c
 bool is_special(const std::filesystem::path& path) {
     struct stat found{};
     return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
-}
-
-bool sync_folder(const std::filesystem::path& file) {
-    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return opened && ::fsync(opened.get()) == 0;
 }
 
 }  // namespace
@@ -97,7 +91,8 @@ Outcome<std::filesystem::path> NewFile::publish() {
         return refused(EX_CANTCREAT, path_, "rename to it");
     }
     part_.clear();
-    return sync_folder(path_) ? Outcome<std::filesystem::path>(path_) : refused(EX_IOERR, path_, "keep it safely");
+    return sync_directory_of(path_) ? Outcome<std::filesystem::path>(path_)
+                                    : refused(EX_IOERR, path_, "keep it safely");
 }
 
 Outcome<std::string> read_input(const std::string& path, std::size_t most) {
@@ -107,19 +102,11 @@ Outcome<std::string> read_input(const std::string& path, std::size_t most) {
     if (file < 0) {
         return refused(errno == EACCES ? EX_NOPERM : EX_NOINPUT, path, "open");
     }
-    std::string text(most + 1, '\0');
-    std::size_t bytes = 0;
-    for (ssize_t read = 1; read != 0 && bytes <= most; bytes += read > 0 ? static_cast<std::size_t>(read) : 0) {
-        read = ::read(file, text.data() + bytes, text.size() - bytes);
-        if (read < 0 && errno != EINTR) {
-            return refused(EX_IOERR, path, "read");
-        }
-    }
-    if (bytes > most) {
+    auto text = read_all(file, most);
+    if (!text && errno == EFBIG) {
         return trouble(EX_DATAERR, fmt::format("{}: longer than {} bytes", path, most));
     }
-    text.resize(bytes);
-    return text;
+    return text ? Outcome<std::string>(*std::move(text)) : refused(EX_IOERR, path, "read");
 }
 
 }  // namespace happe::ctl

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl status, and its live display.
+#include "governor/adapters/files.h"
 #include "governor/adapters/monotonic_clock.h"
 #include "governor/app/ctl_commands.h"
 #include "governor/app/ctl_view.h"
 #include "governor/app/ctl_vigil.h"
-#include "governor/app/files.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -20,7 +20,7 @@ struct Style {
 Style style_of_output(bool ascii);
 
 // The text on one line: control and invisible characters, invalid UTF-8 and what the style cannot show are written as
-// \x1b or \u202e. Its middle is left out if it's very long.
+// \x1b or \u202e. Cut if it's very long.
 std::string printable(std::string_view text, const Style& style);
 
 // Columns a printable text takes.

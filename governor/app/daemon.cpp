@@ -66,11 +66,14 @@ LoopSettings Daemon::loop_settings() const {
             .period = configuration_.period};
 }
 
-// What the loop before had taken is given back, so that the new one begins as every loop does.
+// What the loop before had taken is given back, so that the new one begins as every loop does. What was pressed under
+// it teaches nobody whom the new one serves.
 void Daemon::new_loop(const LoopSettings& settings) {
     if (loop_) {
         give_back();
     }
+    std::vector<Press> of_before;
+    presses_.take(of_before);
     loop_ = std::make_unique<Loop>(
         Ports{*machine_.utilisation, *machine_.frequency, presses_, attention_, *store_, chronicle_}, settings,
         monotonic_now());
@@ -132,8 +135,7 @@ void Daemon::attend() {
 
 void Daemon::begin_turns() {
     if (control_ && !run_ && control_->changed()) {
-        journal_.info("the machine's cpufreq policies have changed; starting again");
-        sd_event_exit(event_, kStartAgain);
+        follow_hardware();
     }
     turning_ = true;
     loop_->begin(monotonic_now());
@@ -220,6 +222,9 @@ void Daemon::session_changed() {
 
 void Daemon::caller_left(const std::string& bus_name) {
     attention_desk_.left(bus_name);
+    if (learning_ && learner_ == bus_name) {
+        learning_.reset();
+    }
     if (run_ && run_->owner == bus_name) {
         journal_.warning(fmt::format("run {} ends: who started it has left the bus; its trace is kept", run_->code));
         if (const Status ended = end_run(); !ended) {

@@ -42,8 +42,8 @@ struct DaemonFiles {
 
 class Daemon final : public SettingsService, public RunService {
 public:
-    // What an event loop that was exited by the daemon returns.
-    enum Exit : int { kStop = 0, kStartAgain = 1, kBusLost = 2 };
+    // What the event loop returns: at a signal, and when the bus is gone.
+    enum Exit : int { kStop = 0, kBusLost = 1 };
 
     // Takes the bus's name; the machine only when somebody is there. `loop` and `bus`, which it is attached to, outlive
     // it.
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] Status stop();
 
     Answer<void> reload() override;
-    void learn_key(Micros timeout, std::function<void(Answer<std::string>)> learned) override;
+    void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) override;
     Answer<std::string> start(const Caller& caller, const RunRequest& request) override;
     [[nodiscard]] bool owns(const Caller& caller, const std::string& run) const override;
     Answer<FileDescriptor> stop(const std::string& run) override;
@@ -84,7 +84,10 @@ private:
     [[nodiscard]] Status open();
     [[nodiscard]] Status open_machine();
     [[nodiscard]] Status open_keys();
-    [[nodiscard]] Status try_machine(const Configuration& configuration);
+    [[nodiscard]] Result<std::unique_ptr<CpufreqControl>> open_control(const Configuration& configuration);
+    void take_machine(std::unique_ptr<CpufreqControl> control);
+    void follow_hardware();
+    void follow_configuration();
     void show_settings();
 
     void new_loop(const LoopSettings& settings);
@@ -140,6 +143,7 @@ private:
     std::unique_ptr<GovernorBus> bus_;
     Logind logind_;
     std::unique_ptr<KeyHelperCall> learning_;
+    std::string learner_;           // bus name of who waits for learning_
     std::unique_ptr<Alarm> alarm_;  // for the next turn
     bus::Slot messages_;
     bool used_ = true;  // for something else than turns, since the last one

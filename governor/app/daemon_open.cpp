@@ -7,7 +7,6 @@
 
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
-#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -68,9 +67,11 @@ Status Daemon::open() {
         return machine;
     }
     new_loop(loop_settings());
-    const Khz f_ref =
-        std::ranges::max(shown_.policies, {}, [](const Policy& policy) { return policy.ladder.top(); }).ladder.top();
-    profile_desk_ = std::make_unique<ProfileDesk>(*store_, f_ref, [this] { new_loop(loop_settings()); });
+    profile_desk_ = std::make_unique<ProfileDesk>(*store_, shown_, [this] {
+        if (!run_) {  // a run's loop knows its subject's alone
+            new_loop(loop_settings());
+        }
+    });
     show_settings();
     show();
     auto alarm = Alarm::create(event_, [this] { came_due(); });
@@ -88,26 +89,40 @@ Status Daemon::open_machine() {
     if (const Status restored = restore_found(files_.found, cpufreq_); !restored) {
         journal_.warning("what an earlier happed found cannot be given back: " + restored.error().message);
     }
-    auto control = CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration_.calibration});
-    if (!configuration_.observe) {
-        if (!control) {
-            return failure(control.error().message +
-                           "; in a virtual machine or container set mode = \"observe\" in happe.toml");
-        }
-        control_ = *std::move(control);
-        machine_ = {&proc_stat_, control_.get()};
-        shown_.backend = control_->backend() == Backend::Cap ? "cap" : "setspeed";
-    } else {
-        const auto policies = control ? (*control)->policies() : std::span<const Policy>();
+    auto control = open_control(configuration_);
+    if (!control) {
+        return failure(control.error().message +
+                       "; in a virtual machine or container set mode = \"observe\" in happe.toml");
+    }
+    take_machine(*std::move(control));
+    return {};
+}
+
+// Null where there is no cpufreq and the configuration needs none.
+Result<std::unique_ptr<CpufreqControl>> Daemon::open_control(const Configuration& configuration) {
+    auto control = CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration.calibration});
+    return control || !configuration.observe ? std::move(control) : nullptr;
+}
+
+// In place of the machine before, which has been given back. The next is a new loop.
+void Daemon::take_machine(std::unique_ptr<CpufreqControl> control) {
+    loop_.reset();
+    borrowed_.reset();
+    control_.reset();
+    if (configuration_.observe) {
+        const auto policies = control ? control->policies() : std::span<const Policy>();
         borrowed_ = std::make_unique<BorrowedMachine>(
             proc_stat_, control ? std::vector<Policy>(policies.begin(), policies.end())
                                 : BorrowedMachine::t61(static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF))));
         machine_ = {borrowed_.get(), borrowed_.get()};
         shown_.backend = "observe";
+    } else {
+        control_ = std::move(control);
+        machine_ = {&proc_stat_, control_.get()};
+        shown_.backend = control_->backend() == Backend::Cap ? "cap" : "setspeed";
     }
     const auto policies = machine_.frequency->policies();
     shown_.policies.assign(policies.begin(), policies.end());
-    return {};
 }
 
 Status Daemon::open_keys() {

@@ -78,6 +78,7 @@ Answer<std::string> Daemon::begin_run(Run run, FileDescriptor trace, const Trace
         return refusal(Kind::Failed, traced.error().message);
     }
     shown_.run = code;
+    shown_.run_subject = whom_of(run_->request).user;
     shown_.blind_run_owner = run_->request.blind ? run_->owner : std::string();
     attend();
     if (!run_->condition.is_happe() && !lent_) {
@@ -127,6 +128,7 @@ Status Daemon::end_run() {
     run_.reset();
     attention_.run(std::nullopt);
     shown_.run.clear();
+    shown_.run_subject.clear();
     shown_.blind_run_owner.clear();
     new_loop(loop_settings());
     attend();

@@ -18,12 +18,17 @@ int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*inf
     return 0;
 }
 
-// Whether it would start with this configuration.
-Status Daemon::try_machine(const Configuration& configuration) {
-    return configuration.observe
-               ? Status()
-               : CpufreqControl::open(cpufreq_, {.found = files_.found, .speeds = configuration.calibration})
-                     .map([](const auto& /*control*/) {});
+// After hotplug, another driver, boost switched. What cannot be governed as it is now is governed as it was.
+void Daemon::follow_hardware() {
+    auto control = open_control(configuration_);
+    if (!control) {
+        journal_.warning("the machine's cpufreq policies have changed: " + control.error().message);
+        return;
+    }
+    journal_.info("the machine's cpufreq policies have changed");
+    give_back();
+    take_machine(*std::move(control));
+    new_loop(loop_settings());
 }
 
 Answer<void> Daemon::reload() {
@@ -34,13 +39,21 @@ Answer<void> Daemon::reload() {
     if (!read) {
         return refusal(ServiceError::Kind::Failed, read.error().message);
     }
-    if (read->observe != configuration_.observe || read->calibration != configuration_.calibration) {
-        if (const Status machine = try_machine(*read); !machine) {
-            return refusal(ServiceError::Kind::Failed, machine.error().message);
-        }
-        sd_event_exit(event_, kStartAgain);  // with another machine
+    const bool other = read->observe != configuration_.observe || read->calibration != configuration_.calibration;
+    auto control = other ? open_control(*read) : nullptr;
+    if (!control) {
+        return refusal(ServiceError::Kind::Failed, control.error().message);
     }
     configuration_ = *std::move(read);
+    if (other) {
+        give_back();
+        take_machine(*std::move(control));
+    }
+    follow_configuration();
+    return {};
+}
+
+void Daemon::follow_configuration() {
     const KeyBindings bindings = *parse_key_bindings(configuration_.performance_key, configuration_.power_key);
     if (bindings != bindings_) {
         bindings_ = bindings;
@@ -51,10 +64,9 @@ Answer<void> Daemon::reload() {
     show_settings();
     journal_.info("configuration read");
     attend();
-    return {};
 }
 
-void Daemon::learn_key(Micros timeout, std::function<void(Answer<std::string>)> learned) {
+void Daemon::learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) {
     if (learning_) {
         learned(refusal(ServiceError::Kind::Busy, "a key is being learned already"));
         return;
@@ -78,6 +90,7 @@ void Daemon::learn_key(Micros timeout, std::function<void(Answer<std::string>)> 
         return;
     }
     learning_ = *std::move(asked);
+    learner_ = caller.bus_name;
 }
 
 }  // namespace happe

@@ -81,7 +81,7 @@ int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     sd_notify(0, "READY=1\nSTATUS=learns from two keys");
     release_mapped_pages();
     const int exit = sd_event_loop(loop->get());
-    sd_notify(0, exit == Daemon::kStop ? "STOPPING=1" : "STATUS=starts again");
+    sd_notify(0, exit == Daemon::kStop ? "STOPPING=1" : "STATUS=waits for the system bus");
     if (const Status stopped = (*daemon)->stop(); !stopped) {
         return complain(stopped.error(), EX_IOERR);
     }
@@ -110,8 +110,6 @@ int run(const DaemonFiles& files) {
             if (told_to_end_while_waiting()) {
                 return EX_OK;
             }
-        } else if (exit == Daemon::kStartAgain) {
-            tries = 0;
         } else {
             return exit;
         }

@@ -4,28 +4,36 @@
 #include "governor/adapters/governor_service.h"
 #include "governor/adapters/sqlite_profile_store.h"
 
+#include <algorithm>
 #include <functional>
+#include <ranges>
 
 namespace happe {
 
 // What callers on the bus ask of the device database.
 class ProfileDesk final : public ProfileService {
 public:
-    // `changed`: what was stored is not what the loop knows.
-    ProfileDesk(SqliteProfileStore& store, Khz f_ref, std::function<void()> changed)
-        : store_(store), f_ref_(f_ref), changed_(std::move(changed)) {}
+    // `shown` has the policies. `changed`: what was stored is not what the loop knows.
+    ProfileDesk(SqliteProfileStore& store, const Shown& shown, std::function<void()> changed)
+        : store_(store), shown_(shown), changed_(std::move(changed)) {}
 
     Answer<std::vector<StoredProfile>> list(const std::string& user) override {
         return in_terms_of_service(store_.of_user(user));
     }
-    Answer<std::vector<LearningEvent>> events(const Served& whom) override {
-        return in_terms_of_service(store_.events_of(whom));
+    Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) override {
+        return in_terms_of_service(store_.events_of(whom, after, most)).map([](std::vector<LearningEvent>&& all) {
+            std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // no number to go on from
+            return std::move(all);
+        });
     }
     Answer<void> reset(const Served& whom) override { return after(store_.erase(whom)); }
     Answer<void> replace(const std::vector<StoredProfile>& profiles) override {
         return after(store_.replace(profiles));
     }
-    [[nodiscard]] Khz f_ref() const override { return f_ref_; }
+    [[nodiscard]] Khz f_ref() const override {
+        const auto top = [](const Policy& policy) { return policy.ladder.top(); };
+        return std::ranges::max(shown_.policies | std::views::transform(top));
+    }
 
 private:
     template <typename T>
@@ -38,7 +46,7 @@ private:
     }
 
     SqliteProfileStore& store_;
-    Khz f_ref_;
+    const Shown& shown_;
     std::function<void()> changed_;
 };
 

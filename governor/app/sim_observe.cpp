@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/adapters/files.h"
 #include "governor/adapters/json_document.h"
 #include "governor/adapters/monotonic_clock.h"
 #include "governor/adapters/proc_stat.h"
 #include "governor/adapters/sqlite_profile_store.h"
 #include "governor/adapters/trace_writer.h"
 #include "governor/app/borrowed_machine.h"
-#include "governor/app/files.h"
 #include "governor/app/loop.h"
 #include "governor/app/sim_commands.h"
 #include "governor/app/terminal.h"

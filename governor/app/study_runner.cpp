@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/study_runner.h"
 
-#include "governor/app/files.h"
+#include "governor/adapters/files.h"
 
 #include <fmt/format.h>
 #include <algorithm>

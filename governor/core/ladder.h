@@ -36,11 +36,13 @@ public:
 
     [[nodiscard]] std::size_t size() const { return steps_.size(); }
     [[nodiscard]] Khz operator[](std::size_t index) const { return steps_[index].khz; }
+    bool operator==(const Ladder&) const = default;
 
 private:
     struct Step {
         Khz khz;
         Khz speed;
+        bool operator==(const Step&) const = default;
     };
     explicit Ladder(std::vector<Step> steps) : steps_(std::move(steps)) {}
 

@@ -14,6 +14,7 @@ struct Policy {
     PolicyId id;
     std::vector<unsigned> cpus;  // numbers of the CPUs that scale together
     Ladder ladder;
+    bool operator==(const Policy&) const = default;
 };
 
 // What sets frequencies, and gives the machine back.

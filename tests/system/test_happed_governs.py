@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from happed_world import MY_SESSION, PRIVATE, Client, Happed, World, until
+from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World, until
 from program import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -186,6 +186,90 @@ def test_a_fixed_frequency_is_written_and_given_back(governing: Client, world: W
     answer = governing.peer.reply(governing.send("StopRun", "s", run))
     assert len(answer.descriptors) == 1
     assert governing.get("State") == "governing"
+
+
+def test_a_runs_frequency_is_given_back_while_nobody_is_there_and_then_set_again(
+    governing: Client, world: World, t61: T61
+) -> None:
+    def lent() -> bool:
+        return (t61["scaling_governor"], t61["scaling_setspeed"]) == ("userspace", "2200000")
+
+    world.allow("run-study", "hold")
+    governing("StartRun", "a{sv}", what("fixed-4"))
+    assert lent()
+
+    world.session(MY_SESSION, LockedHint=("b", True))
+    governing.sees("State", "released")
+    assert t61["scaling_governor"] == "powersave"
+    world.session(MY_SESSION, LockedHint=("b", False))
+    governing.sees("State", "run")
+    assert lent()
+
+    cookie = governing("Hold", "ss", "make", "")
+    assert t61["scaling_governor"] == "powersave"
+    governing("Release", "u", cookie)
+    assert lent()
+
+    world.prepare_for_sleep(asleep=True)
+    until(lambda: not world.inhibitors())
+    assert t61["scaling_governor"] == "powersave"
+    world.prepare_for_sleep(asleep=False)
+    until(lent)
+
+
+def test_a_runs_frequency_stays_when_somebody_changes_profiles(governing: Client, world: World, t61: T61) -> None:
+    world.allow("run-study")
+    governing("StartRun", "a{sv}", what("fixed-4"))
+    document = '{"format":"happe-profile/1","f_max_khz":2300000,"profiles":[]}'
+
+    assert governing("ImportProfiles", "ss", "", document) == 0
+
+    assert (t61["scaling_governor"], t61["scaling_setspeed"]) == ("userspace", "2200000")
+
+
+def test_told_to_end_in_a_run_it_gives_back_what_it_found(
+    governing: Client, stopped: Happed, world: World, t61: T61
+) -> None:
+    world.allow("run-study")
+    governing("StartRun", "a{sv}", what("fixed-4"))
+    assert stopped.stop() == 0
+    assert set(t61.changed()) <= {"scaling_setspeed"}
+    assert not (stopped.folder / "found.json").exists()
+
+
+def test_to_observe_is_to_give_the_machine_back_and_to_go_on(
+    governing: Client, stopped: Happed, world: World, t61: T61
+) -> None:
+    world.allow("configure")
+    governing.listen()
+    stopped.configure('mode = "observe"\nperiod_ms = 100\n')
+
+    governing("Reload")
+
+    assert t61["scaling_governor"] == "powersave"
+    assert (governing.get("State"), governing.get("Backend")) == ("observing", "observe")
+    assert governing.heard("PropertiesChanged")[1]["Backend"] == "observe"
+    stopped.configure("period_ms = 100\n")
+    governing("Reload")
+    until(lambda: t61["scaling_governor"] == "userspace")
+    assert (governing.get("State"), governing.get("Backend")) == ("governing", "setspeed")
+
+
+def test_another_ladder_after_sleep_is_the_one_that_is_governed(
+    governing: Client, stopped: Happed, world: World, t61: T61
+) -> None:
+    held = stopped.client()
+    before = world.admin.bus("GetNameOwner", "s", NAME)
+    world.prepare_for_sleep(asleep=True)
+    governing.sees("State", "released")
+    t61["scaling_available_frequencies"] = "1600000 1200000 800000 "
+    t61["cpuinfo_max_freq"] = "1600000"
+
+    world.prepare_for_sleep(asleep=False)
+
+    held.sees("Ladders", [(0, [0, 1], [800_000, 1_200_000, 1_600_000])])
+    until(lambda: t61["scaling_governor"] == "userspace")
+    assert world.admin.bus("GetNameOwner", "s", NAME) == before
 
 
 def test_who_watches_cannot_tell_a_kernels_condition_from_happes(

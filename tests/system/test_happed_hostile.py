@@ -137,6 +137,8 @@ def test_events_are_asked_for_from_any_number_on(me: Client) -> None:
         profiles(*[{"user": user, "app": "b", "khz": [800_000] * 10} for user in ("a", "a")]),
         '{"format":"happe-profile/1","format":"happe-profile/1","f_max_khz":2300000,"profiles":[]}',
         '{"' + HUGE + '":1}',
+        '{"' + "é" * 1000 + '":1}',
+        '{"x' + "é" * 1000 + '":1}',
     ],
     ids=lambda document: document[:40],
 )
@@ -146,6 +148,13 @@ def test_a_bad_document_is_refused_whole_and_says_where(me: Client, document: st
     assert message.startswith("document: ")
     assert len(message) < 1000
     assert me("ListProfiles", "s", "") == []
+
+
+def test_more_profiles_than_a_user_keeps_are_refused_whole(me: Client) -> None:
+    many = [{"user": "a", "app": str(number), "khz": [800_000] * 10} for number in range(1001)]
+    assert me.refused("ImportProfiles", "ss", "", profiles(*many))[0] == "LimitsExceeded"
+    assert me("ListProfiles", "s", "") == []
+    assert me("ImportProfiles", "ss", "", profiles(*many[:1000])) == 1000
 
 
 def test_two_profiles_that_become_one_by_their_new_user_are_refused(me: Client) -> None:

@@ -98,17 +98,20 @@ def test_a_configuration_that_this_machine_cannot_have_changes_nothing(happed: H
     me.sees("State", "observing")
 
 
-def test_another_mode_is_another_start_of_the_same_process(happed: Happed, world: World) -> None:
-    world.allow("configure")
+def test_another_calibration_is_another_machine_and_drops_no_hold(happed: Happed, world: World) -> None:
+    world.allow("configure", "hold")
     me = happed.serves()
+    cookie = me("Hold", "ss", "make", "")
     happed.configure(QUICK + "[calibration]\n2300000 = 2400000\n")
-    before = happed.pid
+    before = world.admin.bus("GetNameOwner", "s", NAME)
 
     me("Reload")
 
-    until(lambda: world.there(NAME))
-    assert "2300000" in str(happed.serves().get("Settings")["calibration"])
-    assert happed.pid == before
+    assert "2300000" in str(me.get("Settings")["calibration"])
+    assert world.admin.bus("GetNameOwner", "s", NAME) == before
+    assert (me.get("State"), me.get("Holds")) == ("held", [("make", "")])
+    me("Release", "u", cookie)
+    me.sees("State", "observing")
 
 
 def test_sighup_applies_the_configuration(happed: Happed) -> None:
@@ -228,6 +231,23 @@ def test_a_key_is_learned_through_the_helper(stopped: Happed, world: World, keyb
 
     assert me.peer.reply(call).body == ["KEY_F12"]
     assert keyboards_free_again(stranger, keyboards) == "NotFound"
+
+
+def test_the_key_of_who_left_is_learned_no_longer(stopped: Happed, world: World, keyboards: Keyboards) -> None:
+    stopped.start().serves()
+    world.allow("configure")
+    keyboards.answer(b"end")
+    asker = stopped.client()
+    asker.send("LearnKey", "u", 60_000)
+    helper, _ = keyboards.listener.accept()
+    helper.settimeout(PATIENCE_S)
+    assert helper.recv(100) == b"happe-keys 1 learn 60000"
+
+    asker.leave()
+
+    with helper:
+        assert helper.recv(100) == b""
+    assert keyboards_free_again(stopped.client(), keyboards) == "NotFound"
 
 
 def keyboards_free_again(client: Client, keyboards: Keyboards) -> str:

@@ -220,6 +220,53 @@ def test_a_blind_run_that_nobody_is_left_at_stays_blind(owner: Client, happed: H
     fetched(owner, run)
 
 
+READING = [
+    ("ListProfiles", "s", SUBJECT),
+    ("GetProfile", "ss", SUBJECT, "torcs"),
+    ("ListEvents", "ssxu", SUBJECT, "torcs", 0, 10),
+    ("ExportProfiles", "s", SUBJECT),
+    ("ResetProfile", "ss", SUBJECT, "torcs"),
+]
+
+
+@pytest.mark.parametrize("uid", EVERYBODY)
+def test_of_a_blind_runs_subject_nobody_but_its_owner_reads_profiles(owner: Client, happed: Happed, uid: int) -> None:
+    owner.listen()
+    other = happed.client(uid)
+    run = owner("StartRun", "a{sv}", what())
+    owner("Feedback", "s", "performance")
+    owner.heard("KeyCounted")
+
+    assert [other.refused(*call)[0] for call in READING] == ["AccessDenied"] * len(READING)
+    assert other("ListProfiles", "s", "subject:p2") == []
+    [[_, khz]] = owner("ListProfiles", "s", SUBJECT)
+    assert khz == owner("GetProfile", "ss", SUBJECT, "torcs")
+
+    fetched(owner, run)
+    assert other("GetProfile", "ss", SUBJECT, "torcs") == khz
+
+
+def test_in_an_open_run_its_subjects_profiles_are_read_by_who_has_leave(owner: Client, happed: Happed) -> None:
+    owner("StartRun", "a{sv}", what(**OPEN))
+    assert happed.client()("ListProfiles", "s", SUBJECT) == []
+
+
+def test_while_a_run_goes_on_its_subjects_profiles_stay_as_the_run_makes_them(owner: Client) -> None:
+    document = '{"format":"happe-profile/1","f_max_khz":2300000,"profiles":[]}'
+    owner("StartRun", "a{sv}", what())
+    assert owner.refused("ResetProfile", "ss", SUBJECT, "torcs") == ("Busy", f"a run of {SUBJECT} is on")
+    assert owner.refused("ImportProfiles", "ss", SUBJECT, document)[0] == "Busy"
+    assert owner("ImportProfiles", "ss", "", document) == 0
+
+
+def test_a_press_in_a_runs_last_moment_teaches_nobody_after_it(owner: Client) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    owner("Feedback", "s", "performance")
+    fetched(owner, run)
+    until(lambda: owner.get("Sample"), "a turn after the run")
+    assert owner("ListProfiles", "s", "") == []
+
+
 def test_an_open_run_is_seen_by_the_user_who_is_served(owner: Client, happed: Happed) -> None:
     me = happed.client()
     run = owner("StartRun", "a{sv}", what(**OPEN))
