@@ -6,7 +6,7 @@ function(happe_embed target name file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(READ ${source} text)
     file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT
-        "#include <string_view>\nnamespace happe::embedded {\nstd::string_view @name@() { return R\"embedded(@text@)embedded\"; }\n}\n")
+        "#include \"governor/adapters/embedded.h\"\nnamespace happe::embedded {\nstd::string_view @name@() { return R\"embedded(@text@)embedded\"; }\n}\n")
     target_sources(${target} PRIVATE ${generated})
 endfunction()
 
@@ -17,6 +17,7 @@ function(happe_test name)
     endif()
     add_executable(${name}_test ${name}_test.cpp)
     target_link_libraries(${name}_test PRIVATE ${ARGN} GTest::gtest_main)
+    target_compile_options(${name}_test PRIVATE -O0) # compiled often, run briefly
     target_compile_definitions(${name}_test PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120)
 endfunction()

@@ -27,7 +27,8 @@ $bin/mypy
 
 echo "lint: C++ but its tests (clang-tidy-19)"
 cmake --preset tidy >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
-git ls-files -co --exclude-standard 'governor/*.cpp' | grep -v _test.cpp |
-    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/tidy --quiet >build/tidy.log 2>&1 ||
+# Each library as one file: most of the time goes into its headers. The check for included sources would complain.
+find build/tidy/governor -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
+    --checks=-bugprone-suspicious-include >build/tidy.log 2>&1 ||
     { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }
 echo "lint: clean"

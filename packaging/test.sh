@@ -50,5 +50,5 @@ gcovr --root . --object-directory build/coverage --filter governor/core/ --exclu
     --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
 build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request
-echo "test: fuzzing, 40 s for each target"
+echo "test: fuzzing, 20 s for each target"
 ctest --preset fuzz -j "$(nproc)"

@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kLongestBinding = 64;  // bytes
 constexpr KeyCode kNoKey = KEY_RESERVED;
 
-enum Kind : std::size_t { Ctrl, Alt, Shift, Meta };
+enum ModifierKind : std::size_t { Ctrl, Alt, Shift, Meta };
 
 struct ModifierKey {
     KeyCode code;
-    Kind kind;
+    ModifierKind kind;
     std::uint8_t side;
 };
 constexpr std::array kModifierKeys{
@@ -71,7 +71,7 @@ bool types(KeyCode code) {
 
 struct AskedModifier {
     std::string_view name;
-    Kind kind;
+    ModifierKind kind;
     std::uint8_t sides;
 };
 constexpr std::array kAskedModifiers{

@@ -12,7 +12,7 @@
 namespace happe {
 namespace {
 
-constexpr std::uint64_t kTimerAccuracy = 100'000;  // microseconds
+constexpr std::uint64_t kAlarmAccuracy = 100'000;  // microseconds
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Status KeyHelperCall::watch(sd_event* loop, Micros time) {
     if (result >= 0) {
         source = nullptr;
         result = sd_event_add_time_relative(
-            loop, &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(time.count()), kTimerAccuracy,
+            loop, &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(time.count()), kAlarmAccuracy,
             [](sd_event_source*, std::uint64_t, void* self) {
                 static_cast<KeyHelperCall*>(self)->finish(failure("happed-keys: no answer"));
                 return 0;

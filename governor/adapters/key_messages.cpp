@@ -11,7 +11,7 @@ namespace happe {
 namespace {
 
 constexpr std::string_view kGreeting = "happe-keys 1";
-constexpr std::size_t kLongestName = 80;
+constexpr std::size_t kLongestKeyboard = 80;
 constexpr std::size_t kLongestRefusal = 400;
 
 bool prints(unsigned char c) {
@@ -71,8 +71,8 @@ Result<KeyAnswer> parse_keyboard(std::string_view rest) {
     if (!is_event_node(node)) {
         return failure("keyboard: not an event node");
     }
-    if (!is_fitting(rest, kLongestName)) {
-        return failure(fmt::format("keyboard: a name that isn't 1 to {} bytes to print", kLongestName));
+    if (!is_fitting(rest, kLongestKeyboard)) {
+        return failure(fmt::format("keyboard: a name that isn't 1 to {} bytes to print", kLongestKeyboard));
     }
     return FoundKeyboard{.node = std::string(node), .name = std::string(rest)};
 }
@@ -95,7 +95,7 @@ std::string written(const LearnRequest& learn) {
 }
 
 std::string written(const FoundKeyboard& found) {
-    return fmt::format("keyboard {} {}", found.node, fitting(found.name, kLongestName));
+    return fmt::format("keyboard {} {}", found.node, fitting(found.name, kLongestKeyboard));
 }
 
 std::string written(const LearnedKey& learned) {

@@ -19,7 +19,7 @@ std::string function_of(std::string_view path) {
 }
 
 // One word for a shell, whatever it holds.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
     std::string result = "'";
     for (const char c : text) {
         result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -36,7 +36,7 @@ void each_command(const Command& command, const std::function<void(const Command
 
 std::string alternatives(const std::vector<std::string>& words) {
     std::vector<std::string> quoted_words;
-    std::ranges::transform(words, std::back_inserter(quoted_words), quoted);
+    std::ranges::transform(words, std::back_inserter(quoted_words), shell_quoted);
     return fmt::format("{}", fmt::join(quoted_words, " | "));
 }
 
@@ -66,7 +66,7 @@ std::string bash_values(const Command& program) {
     each_command(program, [&result](const Command& command) {
         for (const CommandOption& option : command.options) {
             if (!option.choices.empty()) {
-                const auto words = quoted(fmt::format("{}", fmt::join(option.choices, " ")));
+                const auto words = shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
                 result += bash_case(taking({.path = command.path, .options = {option}}, [](auto&) { return true; }),
                                     fmt::format("kind=word words={}", words));
             }
@@ -100,8 +100,8 @@ std::string bash_words(const Command& program) {
             options.insert(options.end(), option.names.begin(), option.names.end());
         }
         result += bash_case({command.path}, fmt::format("kind={} words={} options={}", bash_kind(command),
-                                                        quoted(fmt::format("{}", fmt::join(words, " "))),
-                                                        quoted(fmt::format("{}", fmt::join(options, " ")))));
+                                                        shell_quoted(fmt::format("{}", fmt::join(words, " "))),
+                                                        shell_quoted(fmt::format("{}", fmt::join(options, " ")))));
     });
     return result;
 }
@@ -154,15 +154,15 @@ void add_zsh_options(const Command& command, std::vector<std::string>& specifica
     for (const CommandOption& option : command.options) {
         for (const std::string& name : option.names) {
             specifications.push_back(
-                quoted(fmt::format("{}{}{}[{}]{}", zsh_exclusion(option), name, zsh_equals(option, name),
-                                   zsh_text(option.description), zsh_value(option))));
+                shell_quoted(fmt::format("{}{}{}[{}]{}", zsh_exclusion(option), name, zsh_equals(option, name),
+                                         zsh_text(option.description), zsh_value(option))));
         }
     }
 }
 
 void add_zsh_arguments(const Command& command, std::vector<std::string>& specifications) {
     for (const CommandOption& argument : command.arguments) {
-        specifications.push_back(quoted(
+        specifications.push_back(shell_quoted(
             fmt::format("{}:{}:{}", argument.repeated ? "*" : "", zsh_text(argument.value), zsh_action(argument))));
     }
 }
@@ -172,8 +172,9 @@ std::string zsh_commands(const Command& command) {
     std::string text = "    case $state in\n    command)\n        local -a commands=(\n";
     std::string dispatch = "    arguments)\n        case $line[1] in\n";
     for (const Command& sub : command.commands) {
-        text += fmt::format("            {}\n", quoted(fmt::format("{}:{}", sub.name(), zsh_text(sub.summary()))));
-        dispatch += fmt::format("        {}) {} ;;\n", quoted(sub.name()), function_of(sub.path));
+        text +=
+            fmt::format("            {}\n", shell_quoted(fmt::format("{}:{}", sub.name(), zsh_text(sub.summary()))));
+        dispatch += fmt::format("        {}) {} ;;\n", shell_quoted(sub.name()), function_of(sub.path));
     }
     return text + "        )\n        _describe command commands\n        ;;\n" + dispatch +
            "        esac\n        ;;\n    esac\n";

@@ -14,7 +14,7 @@
 namespace happe::ctl {
 namespace {
 
-struct Options {
+struct CheckOptions {
     std::string file = "/etc/happe/happe.toml";
     bool json = false;
 };
@@ -76,7 +76,7 @@ int report(const std::vector<std::string>& mistakes, bool json) {
     return EX_DATAERR;
 }
 
-Outcome<int> check(const Options& options) {
+Outcome<int> check(const CheckOptions& options) {
     const auto configuration = configuration_in(options.file);
     if (configuration) {
         say(options.json ? as_json(*configuration) : as_text(*configuration));
@@ -108,7 +108,7 @@ Outcome<Configuration> configuration_in(const std::string& path) {
 
 void add_check(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("check", "Whether a configuration is valid, and what it says");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CheckOptions>();
     command->add_option("FILE", options->file, "The file; - is standard input")->capture_default_str();
     command->add_flag("--json", options->json, "Print JSON, in ASCII");
     command->footer(

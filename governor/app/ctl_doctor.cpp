@@ -13,7 +13,7 @@
 namespace happe::ctl {
 namespace {
 
-struct Options {
+struct DoctorOptions {
     Output output;
     Root root = "/";
 };
@@ -81,7 +81,7 @@ std::string as_json(const std::vector<Check>& checks) {
     return json_text(all);
 }
 
-Outcome<int> examine_machine(const Options& options) {
+Outcome<int> examine_machine(const DoctorOptions& options) {
     Findings findings;
     look_at_files(options.root, findings);
     look_at_configuration(options.root, findings);
@@ -95,7 +95,7 @@ Outcome<int> examine_machine(const Options& options) {
 
 void add_doctor(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("doctor", "What is in HAPPE's way, and what to do about it");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<DoctorOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
     add_output(*command, options->output);
     command->footer(

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kPage = 1'000;
 
-struct Options {
+struct EventsOptions {
     Output output;
     std::string user;
     std::string application;
@@ -52,7 +52,7 @@ std::string heads(const Style& style) {
 }
 
 // All after number `after`, page by page; the number of the last one. A daemon that answers the same again ends it.
-Outcome<std::int64_t> print_after(Daemon& daemon, const Options& options, std::int64_t after) {
+Outcome<std::int64_t> print_after(Daemon& daemon, const EventsOptions& options, std::int64_t after) {
     const Style style = options.output.style();
     for (;;) {
         const auto events = daemon.list_events(options.user, options.application, after, kPage);
@@ -73,7 +73,7 @@ Outcome<std::int64_t> print_after(Daemon& daemon, const Options& options, std::i
     }
 }
 
-Outcome<int> follow(Daemon& daemon, const Options& options, std::int64_t after) {
+Outcome<int> follow(Daemon& daemon, const EventsOptions& options, std::int64_t after) {
     Vigil vigil(daemon, Vigil::kEndings);
     for (;;) {
         const Vigil::Event event = vigil.wait(monotonic_now() + std::chrono::seconds{60});
@@ -94,7 +94,7 @@ Outcome<int> follow(Daemon& daemon, const Options& options, std::int64_t after) 
     }
 }
 
-Outcome<int> show(const Options& options) {
+Outcome<int> show_events(const EventsOptions& options) {
     auto daemon = Daemon::connect();
     if (!daemon) {
         return pass_on(daemon);
@@ -113,7 +113,7 @@ Outcome<int> show(const Options& options) {
 
 void add_events(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("events", "Each key press that taught an application's profile");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<EventsOptions>();
     command->add_option("APPLICATION", options->application, "As happectl profiles list names it")
         ->required()
         ->check(kName);
@@ -128,7 +128,7 @@ void add_events(CLI::App& program, Task& task) {
         "  happectl events torcs\n"
         "  happectl events torcs --after 120 --follow\n"
         "  happectl events torcs --json | jq -r .time");
-    command->callback([options, &task] { task = [options] { return show(*options); }; });
+    command->callback([options, &task] { task = [options] { return show_events(*options); }; });
 }
 
 }  // namespace happe::ctl

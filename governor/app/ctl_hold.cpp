@@ -12,13 +12,13 @@
 namespace happe::ctl {
 namespace {
 
-struct Options {
+struct HoldOptions {
     std::string reason;
     std::vector<std::string> command;
 };
 
 // Names of commands are the person's: cut to what the bus takes, in whole characters.
-std::string held_by(const Options& options) {
+std::string held_by(const HoldOptions& options) {
     if (options.command.empty()) {
         return "happectl";
     }
@@ -26,12 +26,12 @@ std::string held_by(const Options& options) {
     return fit(printable(std::filesystem::path(options.command.front()).filename().string(), {}), kLongest);
 }
 
-Outcome<std::uint32_t> take_hold(Daemon& daemon, const Options& options) {
+Outcome<std::uint32_t> take_hold(Daemon& daemon, const HoldOptions& options) {
     return daemon.hold(held_by(options), options.reason);
 }
 
 // Until the command ends or somebody ends this. A hold is lost when happed goes, and taken again when it's back.
-Outcome<int> keep(Daemon& daemon, const Options& options, Vigil& vigil, std::optional<Child>& child) {
+Outcome<int> keep(Daemon& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
     for (;;) {
         switch (vigil.wait(MonoTime::max(), child ? &*child : nullptr)) {
             case Vigil::Event::Ended:
@@ -57,7 +57,7 @@ Outcome<int> keep(Daemon& daemon, const Options& options, Vigil& vigil, std::opt
     }
 }
 
-Outcome<int> hold(const Options& options) {
+Outcome<int> hold(const HoldOptions& options) {
     auto daemon = Daemon::connect();
     if (!daemon) {
         return pass_on(daemon);
@@ -83,7 +83,7 @@ Outcome<int> hold(const Options& options) {
 
 void add_hold(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("hold", "The kernel's governor while a command runs");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<HoldOptions>();
     command->add_option("--reason", options->reason, "Shown by happectl status")->check(kName);
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     command->footer(

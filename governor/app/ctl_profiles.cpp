@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
 
-struct Options {
+struct ProfilesOptions {
     Output output;
     std::string user;  // empty: the caller
     std::string application;
@@ -25,7 +25,7 @@ struct Options {
     bool yes = false;
 };
 
-Outcome<int> list(Daemon& daemon, const Options& options) {
+Outcome<int> list(Daemon& daemon, const ProfilesOptions& options) {
     const auto profiles = daemon.list_profiles(options.user);
     if (!profiles) {
         return pass_on(profiles);
@@ -52,7 +52,7 @@ Outcome<int> list(Daemon& daemon, const Options& options) {
     return EX_OK;
 }
 
-Outcome<int> show(Daemon& daemon, const Options& options) {
+Outcome<int> show(Daemon& daemon, const ProfilesOptions& options) {
     const auto khz = daemon.get_profile(options.user, options.application);
     if (!khz) {
         return pass_on(khz);
@@ -69,7 +69,7 @@ Outcome<int> show(Daemon& daemon, const Options& options) {
 }
 
 // On a terminal; elsewhere --yes says so.
-Outcome<bool> confirmed(const Options& options) {
+Outcome<bool> confirmed(const ProfilesOptions& options) {
     if (options.yes) {
         return true;
     }
@@ -84,7 +84,7 @@ Outcome<bool> confirmed(const Options& options) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-Outcome<int> reset(Daemon& daemon, const Options& options) {
+Outcome<int> reset(Daemon& daemon, const ProfilesOptions& options) {
     const auto sure = confirmed(options);
     if (!sure) {
         return pass_on(sure);
@@ -102,7 +102,7 @@ Outcome<int> reset(Daemon& daemon, const Options& options) {
     return EX_OK;
 }
 
-Outcome<int> export_them(Daemon& daemon, const Options& options) {
+Outcome<int> export_them(Daemon& daemon, const ProfilesOptions& options) {
     auto file = NewFile::create(options.file);  // first: what it says is sooner known
     if (!file) {
         return pass_on(file);
@@ -117,7 +117,7 @@ Outcome<int> export_them(Daemon& daemon, const Options& options) {
     return path ? Outcome<int>(EX_OK) : pass_on(path);
 }
 
-Outcome<int> import_them(Daemon& daemon, const Options& options) {
+Outcome<int> import_them(Daemon& daemon, const ProfilesOptions& options) {
     const auto document = read_input(options.file, kLongestDocument);
     if (!document) {
         return pass_on(document);
@@ -134,10 +134,10 @@ Outcome<int> import_them(Daemon& daemon, const Options& options) {
     return EX_OK;
 }
 
-using Action = Outcome<int> (*)(Daemon&, const Options&);
+using Action = Outcome<int> (*)(Daemon&, const ProfilesOptions&);
 
 // A subcommand of `profiles` that calls the daemon.
-CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<Options>& options, const char* name,
+CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOptions>& options, const char* name,
               const char* description, Action action) {
     CLI::App* const command = parent.add_subcommand(name, description);
     command->add_option("--user", options->user, "Another user's profiles; an administrator may [your own]")
@@ -156,7 +156,7 @@ CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<Options>& opti
 void add_profiles(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("profiles", "What was learned, application by application");
     command->require_subcommand(1);
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ProfilesOptions>();
     const auto add_application = [&](CLI::App& to) {
         to.add_option("APPLICATION", options->application, "As happectl profiles list names it")
             ->required()

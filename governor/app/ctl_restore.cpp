@@ -14,9 +14,9 @@
 namespace happe::ctl {
 namespace {
 
-const Address kManager{"org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"};
+const Address kSystemd{"org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"};
 
-struct Options {
+struct RestoreOptions {
     Output output;
     Root root = "/";
 };
@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kStopping{30};
 constexpr std::chrono::milliseconds kGlance{100};
 
 bool runs(Bus& bus, const std::string& unit_path) {
-    const Address unit{kManager.service, unit_path, "org.freedesktop.systemd1.Unit"};
+    const Address unit{kSystemd.service, unit_path, "org.freedesktop.systemd1.Unit"};
     const auto state = bus.property<std::string>(unit, "ActiveState");
     return state && *state != "inactive" && *state != "failed";
 }
@@ -45,11 +45,11 @@ Outcome<bool> wait_for_end(Bus& bus, const std::string& unit_path) {
 // False if there is nothing to stop.
 Outcome<bool> stop_service(Bus& bus) {
     using wire::ObjectPath;
-    const auto unit = bus.call<ObjectPath>(kManager, "GetUnit", "s", "happed.service");
+    const auto unit = bus.call<ObjectPath>(kSystemd, "GetUnit", "s", "happed.service");
     if (!unit || !runs(bus, unit->value)) {
         return false;
     }
-    const Message request = bus.request(kManager, "StopUnit");
+    const Message request = bus.request(kSystemd, "StopUnit");
     sd_bus_message_append(request.get(), "ss", "happed.service", "replace");
     if (const auto stopped = bus.send(request, kAskingSomebody); !stopped) {
         return trouble(EX_NOPERM, fmt::format("systemd does not stop happed: {}; try sudo happectl restore",
@@ -107,7 +107,7 @@ std::string as_json(bool stopped, const std::vector<PolicyFound>& policies) {
     return json_text({{"stopped", stopped}, {"policies", governors}});
 }
 
-Outcome<int> restore(const Options& options) {
+Outcome<int> restore(const RestoreOptions& options) {
     bool stopped = false;
     if (auto bus = Bus::open()) {
         const auto ended = stop_service(*bus);
@@ -128,7 +128,7 @@ Outcome<int> restore(const Options& options) {
 
 void add_restore(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("restore", "Stop HAPPE and give the machine back");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RestoreOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
     add_output(*command, options->output);
     command->footer(

@@ -17,7 +17,7 @@
 namespace happe::ctl {
 namespace {
 
-struct Options {
+struct RunOptions {
     RunPlan plan;
     std::string out;
     std::uint32_t seconds = 0;  // 0: without limit
@@ -102,7 +102,7 @@ Outcome<int> save(Daemon& daemon, const std::string& run, NewFile& file, bool js
 // Lasts until the time is up, the command ends, or somebody ends it; without a command, also until happed has gone.
 class Course {
 public:
-    Course(Vigil& vigil, const Options& options, const std::string& run)
+    Course(Vigil& vigil, const RunOptions& options, const std::string& run)
         : vigil_(vigil), options_(options), progress_(run) {}
 
     // The command's exit status, 0 without a command or if its time was up.
@@ -148,7 +148,7 @@ private:
     }
 
     Vigil& vigil_;
-    const Options& options_;
+    const RunOptions& options_;
     Progress progress_;
     MonoTime begun_ = monotonic_now();
     bool late_ = false;
@@ -156,7 +156,7 @@ private:
 };
 
 // The command's end, or the run's without one.
-Outcome<int> attend(Vigil& vigil, const Options& options, const std::string& run, bool& left) {
+Outcome<int> attend(Vigil& vigil, const RunOptions& options, const std::string& run, bool& left) {
     std::optional<Child> child;
     if (!options.command.empty()) {
         auto started = Child::start(options.command, vigil.found_mask());
@@ -171,7 +171,7 @@ Outcome<int> attend(Vigil& vigil, const Options& options, const std::string& run
     return status;
 }
 
-Outcome<int> live(Daemon& daemon, const Options& options, NewFile& file) {
+Outcome<int> live(Daemon& daemon, const RunOptions& options, NewFile& file) {
     Vigil vigil(daemon, Vigil::kEndings);
     const auto run = daemon.start_run(options.plan);
     if (!run) {
@@ -187,7 +187,7 @@ Outcome<int> live(Daemon& daemon, const Options& options, NewFile& file) {
 }
 
 // The file comes first: a run without a place for its trace isn't begun.
-Outcome<int> with_file(const Options& options, Outcome<int> (*action)(Daemon&, const Options&, NewFile&)) {
+Outcome<int> with_file(const RunOptions& options, Outcome<int> (*action)(Daemon&, const RunOptions&, NewFile&)) {
     auto file = NewFile::create(options.out);
     if (!file) {
         return pass_on(file);
@@ -196,11 +196,11 @@ Outcome<int> with_file(const Options& options, Outcome<int> (*action)(Daemon&, c
     return daemon ? action(*daemon, options, *file) : pass_on(daemon);
 }
 
-Outcome<int> fetch(Daemon& daemon, const Options& options, NewFile& file) {
+Outcome<int> fetch(Daemon& daemon, const RunOptions& options, NewFile& file) {
     return save(daemon, options.code, file, options.json);
 }
 
-Outcome<int> start(const Options& options) {
+Outcome<int> start(const RunOptions& options) {
     for (const auto& [value, name] : {std::pair{&options.plan.condition, "--condition"},
                                       {&options.plan.subject, "--subject"},
                                       {&options.plan.application, "--application"},
@@ -226,7 +226,7 @@ std::string condition_mistake(const std::string& condition) {
     return number && step[0] != '0' ? "" : "must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE or fixed-N with N from 1";
 }
 
-void add_plan(CLI::App& command, Options& options) {
+void add_plan(CLI::App& command, RunOptions& options) {
     command.add_option("--condition", options.plan.condition, "ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-N")
         ->check(CLI::Validator(condition_mistake, "CONDITION"));
     command.add_option("--subject", options.plan.subject, "The participant's code")->check(kName);
@@ -242,7 +242,7 @@ void add_plan(CLI::App& command, Options& options) {
 
 void add_run(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("run", "A study's run under one condition, with its trace");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RunOptions>();
     add_plan(*command, *options);
     command->add_option("--out", options->out, "The file for the trace, JSON lines; - is standard output");
     command->add_option("--seconds", options->seconds, "Stop after so many, the command too [no limit]")

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kPatience{3};              // Ctrl-C waits as lon
 
 constexpr std::array kOfATerminal = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
 
-struct Options {
+struct StatusOptions {
     Output output;
     bool watch = false;
 };
@@ -122,7 +122,7 @@ Outcome<int> unwritable() {
     return trouble(EX_IOERR, fmt::format("standard output: {}", why));
 }
 
-Outcome<int> watch(Daemon& daemon, const Options& options) {
+Outcome<int> watch(Daemon& daemon, const StatusOptions& options) {
     Display display(options.output);
     Vigil vigil(daemon, display.draws() ? std::span<const int>(kOfATerminal) : std::span<const int>(Vigil::kEndings));
     for (;;) {
@@ -144,7 +144,7 @@ Outcome<int> watch(Daemon& daemon, const Options& options) {
     }
 }
 
-Outcome<int> show(const Options& options) {
+Outcome<int> show_status(const StatusOptions& options) {
     auto daemon = Daemon::connect();
     if (!daemon) {
         return pass_on(daemon);
@@ -164,7 +164,7 @@ Outcome<int> show(const Options& options) {
 
 void add_status(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("status", "What HAPPE does now, for whom, and why");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<StatusOptions>();
     command->add_flag("--watch", options->watch, "Go on showing it, until Ctrl-C; into a pipe, a line each second");
     add_output(*command, options->output);
     command->footer(
@@ -176,7 +176,7 @@ void add_status(CLI::App& program, Task& task) {
         "  happectl status --watch\n"
         "  happectl status --json | jq .policies\n"
         "  happectl status --watch --json >log.jsonl");
-    command->callback([options, &task] { task = [options] { return show(*options); }; });
+    command->callback([options, &task] { task = [options] { return show_status(*options); }; });
 }
 
 }  // namespace happe::ctl

@@ -21,9 +21,9 @@ Slot match(sd_bus* bus, const Address& sender, const char* member, sd_bus_messag
 }
 
 timespec until_time(MonoTime until) {
-    constexpr std::int64_t kSecond = 1'000'000;
-    const std::int64_t micros = std::clamp<std::int64_t>((until - monotonic_now()).count(), 0, 3600 * kSecond);
-    return {.tv_sec = micros / kSecond, .tv_nsec = micros % kSecond * 1000};
+    constexpr std::int64_t kMicrosInSecond = 1'000'000;
+    const std::int64_t micros = std::clamp<std::int64_t>((until - monotonic_now()).count(), 0, 3600 * kMicrosInSecond);
+    return {.tv_sec = micros / kMicrosInSecond, .tv_nsec = micros % kMicrosInSecond * 1000};
 }
 
 }  // namespace

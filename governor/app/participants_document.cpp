@@ -38,7 +38,7 @@ constexpr std::array kPeople{
     Binding<PersonParameters>{"burst_share", &PersonParameters::burst_share, 0, 1},
 };
 
-constexpr std::array kWorkload{
+constexpr std::array kWorkloadNumbers{
     Binding<WorkloadParameters>{"busy_khz", &WorkloadParameters::busy_khz, 0, 1e7},
     Binding<WorkloadParameters>{"participant_spread", &WorkloadParameters::participant_spread, 0, 3},
     Binding<WorkloadParameters>{"drift_spread", &WorkloadParameters::drift_spread, 0, 3},
@@ -94,7 +94,7 @@ std::string plain_name(const Field& field) {
 ApplicationParameters application(const Field& object) {
     ApplicationParameters result = numbers(object, kApplication);
     result.name = plain_name(object.at("name"));
-    result.workload = numbers(object.at("workload"), kWorkload);
+    result.workload = numbers(object.at("workload"), kWorkloadNumbers);
     return result;
 }
 

@@ -27,7 +27,7 @@
 namespace happe {
 namespace {
 
-struct Options {
+struct ObserveOptions {
     std::int64_t seconds = 0;
     std::string record;
     std::string database;
@@ -61,7 +61,7 @@ double gigahertz(Khz khz) {
 // Shows each turn and records it.
 class Screen : public Witness {
 public:
-    Screen(const Options& options, int record) : options_(options), record_(record) {}
+    Screen(const ObserveOptions& options, int record) : options_(options), record_(record) {}
 
     void turned(const Turn& turn) override {
         if (record_ >= 0) {
@@ -124,7 +124,7 @@ private:
                       : std::string();
     }
 
-    const Options& options_;
+    const ObserveOptions& options_;
     int record_;
     bool recording_failed_ = false;
 };
@@ -148,7 +148,7 @@ void observe(Loop& loop, Terminal& terminal, MonoTime end, SqliteProfileStore* d
     }
 }
 
-Result<std::unique_ptr<SqliteProfileStore>> open_database(const Options& options) {
+Result<std::unique_ptr<SqliteProfileStore>> open_database(const ObserveOptions& options) {
     if (options.database.empty()) {
         return nullptr;
     }
@@ -167,11 +167,11 @@ int close_database(SqliteProfileStore& database, int status) {
     return flushed ? status : complain(flushed.error(), EX_IOERR);
 }
 
-LoopSettings loop_settings(const Options& options) {
+LoopSettings loop_settings(const ObserveOptions& options) {
     return {.algorithm = options.settings, .feedback = options.immediate ? Feedback::Immediate : Feedback::NextSample};
 }
 
-Result<TraceHeader> trace_header(const Options& options, ProfileStore& profiles) {
+Result<TraceHeader> trace_header(const ObserveOptions& options, ProfileStore& profiles) {
     auto known = profiles.of_user(options.user);
     if (!known) {
         return tl::unexpected<Error>(known.error());
@@ -190,7 +190,7 @@ int open_record(const std::string& path) {
     return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
-int govern(const Options& options, ProcStat& real, SqliteProfileStore* database, int record) {
+int govern(const ObserveOptions& options, ProcStat& real, SqliteProfileStore* database, int record) {
     MemoryProfiles memory;
     ProfileStore& profiles = database != nullptr ? static_cast<ProfileStore&>(*database) : memory;
     const auto header = trace_header(options, profiles);
@@ -213,7 +213,7 @@ int govern(const Options& options, ProcStat& real, SqliteProfileStore* database,
     return flushed(screen.recording_failed() ? EX_IOERR : EX_OK);
 }
 
-int run_observe(const Options& options) {
+int run_observe(const ObserveOptions& options) {
     ProcStat real(options.stat);
     if (const auto readable = real.sample(); !readable) {
         return complain(readable.error(), EX_NOINPUT);
@@ -255,7 +255,7 @@ void add_observe(CLI::App& program, int& status) {
     constexpr std::uint32_t kMostHysteresis = 50'000;
     CLI::App* const command =
         program.add_subcommand("observe", "Govern a simulated T61 with this machine's real utilisation");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ObserveOptions>();
     options->user = this_user();
     command->add_option("--seconds", options->seconds, "Stop after so many [when q is typed]")
         ->check(CLI::Range(std::int64_t{1}, kLongest));

@@ -22,7 +22,7 @@ constexpr std::size_t kMostSeeds = 10'000;
 constexpr std::size_t kMostParticipants = 100'000;
 constexpr std::size_t kMostJobs = 1'024;
 
-struct Options {
+struct StudyOptions {
     std::string protocol = "paper";
     std::size_t participants = 0;
     std::string seed = "1";
@@ -98,7 +98,7 @@ Status keep_applications(StudyPlan& plan, const std::vector<std::string>& wanted
     return {};
 }
 
-Result<StudyPlan> make_plan(const Options& options) {
+Result<StudyPlan> make_plan(const StudyOptions& options) {
     StudyPlan plan = options.protocol == "a3" ? a3_plan() : paper_plan();
     plan.count = options.participants != 0 ? options.participants : plan.count;
     if (!options.parameters.empty()) {
@@ -155,14 +155,14 @@ private:
     bool shown_;
 };
 
-int print(const Options& options, const StudyResults& results) {
+int print(const StudyOptions& options, const StudyResults& results) {
     std::cout << (options.json ? json_report(results) : text_report(results));
     const auto figures = against_paper(results.tables);
     const bool out_of_tolerance = options.check && figures.front().figure.strain() > 1.0;
     return flushed(out_of_tolerance ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int study(const Options& options) {
+int study(const StudyOptions& options) {
     const auto wanted = seeds(options.seed);
     if (!wanted) {
         return complain(wanted.error(), EX_USAGE);
@@ -196,7 +196,7 @@ int study(const Options& options) {
 
 void add_study(CLI::App& program, int& status) {
     CLI::App* const command = program.add_subcommand("study", "Run the paper's user study with simulated participants");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<StudyOptions>();
     command
         ->add_option("--protocol", options->protocol,
                      "paper: ondemand, then T-, O- and B-HAPPE (section A.5), and the oracle;\n"
