@@ -16,6 +16,11 @@ def new_code() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
 
 
+def is_code(text: str) -> bool:
+    """Whether a text can be a code. What can't is never asked of the database: PostgreSQL takes no NUL."""
+    return len(text) == CODE_LENGTH and set(text) <= set(ALPHABET)
+
+
 def new_secret() -> str:
     """A secret of 256 random bits, safe in a URL."""
     return secrets.token_urlsafe(32)

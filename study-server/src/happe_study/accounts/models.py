@@ -21,6 +21,7 @@ class Account(Base, UserMixin):
     email: Mapped[str] = mapped_column(Name, unique=True)
     password: Mapped[str | None] = mapped_column(Name)  # argon2
     active: Mapped[bool] = mapped_column(default=True)
+    password_given: Mapped[bool] = mapped_column(default=False)  # by somebody else: to be changed first of all
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
     grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")

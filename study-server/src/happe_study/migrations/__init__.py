@@ -42,6 +42,12 @@ def head() -> str:
     return revision
 
 
+def is_known(revision: str) -> bool:
+    """Whether this program has a revision, and so can go on from it."""
+    scripts = ScriptDirectory(str(Path(__file__).parent))
+    return revision in {script.revision for script in scripts.walk_revisions()}
+
+
 def _config(connection: Connection) -> AlembicConfig:
     config = AlembicConfig()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))

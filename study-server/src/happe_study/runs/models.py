@@ -37,11 +37,14 @@ class Run(Base):
     condition: Mapped[str | None] = mapped_column(Name)
     device_id: Mapped[int | None] = mapped_column(ForeignKey("devices.id"))
     start_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the device's name for this start
+    start_sealed: Mapped[bytes | None]  # what the device was answered, while the run is on
     started_us: Mapped[int | None] = mapped_column(Micros)
     ended_us: Mapped[int | None] = mapped_column(Micros)
     rating: Mapped[int | None]
+    rating_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the client's name for this rating
     rated_us: Mapped[int | None] = mapped_column(Micros)
     guess: Mapped[str | None] = mapped_column(Name)
+    guess_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))
     guessed_us: Mapped[int | None] = mapped_column(Micros)
     record_us: Mapped[int | None] = mapped_column(Micros)
     completed_us: Mapped[int | None] = mapped_column(Micros)

@@ -25,9 +25,12 @@ class Trace(Base):
     header: Mapped[dict[str, Any]]
     header_sha256: Mapped[str] = mapped_column(Digest)
     created_us: Mapped[int] = mapped_column(Micros)
+    stored_bytes: Mapped[int] = mapped_column(Micros, default=0)  # of all its parts
     sealed_us: Mapped[int | None] = mapped_column(Micros)
     manifest: Mapped[dict[str, Any] | None]
     manifest_sha256: Mapped[str | None] = mapped_column(Digest)
+    parts: Mapped[int | None]  # by the manifest
+    seconds: Mapped[int | None]
 
 
 class TracePart(Base):

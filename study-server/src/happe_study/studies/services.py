@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to a study: it is created from its protocol, locked, and looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets as random
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from happe_study.accounts.rights import Right
+from happe_study.allocation.models import Slot
+from happe_study.allocation.plan import SECRET_BYTES, commitment
+from happe_study.allocation.sealing import seal_seed
+from happe_study.allocation.services import make_slots
+from happe_study.audit.chain import append
+from happe_study.clock import now_us
+from happe_study.devices.models import Device
+from happe_study.participants.models import Participant, ParticipantState
+from happe_study.problems import FieldError, conflict, forbidden, not_found, unprocessable
+from happe_study.runs.machine import State
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study, StudyState
+from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, read_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.config import Secrets
+    from happe_study.rules import Caller
+
+PROTOCOLS_KEPT = 32
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+
+
+def create(session: Session, text: str | bytes, who: Caller | None) -> Study:
+    """A new draft from a protocol's TOML text; or the draft of that name, with this protocol instead of its own.
+
+    Raises Problem: 422 with every mistake and its line, 409 for a name whose study is locked or another's, 403 for a
+    new study by somebody who may not create one in every study (`who` None: the command line, which may).
+    """
+    return put(session, text, who)[0]
+
+
+def put(session: Session, text: str | bytes, who: Caller | None) -> tuple[Study, bool]:
+    """As `create`, and whether the study is new."""
+    content = text.encode() if isinstance(text, str) else text
+    protocol = _read(content)
+    study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update())
+    action = "study.changed" if study else "study.created"
+    if study is None:
+        _require_right(who, None, forbidden("Creating a study takes the right to do so in every study."))
+        study = Study(name=protocol.name, state=StudyState.DRAFT, created_us=now_us())
+        session.add(study)
+    else:
+        _require_right(who, study.id, conflict("name-taken", "Another study has this name."))
+        _require_draft(study)
+    study.title, study.protocol = protocol.title, content.decode("utf-8-sig")
+    study.protocol_sha256 = hashlib.sha256(study.protocol.encode()).hexdigest()
+    session.flush()
+    append(session, action, who, study_id=study.id, study=study.name, protocol_sha256=study.protocol_sha256)
+    return study, action == "study.created"
+
+
+def lock(
+    session: Session,
+    study: Study,
+    secrets: Secrets,
+    who: Caller | None,
+    *,
+    draw: Callable[[int], bytes] = random.token_bytes,
+) -> None:
+    """Draw the allocation, seal it, and publish the commitment. From now on the protocol stays as it is.
+
+    Raises Problem 409 for a study that is locked already. `draw` gives as many random bytes as it is asked for.
+    """
+    session.refresh(study, with_for_update=True)
+    _require_draft(study)
+    protocol = protocol_of(study)
+    seed, salt = draw(SECRET_BYTES), draw(SECRET_BYTES)
+    slots = make_slots(session, study, protocol, (seed, salt), secrets)
+    study.state, study.locked_us = StudyState.LOCKED, now_us()
+    study.commitment = commitment(seed, salt)
+    study.seed_sealed = seal_seed(secrets.allocation, study.name, seed, salt)
+    append(
+        session,
+        "study.locked",
+        who,
+        study_id=study.id,
+        study=study.name,
+        protocol_sha256=study.protocol_sha256,
+        commitment=study.commitment,
+        slots=slots,
+    )
+
+
+def find(session: Session, name: str) -> Study:
+    """The study of this name. Raises Problem 404."""
+    study = session.scalar(select(Study).where(Study.name == name))
+    if study is None:
+        raise not_found()
+    return study
+
+
+def visible(session: Session, who: Caller) -> list[Study]:
+    """The studies that staff may read, by name."""
+    studies = session.scalars(select(Study).order_by(Study.name))
+    return [study for study in studies if who.may(Right.STUDY_READ, study.id)]
+
+
+def protocol_of(study: Study) -> Protocol:
+    """A study's protocol. It was checked when it was sent."""
+    return _cached(study.protocol_sha256, study.protocol)
+
+
+def status(session: Session, study: Study) -> dict[str, Any]:
+    """How far a study is: slots, participants and runs by state, and the devices' last signs of life.
+
+    Runs are those of participants who have neither withdrawn nor been replaced. Nothing is counted by condition.
+    """
+    return {
+        "study": study.name,
+        "state": study.state,
+        "slots": _slots(session, study),
+        "participants": dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study),
+        "runs": dict.fromkeys(map(str, State), 0) | _runs(session, study),
+        "devices": _devices(session, study),
+    }
+
+
+def _read(content: bytes) -> Protocol:
+    try:
+        return read_protocol(content)
+    except ProtocolError as error:
+        wrong = [FieldError(f"line {mistake.line}", _complaint(mistake)) for mistake in error.mistakes]
+        raise unprocessable("The protocol can't be used as it is.", *wrong) from error
+
+
+def _complaint(mistake: Mistake) -> str:
+    return f"{mistake.field}: {mistake.message}" if mistake.field else mistake.message
+
+
+@lru_cache(PROTOCOLS_KEPT)
+def _cached(_sha256: str, text: str) -> Protocol:
+    return read_protocol(text.encode())
+
+
+def _require_right(who: Caller | None, study_id: int | None, refusal: Exception) -> None:
+    if who is not None and not who.may(Right.STUDY_CREATE, study_id):
+        raise refusal
+
+
+def _require_draft(study: Study) -> None:
+    if study.state != StudyState.DRAFT:
+        raise conflict("locked", "The study is locked: its protocol and its allocation stay as they are.")
+
+
+def _slots(session: Session, study: Study) -> list[dict[str, Any]]:
+    counts = select(Slot.stratum, func.count(), func.count(Slot.participant_id)).where(Slot.study_id == study.id)
+    rows = session.execute(counts.group_by(Slot.stratum).order_by(Slot.stratum))
+    return [{"stratum": stratum, "slots": slots, "taken": taken} for stratum, slots, taken in rows]
+
+
+def _participants(session: Session, study: Study) -> dict[str, int]:
+    counts = select(Participant.state, func.count()).where(Participant.study_id == study.id)
+    return {state: count for state, count in session.execute(counts.group_by(Participant.state))}  # noqa: C416 - rows
+
+
+def _runs(session: Session, study: Study) -> dict[str, int]:
+    counts = select(Run.state, func.count()).join(Participant, Run.participant_id == Participant.id)
+    mine = counts.where(Participant.study_id == study.id, Participant.state.not_in(GONE))
+    return {state: count for state, count in session.execute(mine.group_by(Run.state))}  # noqa: C416 - rows
+
+
+def _devices(session: Session, study: Study) -> list[dict[str, Any]]:
+    devices = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.code))
+    return [
+        {
+            "code": device.code,
+            "name": device.name,
+            "kind": device.kind,
+            "enrolled": device.enrolled_us is not None and device.revoked_us is None,
+            "heartbeat_us": device.heartbeat_us,
+        }
+        for device in devices
+    ]

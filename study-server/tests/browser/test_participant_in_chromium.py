@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The participant's pages in Chromium: accessible in every state, by keyboard alone, large, narrow and dark."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+import given_participants as people
+from given_studies import study, text
+from happe_study.runs import services as runs
+from serve import Watched, WorldServer
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+OWN_ITEMS = """
+[[questionnaire.item]]
+key = "hours"
+question = "How many hours a week do you play computer games?"
+kind = "number"
+required = false
+[[questionnaire.item]]
+key = "laptop"
+question = "Which of these do you use most?"
+kind = "choice"
+options = ["A laptop", "A desktop", "A tablet", "A telephone", "A games console", "A television", "Glasses", "None"]
+"""
+
+
+class Lab:
+    """A study on a port, and somebody who has been invited."""
+
+    def __init__(self, world: World, server: WorldServer) -> None:
+        """Invite them."""
+        self.world, self.server = world, server
+        protocol = text("crossover").replace("\n[rating]", OWN_ITEMS + "\n[rating]", 1)
+        assert protocol.count("questionnaire.item") == 2
+        self.study = study(world, protocol=protocol)
+        self.participant, self.token = people.participant(world, self.study, enrolled=False)
+        self.laptop = people.laptop_with(world, self.study, self.participant)
+
+    def first(self) -> str:
+        """The code of the present attempt at the first run."""
+        attempts = [run for run in people.runs_of(self.world, self.participant) if run.position == 1]
+        return attempts[-1].code
+
+    def start(self) -> None:
+        """The laptop starts the first run."""
+        people.started(self.world, self.first(), self.laptop)
+
+    def end(self) -> None:
+        """The first run ends."""
+        with self.world.database.writing() as session:
+            runs.end(session, runs.find(session, self.study.id, self.first()), people.as_device(self.laptop))
+
+    def abort(self) -> None:
+        """The first run is aborted."""
+        with self.world.database.writing() as session:
+            runs.abort(session, runs.find(session, self.study.id, self.first()), "noise", None)
+
+    def replace(self) -> None:
+        """The first run is planned anew."""
+        with self.world.database.writing() as session:
+            runs.replace(session, runs.find(session, self.study.id, self.first()), fixed_secrets(), None)
+
+    def finish(self) -> None:
+        """Every run that is left is complete."""
+        for run in people.runs_of(self.world, self.participant):
+            if run.state == "planned":
+                people.completed(self.world, run.code, self.laptop)
+
+
+@pytest.fixture(scope="module")
+def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("chromium")
+    shutil.copy(sqlite_template, folder / "server.db")
+    world = World(folder, f"sqlite:///{folder / 'server.db'}")
+    with WorldServer(world) as server:
+        yield Lab(world, server)
+    world.close()
+
+
+def press(page: Page, name: str) -> None:
+    """Press a button or follow a link, and wait for the next page."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name).or_(page.get_by_role("link", name=name)).first.click()
+
+
+def tour(lab: Lab, page: Page) -> Iterator[str]:
+    """Every state of every page, by name, in the order in which a participant meets them."""
+    page.goto("/p/consent")
+    yield "unknown"
+    page.goto("/p/nosuchlink")
+    yield "no-link"
+    page.goto(f"/p/{lab.token}")
+    yield "link"
+    press(page, "Begin")
+    yield "consent"
+    press(page, "I agree and take part")
+    yield "consent-wrong"
+    page.get_by_label("Erase it.").check()
+    press(page, "I agree and take part")
+    yield "questionnaire"
+    page.get_by_label("How many hours a week").fill("quite many")
+    press(page, "Send my answers")
+    yield "questionnaire-wrong"
+    answer_questions(page)
+    yield "handout"
+    press(page, "I have read the instructions")
+    yield "waits"
+    page.goto("/p/consent")
+    yield "consent-given"
+    yield from tour_of_runs(lab, page)
+
+
+def answer_questions(page: Page) -> None:
+    """Answer the questionnaire."""
+    page.get_by_role("group", name="computers?").get_by_label("Moderate").check()
+    page.get_by_role("group", name="games?").get_by_label("Master").check()
+    page.get_by_label("What is your field of study or work?").fill("Geschichte, علم الحاسوب")
+    page.get_by_label("How many hours a week").fill("6.5")
+    page.get_by_label("Which of these do you use most?").select_option("A tablet")
+    press(page, "Send my answers")
+
+
+def tour_of_runs(lab: Lab, page: Page) -> Iterator[str]:
+    """The states of the pages about runs, and the last ones."""
+    lab.start()
+    page.goto("/p/run?watch=1")
+    yield "plays"
+    lab.abort()
+    page.goto("/p/run")
+    yield "stopped"
+    lab.replace()
+    lab.start()
+    lab.end()
+    page.goto("/p/run")
+    yield "rating"
+    press(page, "Send my rating")
+    yield "rating-wrong"
+    page.get_by_label("4").check()
+    press(page, "Send my rating")
+    yield "guess"
+    page.get_by_label("I don't know").check()
+    page.evaluate("document.querySelector('input[name=id]').value = 'x'")
+    press(page, "Send my guess")
+    yield "stale"
+    press(page, "Go on")
+    page.get_by_label("I don't know").check()
+    press(page, "Send my guess")
+    lab.finish()
+    page.goto("/p/")
+    yield "done"
+    page.goto("/p/withdraw")
+    yield "withdraw"
+    press(page, "Withdraw for good")
+    yield "withdraw-wrong"
+    page.get_by_label("type the word").fill("withdraw")
+    press(page, "Withdraw for good")
+    yield "goodbye"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is wrong with a page in one state: by axe-core, and how much wider than its window it is."""
+
+    light: list[str]
+    dark: list[str]
+    narrow: int  # at 320 CSS pixels
+    zoomed: int  # at 200 % of 1280 pixels
+    title: str
+    headings: int
+    language: str
+
+
+@pytest.fixture(scope="module")
+def found(lab_on_a_port: Lab, browser: Browser) -> Iterator[tuple[dict[str, Found], list[str]]]:
+    """What is wrong in each state, and what the browser complained of on the way."""
+    window = Watched(browser, lab_on_a_port.server.url, scale=1)
+    states = {name: look(window, name) for name in tour(lab_on_a_port, window.page)}
+    yield states, window.wrong
+    window.close()
+
+
+def look(window: Watched, name: str) -> Found:
+    """Look at a page in every way."""
+    page = window.page
+    light = window.axe("light")
+    window.picture(f"participant-{name}")
+    dark = window.axe("dark")
+    window.picture(f"participant-{name}-dark")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 320, "height": 640})
+    narrow = window.overflow()
+    window.picture(f"participant-{name}-narrow")
+    page.set_viewport_size({"width": 640, "height": 400})
+    zoomed = window.overflow()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    language = str(page.evaluate("document.documentElement.lang"))
+    return Found(light, dark, narrow, zoomed, page.title(), page.locator("h1").count(), language)
+
+
+Findings = tuple[dict[str, Found], list[str]]
+
+
+def test_axe_finds_nothing_in_any_state_light_or_dark(found: Findings) -> None:
+    states, _complaints = found
+    assert len(states) >= 20
+    assert {name: one.light + one.dark for name, one in states.items() if one.light or one.dark} == {}
+
+
+def test_nothing_scrolls_sideways_at_320_pixels_or_at_200_per_cent(found: Findings) -> None:
+    states, _complaints = found
+    assert {name: (one.narrow, one.zoomed) for name, one in states.items() if one.narrow > 0 or one.zoomed > 0} == {}
+
+
+def test_every_page_has_a_title_of_its_own_one_heading_and_a_language(found: Findings) -> None:
+    states, _complaints = found
+    assert {one.headings for one in states.values()} == {1}
+    assert {one.language for one in states.values()} == {"en"}
+    assert all(one.title.startswith("Error: ") == name.endswith("-wrong") for name, one in states.items())
+    assert len({one.title for one in states.values()}) >= len(states) - 4  # a page before and after it was looked at
+
+
+def test_no_page_complains_or_asks_another_server(found: Findings) -> None:
+    _states, complaints = found
+    assert complaints == []
+
+
+FOCUSED = """() => {
+    const one = document.activeElement;
+    const label = one.labels && one.labels[0] && one.labels[0].innerText;
+    return (label || one.innerText || '').trim();
+}"""
+MOST_TABS = 60
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what is named so has the focus, and see that it can be seen."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if str(page.evaluate(FOCUSED)).startswith(name):
+            outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert outline != "none", f"the focus on {name!r} can't be seen"
+            return
+    pytest.fail(f"Tab never reaches {name!r}")
+
+
+def by_keys(page: Page, *steps: tuple[str, str]) -> None:
+    """For each step Tab to something and press a key there."""
+    for name, key in steps:
+        tab_to(page, name)
+        page.keyboard.press(key)
+
+
+def leads_on(page: Page, name: str, key: str = "Enter") -> None:
+    """Tab to something, press a key there and wait for the next page."""
+    tab_to(page, name)
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def test_keys_alone_lead_through_everything(sqlite_template: Path, tmp_path: Path, browser: Browser) -> None:
+    # Given
+    shutil.copy(sqlite_template, tmp_path / "server.db")
+    world = World(tmp_path, f"sqlite:///{tmp_path / 'server.db'}")
+    with WorldServer(world) as server:
+        lab = Lab(world, server)
+        window = Watched(browser, server.url)
+        page = window.page
+        page.goto(f"/p/{lab.token}")
+
+        # When
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUSED) == "Skip to the content"
+        page.keyboard.press("Enter")
+        leads_on(page, "Begin")
+        by_keys(page, ("Erase it.", "ArrowDown"))
+        leads_on(page, "I agree and take part")
+        by_keys(page, ("Beginner", "ArrowDown"), ("Beginner", "Space"), ("What is your field", "l"))
+        page.keyboard.type("aw")
+        by_keys(page, ("Which of these", "ArrowDown"))
+        leads_on(page, "Send my answers", "Space")
+        leads_on(page, "I have read the instructions")
+        lab.start()
+        lab.end()
+        leads_on(page, "Check again")
+        by_keys(page, ("1", "ArrowRight"))
+        leads_on(page, "Send my rating")
+        by_keys(page, ("The computer's usual control", "ArrowDown"))
+        leads_on(page, "Send my guess")
+
+        # Then
+        run = people.runs_of(world, lab.participant)[0]
+        row = people.now(world, lab.participant)
+        assert row.on_withdrawal == "deidentify"
+        assert row.answers
+        assert row.answers["computer_experience"] == "moderate"
+        assert (row.answers["field_of_study"], row.answers["laptop"]) == ("law", "A laptop")
+        assert (run.rating, run.guess) == (2, "learning")
+        assert window.wrong == []
+        window.close()
+    world.close()
+
+
+def test_what_is_wrong_has_the_focus_and_leads_to_its_field(
+    sqlite_template: Path, tmp_path: Path, browser: Browser
+) -> None:
+    # Given
+    shutil.copy(sqlite_template, tmp_path / "server.db")
+    world = World(tmp_path, f"sqlite:///{tmp_path / 'server.db'}")
+    with WorldServer(world) as server:
+        lab = Lab(world, server)
+        window = Watched(browser, server.url)
+        page = window.page
+        page.goto(f"/p/{lab.token}")
+        press(page, "Begin")
+        page.get_by_label("Erase it.").check()
+        press(page, "I agree and take part")
+
+        # When
+        press(page, "Send my answers")
+
+        # Then
+        page.wait_for_function("document.activeElement !== document.body")  # the browser focuses when it first draws
+        assert str(page.evaluate(FOCUSED)).startswith("There is a problem")
+        tab_to(page, "What is your field of study or work? Please answer")
+        page.keyboard.press("Enter")
+        assert str(page.evaluate(FOCUSED)).startswith("What is your field of study or work?")
+        window.close()
+    world.close()

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pages for staff in Chromium: accessible, light and dark, wide and narrow, and by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+import given_accounts
+import given_devices
+import given_participants as people
+import given_studies
+from happe_study.accounts.rights import Role
+from happe_study.allocation import unblinding
+from happe_study.clock import now_us
+from happe_study.devices import services as devices
+from happe_study.devices.models import DeviceKind
+from happe_study.participants import services as participants
+from happe_study.runs import services as runs
+from happe_study.studies.models import Study
+from serve import Watched, WorldServer
+from test_rules import LIMITS
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+WIDE, NARROW = 1280, 320
+UNCERTAIN_US = 2300
+EVERYBODY = {role: f"{role}@example.org" for role in Role} | {"nobody": "nobody@example.org"}
+
+INVESTIGATOR, EXPERIMENTER, CUSTODIAN = Role.INVESTIGATOR, Role.EXPERIMENTER, Role.CUSTODIAN
+AUDITOR, ADMINISTRATOR, NOBODY = Role.AUDITOR, Role.ADMINISTRATOR, "nobody"
+
+# Who looks at what; {code}, {run} and {device} are put in.
+PAGES = {
+    "studies": (INVESTIGATOR, "/studies"),
+    "studies-none": (NOBODY, "/studies"),
+    "study-new": (INVESTIGATOR, "/new-study?example=paper-a3"),
+    "study-draft": (INVESTIGATOR, "/studies/pilot"),
+    "study-locked": (INVESTIGATOR, "/studies/crossover"),
+    "study-unblinded": (INVESTIGATOR, "/studies/finished"),
+    "study-protocol": (INVESTIGATOR, "/studies/crossover/protocol"),
+    "study-change": (INVESTIGATOR, "/studies/pilot/protocol/change"),
+    "study-lock": (INVESTIGATOR, "/studies/pilot/lock"),
+    "study-roles": (AUDITOR, "/studies/crossover/roles"),
+    "participants": (EXPERIMENTER, "/studies/crossover/participants"),
+    "participants-none": (INVESTIGATOR, "/studies/empty/participants"),
+    "participants-none-such": (EXPERIMENTER, "/studies/crossover/participants?state=withdrawn"),
+    "participants-invite": (EXPERIMENTER, "/studies/crossover/invite"),
+    "participant": (EXPERIMENTER, "/studies/crossover/participants/{code}"),
+    "participant-investigator": (INVESTIGATOR, "/studies/crossover/participants/{code}"),
+    "participant-unblinded": (INVESTIGATOR, "/studies/finished/participants/{finished}"),
+    "participant-replace": (EXPERIMENTER, "/studies/crossover/participants/{code}/replace"),
+    "participant-withdraw": (EXPERIMENTER, "/studies/crossover/participants/{code}/withdraw"),
+    "run-abort": (EXPERIMENTER, "/studies/crossover/runs/{run}/abort"),
+    "run-repeat": (EXPERIMENTER, "/studies/crossover/runs/{aborted}/repeat"),
+    "devices": (INVESTIGATOR, "/studies/crossover/devices"),
+    "devices-none": (INVESTIGATOR, "/studies/empty/devices"),
+    "device-new": (INVESTIGATOR, "/studies/crossover/new-device"),
+    "device-renew": (INVESTIGATOR, "/studies/crossover/devices/{device}/renew"),
+    "device-revoke": (INVESTIGATOR, "/studies/crossover/devices/{device}/revoke"),
+    "unblinding": (CUSTODIAN, "/studies/crossover/unblinding"),
+    "unblinding-done": (CUSTODIAN, "/studies/finished/unblinding"),
+    "unblind-study": (CUSTODIAN, "/studies/crossover/unblinding/study"),
+    "unblind-run": (CUSTODIAN, "/studies/crossover/unblinding/run"),
+    "audit": (AUDITOR, "/audit"),
+    "audit-verify": (AUDITOR, "/audit/verify"),
+    "accounts": (ADMINISTRATOR, "/accounts"),
+    "account-new": (ADMINISTRATOR, "/new-account"),
+    "account": (ADMINISTRATOR, "/accounts/experimenter@example.org"),
+    "account-own": (ADMINISTRATOR, "/accounts/administrator@example.org"),
+    "me": (INVESTIGATOR, "/me"),
+    "me-token": (INVESTIGATOR, "/me/token"),
+    "password": (INVESTIGATOR, "/password"),
+    "sign-in-again": (INVESTIGATOR, "/sign-in-again"),
+    "not-found": (INVESTIGATOR, "/studies/none-such"),
+    "not-allowed": (EXPERIMENTER, "/accounts"),
+}
+# Forms that can't be done as they are sent: what is filled in.
+MISTAKES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "study-new-wrong": (
+        INVESTIGATOR,
+        "/new-study",
+        {"protocol": 'name = "New Study"\nparticipants = "many"\n[orders]\n'},
+    ),
+    "study-lock-wrong": (INVESTIGATOR, "/studies/pilot/lock", {}),
+    "unblind-wrong": (CUSTODIAN, "/studies/crossover/unblinding/study", {"reason": "no reason", "confirmation": "x"}),
+    "invite-wrong": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1000"}),
+    "password-wrong": (INVESTIGATOR, "/password", {"password": "x", "new_password": "y", "new_password_confirm": "z"}),
+}
+# What is shown once.
+ONCE: dict[str, tuple[str, str, dict[str, str]]] = {
+    "participants-invited": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1"}),
+    "participants-invited-many": (EXPERIMENTER, "/studies/crossover/invite", {"count": "12"}),
+    "device-code": (INVESTIGATOR, "/studies/crossover/new-device", {"name": "laptop 9"}),
+    "account-made": (ADMINISTRATOR, "/new-account", {"email": "newcomer@example.org"}),
+    "me-token-made": (INVESTIGATOR, "/me/token", {"days": "7"}),
+}
+
+
+@dataclass
+class Lab:
+    """A server with studies in each state, and a window for each role that is signed in to it."""
+
+    world: World
+    server: WorldServer
+    browser: Browser
+    names: dict[str, str]
+    cookies: dict[str, list[dict[str, str]]]
+
+    def open(self, who: str, path: str, width: int = WIDE) -> Watched:
+        """A window in which somebody looks at a page."""
+        window = Watched(self.browser, self.server.url, width)
+        if who not in self.cookies:
+            self._sign_in(window, who)
+        window.context.add_cookies(self.cookies[who])  # type: ignore[arg-type] # Playwright's own cookies
+        window.page.goto(path.format(**self.names))
+        return window
+
+    def send(self, who: str, path: str, form: dict[str, str], width: int = WIDE) -> Watched:
+        """A window in which somebody has filled in a form and sent it."""
+        window = self.open(who, path, width)
+        window.page.evaluate("for (const form of document.forms) form.noValidate = true")
+        for name, value in form.items():
+            window.page.fill(f"[name={name}]", value)
+        window.page.locator("main form button").last.click()
+        window.page.wait_for_load_state()
+        return window
+
+    def _sign_in(self, window: Watched, who: str) -> None:
+        window.page.goto("/sign-in")
+        window.page.fill("#email", EVERYBODY[who])
+        window.page.fill("#password", given_accounts.PASSWORD)
+        window.page.click("main button")
+        window.page.wait_for_url("**/studies")
+        self.cookies[who] = window.context.cookies()  # type: ignore[assignment]
+
+
+@pytest.fixture(scope="module")
+def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+    """A lab that has been at work for a while."""
+    folder = tmp_path_factory.mktemp("staff")
+    shutil.copy(sqlite_template, folder / "server.db")
+    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    names = _past(world)
+    with WorldServer(world) as server:
+        yield Lab(world, server, browser, names, {})
+    world.close()
+
+
+def _past(world: World) -> dict[str, str]:
+    for who, email in EVERYBODY.items():
+        given_accounts.account(world, *([Role(who)] if who in set(Role) else []), email=email)
+    given_studies.study(world, protocol=given_studies.small("pilot"), locked=False)
+    given_studies.study(world, protocol=given_studies.small("empty"))
+    crossover = given_studies.study(world, "crossover")
+    names = _at_work(world, crossover) | {"device": _devices(world, crossover)}
+    finished = given_studies.study(world, protocol=given_studies.small("finished"))
+    row, _link = people.participant(world, finished)
+    with world.database.writing() as session:
+        order = unblinding.Order(None, "the last participant is done", "finished")
+        unblinding.unblind(session, session.get_one(Study, finished.id), fixed_secrets(), order)
+    return names | {"finished": row.code}
+
+
+def _at_work(world: World, study: Study) -> dict[str, str]:
+    """One participant is done, one plays, one has dropped out, others are on their way."""
+    done, _link = people.participant(world, study)
+    laptop = people.laptop_with(world, study, done)
+    for run in people.runs_of(world, done):
+        people.completed(world, run.code, laptop)
+    plays, playing = _plays(world, study)
+    stopped, _link = people.participant(world, study)
+    aborted = people.runs_of(world, stopped)[0].code
+    _abort(world, study, aborted, people.laptop_with(world, study, stopped), "a key hung")
+    for enrolled in (False, True, False):
+        gone, _link = people.participant(world, study, enrolled=enrolled)
+    with world.database.writing() as session:
+        participants.replace(session, participants.find(session, study.id, gone.code), "did not come", None)
+    return {"code": plays, "run": playing, "aborted": aborted}
+
+
+def _plays(world: World, study: Study) -> tuple[str, str]:
+    """Who has completed a run, and plays another for the second time; that run."""
+    row, _link = people.participant(world, study)
+    laptop = people.laptop_with(world, study, row)
+    first, second = people.runs_of(world, row)[:2]
+    people.completed(world, first.code, laptop)
+    _abort(world, study, second.code, laptop, "the power went out")
+    with world.database.writing() as session:
+        again = runs.replace(session, runs.find(session, study.id, second.code), fixed_secrets(), None).code
+    people.started(world, again, laptop)
+    return row.code, again
+
+
+def _abort(world: World, study: Study, code: str, laptop: given_devices.Enrolled, reason: str) -> None:
+    people.started(world, code, laptop)
+    with world.database.writing() as session:
+        runs.abort(session, runs.find(session, study.id, code), reason, None)
+
+
+def _devices(world: World, study: Study) -> str:
+    """A meter that has been heard of, one that has not enrolled, one that is revoked; the first one's code."""
+    meter = given_devices.device(world, study, "meter", name="meter in the cellar")
+    probes = [[now_us(), now_us(), now_us() + 1, now_us() + UNCERTAIN_US]]
+    said = {"state": "recording", "software": {"happe-meter": "0.1.0"}, "free_gib": 1234, "spool": 3}
+    with world.database.writing() as session:
+        devices.heartbeat(session, meter.device.id, said)
+        devices.estimate_clock(session, meter.device.id, "11111111-2222-4333-8444-555555555555", "realtime", probes)
+        devices.create(session, study.id, "laptop 7", DeviceKind.LAPTOP, None)
+        lost, _code = devices.create(session, study.id, "laptop 3", DeviceKind.LAPTOP, None)
+        devices.revoke(session, lost, None)
+    return meter.device.code
+
+
+def check(window: Watched, name: str) -> None:
+    """A page is as it should be, light and dark; keep pictures of it."""
+    page = window.page
+    assert page.locator("h1").count() == 1
+    assert page.title().endswith(" · HAPPE")
+    for scheme in ("light", "dark"):
+        assert window.axe(scheme) == [], name
+        window.picture(f"{name}-{page.viewport_size['width']}-{scheme}")  # type: ignore[index]
+    assert window.overflow() == 0, name
+    assert window.wrong == [], name
+    window.close()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_and_fits(lab: Lab, name: str, width: int) -> None:
+    who, path = PAGES[name]
+    window = lab.open(who, path, width)
+    if name not in {"not-found", "not-allowed"}:
+        assert window.page.url.endswith(path.format(**lab.names))
+        assert window.page.locator("h1").inner_text() not in {"Forbidden", "Not Found", "Internal Server Error"}
+    check(window, name)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_sign_in_is_accessible_and_fits(lab: Lab, width: int) -> None:
+    window = Watched(lab.browser, lab.server.url, width)
+    window.page.goto("/studies")
+    assert window.page.locator("h1").inner_text() == "Sign in"
+    check(window, "sign-in")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_said_on_top_and_beside_their_fields(lab: Lab, name: str, width: int) -> None:
+    window = lab.send(*MISTAKES[name], width)
+    page = window.page
+    assert page.title().startswith("Error: ")
+    assert page.locator('[aria-invalid="true"], tr.wrong').count() > 0
+    summary = page.locator("[role=alert]")
+    if summary.count():
+        assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+        summary.locator("a").first.click()
+        assert page.locator(":target").count() == 1
+    check(window, name)
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_is_shown_once_can_be_copied(lab: Lab, name: str) -> None:
+    window = lab.send(*ONCE[name])
+    assert window.page.locator("[readonly]").count() == 1
+    check(window, name)
+
+
+def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None:
+    given_studies.study(lab.world, protocol=given_studies.small("by-keyboard"), locked=False)
+    window = Watched(lab.browser, lab.server.url)
+    page, keys = window.page, window.page.keyboard
+    page.goto("/studies/by-keyboard/lock")
+    keys.type(EVERYBODY[INVESTIGATOR])  # the address has the focus
+    keys.press("Tab")
+    keys.type(given_accounts.PASSWORD)
+    keys.press("Enter")
+    page.wait_for_url("**/studies/by-keyboard/lock")
+    keys.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    keys.press("Enter")
+    for _ in range(30):
+        keys.press("Tab")
+        if page.evaluate("document.activeElement.id") == "sure":
+            break
+    keys.press("Space")
+    keys.press("Tab")
+    keys.press("Enter")
+    page.wait_for_url(re.compile(r"/studies/by-keyboard(#main)?$"))
+    assert page.locator("h1 .state").inner_text() == "locked"
+    assert page.locator("[role=status]").inner_text().startswith("The study is locked.")
+    assert window.wrong == []
+    window.close()
+
+
+@pytest.mark.parametrize(
+    ("who", "main", "of_a_study"),
+    [
+        (INVESTIGATOR, ["Studies", "You"], ["Overview", "Participants", "Devices", "Protocol", "Roles"]),
+        (EXPERIMENTER, ["Studies", "You"], ["Overview", "Participants", "Devices", "Protocol", "Roles"]),
+        (Role.ANALYST, ["Studies", "You"], ["Overview", "Participants", "Protocol", "Roles"]),
+        (CUSTODIAN, ["Studies", "You"], ["Overview", "Protocol", "Roles", "Unblinding"]),
+        (AUDITOR, ["Studies", "Audit log", "You"], ["Overview", "Protocol", "Roles"]),
+        (ADMINISTRATOR, ["Studies", "Accounts", "You"], []),
+        (NOBODY, ["Studies", "You"], []),
+    ],
+)
+def test_everybody_is_led_only_to_what_they_may_open(
+    lab: Lab, who: str, main: list[str], of_a_study: list[str]
+) -> None:
+    window = lab.open(who, "/studies/crossover")
+    page = window.page
+    assert page.locator("nav[aria-label=Main] a").all_inner_texts() == main
+    assert page.locator("nav[aria-label='This study'] a").all_inner_texts() == of_a_study
+    for link in page.locator("nav a").evaluate_all("links => links.map(link => link.getAttribute('href'))"):
+        answer = window.context.request.get(link)
+        assert answer.status == 200, link
+    window.close()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Participants that tests begin with, and what they and their laptops do."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from sqlalchemy import select
+
+from given_devices import Enrolled, device, seat
+from happe_study.devices.models import DeviceKind
+from happe_study.participants import services
+from happe_study.participants.models import Participant
+from happe_study.rules import Caller, Who
+from happe_study.runs import services as runs
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from happe_study.studies.protocol import ItemKind, Protocol
+from happe_study.studies.services import protocol_of
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from sqlalchemy.orm import Session
+
+    from world import World
+
+CSRF = re.compile(r'name="csrf_token" value="([^"]+)"')
+HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+
+
+def participant(
+    world: World, study: Study, *, enrolled: bool = True, choice: str | None = None
+) -> tuple[Participant, str]:
+    """A participant of a study and the token of their link; enrolled, and the handout read, if wanted."""
+    with world.database.writing() as session:
+        row, token = services.invite(session, session.get_one(Study, study.id), None)
+        if enrolled:
+            _enrol(session, row, protocol_of(study), choice)
+        session.flush()
+        session.expunge(row)
+    return row, token
+
+
+def _enrol(session: Session, row: Participant, protocol: Protocol, choice: str | None) -> None:
+    services.consent(session, row, protocol.consent.version, choice or protocol.consent.withdrawal[0], None)
+    services.answer(session, row, answers(protocol), fixed_secrets(), None)
+    services.read_handout(session, row, None)
+
+
+def answers(protocol: Protocol, **changed: str) -> dict[str, str]:
+    """Answers to a protocol's questionnaire: the first option, 7, or a word."""
+    kinds = {ItemKind.NUMBER: "7", ItemKind.TEXT: "history"}
+    given = {item.key: kinds.get(item.kind) or item.options[0] for item in protocol.questionnaire.items}
+    return given | changed
+
+
+def runs_of(world: World, row: Participant) -> list[Run]:
+    """A participant's runs by position and attempt, as they are now."""
+    with world.database.reading() as session:
+        query = select(Run).where(Run.participant_id == row.id).order_by(Run.position, Run.attempt)
+        return list(session.scalars(query))
+
+
+def now(world: World, row: Participant) -> Participant:
+    """A participant as they are now."""
+    with world.database.reading() as session:
+        found: Participant = session.get_one(Participant, row.id)
+        return found
+
+
+def laptop_with(world: World, study: Study, row: Participant) -> Enrolled:
+    """A laptop at which the participant sits."""
+    laptop = device(world, study)
+    seat(world, laptop, row.id)
+    return laptop
+
+
+def as_device(laptop: Enrolled) -> Caller:
+    """The laptop as services know who calls."""
+    return Caller(Who.DEVICE, laptop.device.id, laptop.device.code, laptop.device.study_id, DeviceKind.LAPTOP)
+
+
+def as_participant(row: Participant) -> Caller:
+    """The participant as services know who calls."""
+    return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
+
+
+def started(world: World, code: str, laptop: Enrolled, start_id: str | None = None) -> bytes:
+    """Start a run; what the laptop is told, sealed."""
+    with world.database.writing() as session:
+        run = runs.find(session, laptop.device.study_id, code)
+        return runs.start(session, run, as_device(laptop), start_id or str(uuid4()), fixed_secrets())
+
+
+def ended(world: World, code: str, laptop: Enrolled) -> None:
+    """Start a run and let it end."""
+    started(world, code, laptop)
+    with world.database.writing() as session:
+        runs.end(session, runs.find(session, laptop.device.study_id, code), as_device(laptop))
+
+
+def answered(world: World, code: str, laptop: Enrolled) -> None:
+    """Start a run, let it end, rate it, and guess if that is asked for."""
+    ended(world, code, laptop)
+    with world.database.writing() as session:
+        run = runs.find(session, laptop.device.study_id, code)
+        protocol = protocol_of(session.get_one(Study, laptop.device.study_id))
+        runs.rate(session, run, str(uuid4()), protocol.rating.highest, as_device(laptop))
+        if protocol.guess.ask:
+            runs.guess(session, run, str(uuid4()), "dont-know", as_device(laptop))
+
+
+def completed(world: World, code: str, laptop: Enrolled) -> None:
+    """All of that, and its record has arrived."""
+    answered(world, code, laptop)
+    with world.database.writing() as session:
+        runs.record_arrived(session, runs.find(session, laptop.device.study_id, code))
+
+
+def browser(world: World, token: str) -> FlaskClient:
+    """A browser in which the participant has followed their link."""
+    client = world.client()
+    assert client.post(f"/p/{token}", data=hidden(client.get(f"/p/{token}").text)).status_code == HTTPStatus.SEE_OTHER
+    return client
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The hidden fields of a page's forms."""
+    return dict(HIDDEN.findall(page))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Studies that tests begin with."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from happe_study.studies import services
+from world import PROTOCOLS, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from happe_study.studies.models import Study
+    from world import World
+
+CROSSOVER = """\
+name = "{name}"
+title = "A small study"
+participants = {participants}
+
+[[application]]
+key = "torcs"
+name = "Torcs"
+command = ["torcs"]
+seconds = 120
+
+[[application]]
+key = "glest"
+name = "Glest"
+command = ["glest"]
+seconds = 90
+
+[order]
+scheme = "{scheme}"
+
+[consent]
+version = "1"
+text = "I take part of my own will."
+
+[handout]
+text = "Play as you like."
+"""
+
+
+def text(name: str) -> str:
+    """The protocol that ships under this name."""
+    return (PROTOCOLS / f"{name}.toml").read_text()
+
+
+def small(name: str = "small", participants: int = 4, scheme: str = "crossover") -> str:
+    """A protocol of two applications and no strata."""
+    return CROSSOVER.format(name=name, participants=participants, scheme=scheme)
+
+
+def study(
+    world: World,
+    name: str = "paper-a3",
+    *,
+    locked: bool = True,
+    protocol: str | None = None,
+    draw: Callable[[int], bytes] = secrets.token_bytes,
+) -> Study:
+    """A study by a protocol that ships (or by a TOML text), locked if wanted, with these random bytes as seed."""
+    with world.database.writing() as session:
+        made = services.create(session, protocol or text(name), None)
+        if locked:
+            services.lock(session, made, fixed_secrets(), None, draw=draw)
+        session.expunge(made)
+        return made

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A world on a port, for tests with a real browser, and the browser."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from playwright.sync_api import sync_playwright
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+    from world import World
+
+CHROMIUM = "/usr/bin/chromium"
+STUDY_SERVER = Path(__file__).parents[1]
+AXE = STUDY_SERVER / "node_modules/axe-core/axe.min.js"
+PICTURES = STUDY_SERVER.parent / "build/pictures/study-server"
+STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+class _Quiet(WSGIRequestHandler):
+    """Requests are not logged."""
+
+    def log_request(self, *_args: object) -> None:
+        """Nothing."""
+
+
+class WorldServer:
+    """A world that answers at `url`, until the `with` block ends."""
+
+    def __init__(self, world: World) -> None:
+        """Listen on a free port of the loopback."""
+        self.world = world
+        self._server = make_server("127.0.0.1", 0, world.app, threaded=True, request_handler=_Quiet)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever)
+
+    def __enter__(self) -> Self:
+        """Begin to answer."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A Chromium without a window."""
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A browser's page, and what it should not have done."""
+
+    def __init__(self, browser: Browser, url: str, width: int = 1280, height: int = 800, scale: float = 1) -> None:
+        """A new window of this size on the server at `url`; `scale` is the number of pixels to a CSS pixel."""
+        self.url = url
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, device_scale_factor=scale, base_url=url, locale="en-GB"
+        )
+        self.page: Page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.context.on("request", lambda request: self._same_origin(request.url))
+        self.page.on("console", self._no_error)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+
+    def close(self) -> None:
+        """Close the window."""
+        self.context.close()
+
+    def axe(self, scheme: str = "light") -> list[str]:
+        """What axe-core finds on the page in a colour scheme: rule and place."""
+        self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+        self.page.evaluate(AXE.read_text())
+        run = "tags => axe.run({runOnly: tags}).then(found => found.violations.concat(found.incomplete.filter(one => "
+        found: list[dict[str, Any]] = self.page.evaluate(run + "one.impact === 'critical')))", STANDARDS)
+        return [f"{one['id']}: {node['target']} {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+    def overflow(self) -> int:
+        """By how many CSS pixels the page is wider than the window."""
+        wider: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return wider
+
+    def picture(self, name: str) -> None:
+        """Keep a picture of the whole page, if pictures are wanted."""
+        if os.environ.get("HAPPE_PICTURES"):
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+
+    def _same_origin(self, url: str) -> None:
+        if not url.startswith(self.url + "/"):
+            self.wrong.append(f"asked for {url}")
+
+    def _no_error(self, message: Any) -> None:  # noqa: ANN401 - Playwright's
+        is_page_itself = message.location["url"] == self.page.url and message.text.startswith("Failed to load")
+        if message.type in ("error", "warning") and not is_page_itself:
+            self.wrong.append(f"{message.text} ({message.location['url']})")

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The participant's pages: whatever is sent twice, late, by somebody else or in bad faith changes nothing."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+import given_participants as people
+from given_studies import small, study
+from happe_study.runs import services as runs
+from happe_study.studies.services import protocol_of
+from visits import Visit, leads_to
+from world import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OWN_ITEMS = """
+[questionnaire]
+[[questionnaire.item]]
+key = "hours"
+question = "How many hours a week do you play?"
+kind = "number"
+required = false
+"""
+STRATA = """
+[strata]
+by = "game_experience"
+quota = { beginner = 4, moderate = 0, master = 0 }
+"""
+
+
+@pytest.fixture
+def newcomer(small_world: World) -> Visit:
+    return Visit(small_world, enrolled=False)
+
+
+@pytest.fixture
+def player(small_world: World) -> Visit:
+    return Visit(small_world, enrolled=True)
+
+
+def test_the_whole_way(newcomer: Visit) -> None:
+    # Given
+    visit, world = newcomer, newcomer.world
+    protocol = protocol_of(visit.study)
+    laptop = people.laptop_with(world, visit.study, visit.participant)
+
+    # When, then
+    assert "I take part of my own will." in visit.sees()
+    assert leads_to(visit.sends("consent", decision="agree", on_withdrawal="deidentify")) == "/p/questionnaire"
+    visit.sees()
+    assert leads_to(visit.sends("questionnaire", **people.answers(protocol))) == "/p/handout"
+    assert protocol.handout.text in visit.sees()
+    assert leads_to(visit.sends("handout")) == "/p/run"
+    for number, run in enumerate(people.runs_of(world, visit.participant), start=1):
+        assert f"Run {number} of 10 comes next" in visit.sees()
+        people.started(world, run.code, laptop)
+        assert "is on" in visit.sees()
+        with world.database.writing() as session:
+            runs.end(session, runs.find(session, visit.study.id, run.code), people.as_device(laptop))
+        assert protocol.rating.question in visit.sees()
+        assert leads_to(visit.sends("rating", rating="4")) == "/p/run"
+        assert protocol.guess.question.replace("'", "&#39;") in visit.sees()
+        visit.sends("guess", guess="usual")
+    assert "Thank you" in visit.sees()
+    assert visit.participant.code in visit.sees("done")
+    assert {(run.rating, run.guess) for run in people.runs_of(world, visit.participant)} == {(4, "usual")}
+
+
+def test_looking_at_a_link_changes_nothing_and_sets_no_participants_cookie(newcomer: Visit) -> None:
+    answer = newcomer.world.client().get(f"/p/{newcomer.token}")
+    assert answer.status_code == HTTPStatus.OK
+    assert "happe_participant" not in str(answer.headers.getlist("Set-Cookie"))
+
+
+def test_the_cookie_is_for_these_pages_alone(small_world: World) -> None:
+    made = study(small_world, protocol=small())
+    _row, token = people.participant(small_world, made, enrolled=False)
+    client = small_world.client()
+    form = people.hidden(client.get(f"/p/{token}").text)
+    cookie = client.post(f"/p/{token}", data=form).headers["Set-Cookie"]
+    assert cookie == f"happe_participant={token}; HttpOnly; Path=/p; SameSite=Strict"
+
+
+def test_with_https_the_cookie_travels_by_https_alone(tmp_path: Path, sqlite_url: str) -> None:
+    world = World(tmp_path, sqlite_url, public_url="https://study.example.org")
+    _row, token = people.participant(world, study(world, protocol=small()), enrolled=False)
+    client = world.client()
+    form = people.hidden(client.get(f"/p/{token}", base_url="https://localhost").text)
+    answer = client.post(
+        f"/p/{token}", data=form, base_url="https://localhost", headers={"Referer": "https://localhost/"}
+    )
+    assert "; Secure; HttpOnly" in answer.headers["Set-Cookie"]
+    world.close()
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "A" * 43, "A" * 5000, "%00", "%ff%fe", "..%2f..%2fetc%2fpasswd", "😀", "<script>", "%ed%a0%80"]
+)
+def test_a_link_that_is_nobodys_says_so_kindly(newcomer: Visit, token: str) -> None:
+    answer = newcomer.world.client().get(f"/p/{token}")
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert "There is no such page" in answer.text or "no such thing" in answer.text
+
+
+def test_a_browser_that_nobody_knows_is_told_to_open_the_link(newcomer: Visit) -> None:
+    stranger = newcomer.world.client()
+    for path in ("", "consent", "questionnaire", "handout", "run", "done", "withdraw", "consent/copy"):
+        answer = stranger.get(f"/p/{path}")
+        assert answer.status_code == HTTPStatus.UNAUTHORIZED
+        assert "Please open your link again" in answer.text
+
+
+def test_a_tampered_cookie_is_no_cookie(newcomer: Visit) -> None:
+    for value in ("x", newcomer.token[:-1] + "!", "\x00", "A" * 4000, "ü"):
+        stranger = newcomer.world.client()
+        stranger.set_cookie("happe_participant", value, path="/p")
+        assert stranger.get("/p/consent").status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_another_browser_goes_on_where_the_first_was(newcomer: Visit) -> None:
+    newcomer.sees()
+    newcomer.sends("consent", decision="agree", on_withdrawal="erase")
+    other = people.browser(newcomer.world, newcomer.token)
+    assert "About you" in other.get("/p/", follow_redirects=True).text
+
+
+def test_who_declines_leaves_no_trace(newcomer: Visit) -> None:
+    newcomer.sees()
+    answer = newcomer.sends("consent", decision="decline")
+    assert "Nothing about you was stored" in newcomer.browser.get(leads_to(answer)).text
+    assert newcomer.row.state == "invited"
+    assert newcomer.browser.get("/p/consent").status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_consent_takes_a_choice(newcomer: Visit) -> None:
+    newcomer.sees()
+    answer = newcomer.sends("consent", decision="agree")
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert '<a href="#at-on_withdrawal">' in answer.text
+    assert "<title>Error: " in answer.text
+    assert newcomer.row.consent_us is None
+
+
+def test_a_copy_of_the_consent_can_be_kept(player: Visit) -> None:
+    answer = player.browser.get("/p/consent/copy")
+    assert answer.mimetype == "text/plain"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    assert player.participant.code in answer.text
+    assert protocol_of(player.study).consent.text in answer.text
+
+
+def test_wrong_answers_come_back_with_what_was_typed_and_why(small_world: World) -> None:
+    # Given
+    visit = Visit(small_world, enrolled=False, more=OWN_ITEMS)
+    visit.sees()
+    visit.sends("consent", decision="agree", on_withdrawal="erase")
+    visit.sees()
+
+    # When
+    answer = visit.sends("questionnaire", field_of_study="<b>law</b>", hours="many", game_experience="master")
+
+    # Then
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert 'value="&lt;b&gt;law&lt;/b&gt;"' in answer.text
+    assert (
+        'href="#at-computer_experience">How experienced are you with computers? Choose one of the answers.'
+        in answer.text
+    )
+    assert 'aria-describedby="wrong-hours hint-hours"' in answer.text
+    assert 'value="master" checked' in answer.text
+    assert visit.row.answers is None
+
+
+@pytest.mark.parametrize(
+    "text", ["a\x00b", "x" * 201, "x" * 1_000_000, "\u202egnp.exe", "\x1b[31m", "\r\nSet-Cookie: a=b\r\n\x00"]
+)
+def test_hostile_answers_are_refused_and_never_an_error_of_the_server(newcomer: Visit, text: str) -> None:
+    newcomer.sees()
+    newcomer.sends("consent", decision="agree", on_withdrawal="erase")
+    newcomer.sees()
+    answer = newcomer.sends("questionnaire", **people.answers(protocol_of(newcomer.study), field_of_study=text))
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert len(answer.data) < 100_000
+    assert newcomer.row.state == "consented"
+
+
+def test_an_answer_larger_than_any_form_is_refused_kindly(newcomer: Visit) -> None:
+    newcomer.sees()
+    newcomer.sends("consent", decision="agree", on_withdrawal="erase")
+    newcomer.sees()
+    answer = newcomer.sends("questionnaire", field_of_study="x" * (1 << 21))
+    assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert "That was too long" in answer.text
+
+
+@pytest.mark.parametrize("text", ["👩🏽‍💻", "علم الحاسوب", "Łódź ½", "{{ 7*7 }}", "'; DROP TABLE runs; --"])
+def test_any_writing_is_an_answer(newcomer: Visit, text: str) -> None:
+    newcomer.sees()
+    newcomer.sends("consent", decision="agree", on_withdrawal="erase")
+    newcomer.sees()
+    newcomer.sends("questionnaire", **people.answers(protocol_of(newcomer.study), field_of_study=text))
+    assert newcomer.row.answers
+    assert newcomer.row.answers["field_of_study"] == text
+
+
+def test_who_finds_no_place_is_told_so_kindly(small_world: World) -> None:
+    visit = Visit(small_world, enrolled=False, more=STRATA)
+    visit.sees()
+    visit.sends("consent", decision="agree", on_withdrawal="erase")
+    visit.sees()
+    form = people.answers(protocol_of(visit.study), game_experience="master")
+    answer = visit.sends("questionnaire", **form)
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert "All places are taken" in answer.text
+    assert visit.row.answers is None
+
+
+def test_forms_that_are_sent_twice_lead_on(newcomer: Visit) -> None:
+    protocol = protocol_of(newcomer.study)
+    newcomer.sees()
+    for _ in range(2):
+        leads_to(newcomer.sends("consent", decision="agree", on_withdrawal="erase"))
+    newcomer.sees()
+    for _ in range(2):
+        assert leads_to(newcomer.sends("questionnaire", **people.answers(protocol))) == "/p/handout"
+    newcomer.sees()
+    for _ in range(2):
+        assert leads_to(newcomer.sends("handout")) == "/p/run"
+    assert len(people.runs_of(newcomer.world, newcomer.participant)) == 10
+
+
+def test_the_back_button_finds_what_was_said_and_changes_nothing(player: Visit) -> None:
+    player.sees("consent")
+    answer = player.sends("consent", decision="agree", version="1", on_withdrawal="deidentify")
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert "Go on where you were" in answer.text
+    answer = player.sends("questionnaire", **people.answers(protocol_of(player.study), field_of_study="law"))
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert player.row.on_withdrawal == "erase"
+
+
+def test_a_withdrawal_takes_the_word(player: Visit) -> None:
+    # Given
+    player.sees("withdraw")
+    assert player.sends("withdraw", confirm="yes").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert player.row.state == "enrolled"
+
+    # When
+    answer = player.sends("withdraw", confirm=" Withdraw ")
+
+    # Then
+    assert "has been erased" in player.browser.get(leads_to(answer)).text
+    assert player.row.state == "withdrawn"
+    assert player.browser.get("/p/run").status_code == HTTPStatus.UNAUTHORIZED
+    assert player.world.client().get(f"/p/{player.token}").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_no_page_changes_anything_by_being_looked_at(player: Visit) -> None:
+    before = player.row, people.runs_of(player.world, player.participant)
+    for path in ("", "consent", "questionnaire", "handout", "run", "done", "withdraw", "goodbye", "rating", "guess"):
+        player.browser.get(f"/p/{path}?rating=5&confirm=withdraw&id={uuid4()}")
+    after = player.row, people.runs_of(player.world, player.participant)
+    columns = [column.key for column in player.row.__table__.columns]
+    assert [getattr(before[0], name) for name in columns] == [getattr(after[0], name) for name in columns]
+    assert [run.state for run in before[1]] == [run.state for run in after[1]]
+
+
+def test_a_laptops_token_and_a_members_of_staff_are_no_participants(player: Visit) -> None:
+    laptop = people.laptop_with(player.world, player.study, player.participant)
+    for token in (laptop.token, player.world.account()):
+        assert player.world.client().get(f"/p/{token}").status_code == HTTPStatus.NOT_FOUND
+        assert player.world.client(token).get("/p/run").status_code == HTTPStatus.FORBIDDEN
+
+
+def test_who_asks_too_often_is_asked_to_wait(tmp_path: Path, sqlite_url: str) -> None:
+    world = World(tmp_path, sqlite_url, limits={"participant": "3 per minute"})
+    client = world.client()
+    statuses = [client.get("/p/nosuch").status_code for _ in range(4)]
+    assert statuses == [404, 404, 404, 429]
+    assert "Wait a minute" in client.get("/p/nosuch").text
+    world.close()

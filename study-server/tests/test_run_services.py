@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs are started, rated, guessed, recorded, aborted and replaced in order, once, whatever is said twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import jsonschema_rs
+import pytest
+from nacl.public import SealedBox
+
+import given_participants as people
+from given_devices import device, seat
+from given_studies import small, study
+from happe_study.allocation.sealing import open_condition
+from happe_study.contract import schema_folder
+from happe_study.problems import Problem
+from happe_study.runs import services
+from happe_study.studies.models import Study
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.orm import Session
+
+    from given_devices import Enrolled
+    from happe_study.participants.models import Participant
+    from happe_study.rules import Caller
+    from happe_study.runs.models import Run
+    from world import World
+
+SCHEMA = jsonschema_rs.validator_for(json.loads((schema_folder() / "sealed-condition.schema.json").read_text()))
+
+
+class Sitting:
+    """A participant of a small crossover study before a laptop."""
+
+    def __init__(self, world: World) -> None:
+        """Enrol the participant and the laptop."""
+        self.world = world
+        self.study = study(world, protocol=small())
+        self.participant, _token = people.participant(world, self.study)
+        self.laptop = people.laptop_with(world, self.study, self.participant)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The participant's runs as they are now."""
+        return people.runs_of(self.world, self.participant)
+
+    def does(self, code: str, act: Callable[[Session, Run], object]) -> object:
+        """Something happens to a run, in a transaction."""
+        with self.world.database.writing() as session:
+            return act(session, services.find(session, self.study.id, code))
+
+    def refused(self, code: str, act: Callable[[Session, Run], object]) -> str:
+        """What kind of problem that is."""
+        with pytest.raises(Problem) as caught:
+            self.does(code, act)
+        return caught.value.kind
+
+
+@pytest.fixture
+def sitting(world: World) -> Sitting:
+    return Sitting(world)
+
+
+def start(laptop: Enrolled, start_id: str | None = None) -> Callable[[Session, Run], bytes]:
+    name = start_id or str(uuid4())
+    return lambda session, run: services.start(session, run, people.as_device(laptop), name, fixed_secrets())
+
+
+def rate(who: Caller, rating: int, client_id: str | None = None) -> Callable[[Session, Run], None]:
+    return lambda session, run: services.rate(session, run, client_id or str(uuid4()), rating, who)
+
+
+def guess(who: Caller, choice: str, client_id: str | None = None) -> Callable[[Session, Run], None]:
+    return lambda session, run: services.guess(session, run, client_id or str(uuid4()), choice, who)
+
+
+def abort(who: Caller | None, reason: str = "the laptop froze") -> Callable[[Session, Run], None]:
+    return lambda session, run: services.abort(session, run, reason, who)
+
+
+def replace(session: Session, run: Run) -> str:
+    return services.replace(session, run, fixed_secrets(), None).code
+
+
+def test_a_start_tells_the_laptop_what_its_key_alone_opens(sitting: Sitting) -> None:
+    # Given
+    run = sitting.runs[0]
+
+    # When
+    sealed = people.started(sitting.world, run.code, sitting.laptop)
+
+    # Then
+    assert len(sealed) == 560
+    assert sitting.laptop.key
+    document = json.loads(SealedBox(sitting.laptop.key).decrypt(sealed))
+    assert SCHEMA.is_valid(document)
+    wanted = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
+    assert (document["condition"], document["indicator"]) == (wanted.governor, wanted.indicator)
+    assert document["run"] == run.code
+    assert document["subject"] == sitting.participant.code
+    assert document["application"] == run.application
+
+
+def test_no_row_says_the_condition(sitting: Sitting) -> None:
+    for run in sitting.runs[:1]:
+        people.completed(sitting.world, run.code, sitting.laptop)
+    assert {run.condition for run in sitting.runs} == {None}
+
+
+def test_a_start_said_twice_is_answered_alike_and_no_other_start_is(sitting: Sitting) -> None:
+    # Given
+    code, name = sitting.runs[0].code, str(uuid4())
+    other = device(sitting.world, sitting.study)
+    seat(sitting.world, other, sitting.participant.id)
+
+    # When
+    first = sitting.does(code, start(sitting.laptop, name))
+
+    # Then
+    assert sitting.does(code, start(sitting.laptop, name)) == first
+    assert sitting.refused(code, start(sitting.laptop)) == "started"
+    assert sitting.refused(code, start(other, name)) == "started"
+
+
+def test_a_run_that_has_ended_is_not_started_again_and_its_answer_is_gone(sitting: Sitting) -> None:
+    # Given
+    code, name = sitting.runs[0].code, str(uuid4())
+    sitting.does(code, start(sitting.laptop, name))
+
+    # When
+    sitting.does(code, lambda session, run: services.end(session, run, people.as_device(sitting.laptop)))
+
+    # Then
+    assert sitting.runs[0].start_sealed is None
+    assert sitting.refused(code, start(sitting.laptop, name)) in {"run-state", "not-next"}
+
+
+def test_only_the_laptop_before_the_participant_starts_a_run(sitting: Sitting) -> None:
+    elsewhere = device(sitting.world, sitting.study)
+    assert sitting.refused(sitting.runs[0].code, start(elsewhere)) == "no-sitting"
+
+
+def test_runs_start_in_their_order_and_one_at_a_time(sitting: Sitting) -> None:
+    first, second = sitting.runs[:2]
+    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
+    people.started(sitting.world, first.code, sitting.laptop)
+    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
+
+
+def test_the_next_run_starts_once_the_one_before_is_answered_though_its_record_is_on_its_way(sitting: Sitting) -> None:
+    # Given
+    first, second = sitting.runs[:2]
+    people.ended(sitting.world, first.code, sitting.laptop)
+    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
+
+    # When
+    who = people.as_participant(sitting.participant)
+    sitting.does(first.code, rate(who, 4))
+    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
+    sitting.does(first.code, guess(who, "dont-know"))
+
+    # Then
+    assert people.started(sitting.world, second.code, sitting.laptop)
+
+
+def test_a_rating_said_twice_counts_once_and_another_does_not_replace_it(sitting: Sitting) -> None:
+    # Given
+    code, name = sitting.runs[0].code, str(uuid4())
+    who = people.as_participant(sitting.participant)
+    people.ended(sitting.world, code, sitting.laptop)
+
+    # When
+    sitting.does(code, rate(who, 3, name))
+    sitting.does(code, rate(who, 3, name))
+
+    # Then
+    assert sitting.refused(code, rate(who, 3)) == "rated"
+    assert sitting.refused(code, rate(who, 5, name)) == "rated"
+    assert sitting.runs[0].rating == 3
+
+
+def test_the_scale_of_the_protocol_has_ends(sitting: Sitting) -> None:
+    code = sitting.runs[0].code
+    people.ended(sitting.world, code, sitting.laptop)
+    for point in (0, 6, -1, 100):
+        assert sitting.refused(code, rate(people.as_participant(sitting.participant), point)) == "invalid"
+
+
+def test_nothing_is_rated_before_it_has_ended(sitting: Sitting) -> None:
+    code, who = sitting.runs[0].code, people.as_participant(sitting.participant)
+    assert sitting.refused(code, rate(who, 3)) == "run-state"
+    people.started(sitting.world, code, sitting.laptop)
+    assert sitting.refused(code, rate(who, 3)) == "run-state"
+
+
+def test_a_guess_said_twice_counts_once_and_must_be_one_that_is_offered(sitting: Sitting) -> None:
+    # Given
+    code, name = sitting.runs[0].code, str(uuid4())
+    who = people.as_participant(sitting.participant)
+    people.ended(sitting.world, code, sitting.laptop)
+    assert sitting.refused(code, guess(who, "usual")) == "run-state"
+    sitting.does(code, rate(who, 3))
+
+    # When
+    assert sitting.refused(code, guess(who, "O-HAPPE")) == "invalid"
+    sitting.does(code, guess(who, "usual", name))
+    sitting.does(code, guess(who, "usual", name))
+
+    # Then
+    assert sitting.refused(code, guess(who, "learning")) == "guessed"
+    assert sitting.runs[0].guess == "usual"
+
+
+def test_a_run_is_complete_when_it_is_rated_guessed_and_recorded_in_whatever_order(sitting: Sitting) -> None:
+    # Given
+    code = sitting.runs[0].code
+    people.started(sitting.world, code, sitting.laptop)
+
+    # When
+    sitting.does(code, services.record_arrived)
+    assert sitting.runs[0].ended_us is not None
+    sitting.does(code, rate(people.as_participant(sitting.participant), 1))
+    assert sitting.runs[0].state == "rated"
+    sitting.does(code, guess(people.as_participant(sitting.participant), "learning"))
+
+    # Then
+    assert sitting.runs[0].state == "complete"
+    assert sitting.runs[0].completed_us is not None
+
+
+def test_the_participant_is_done_with_the_last_complete_run(sitting: Sitting) -> None:
+    *runs, last = sitting.runs
+    for run in runs:
+        people.completed(sitting.world, run.code, sitting.laptop)
+    people.answered(sitting.world, last.code, sitting.laptop)
+    assert people.now(sitting.world, sitting.participant).state == "enrolled"
+    sitting.does(last.code, services.record_arrived)
+    assert people.now(sitting.world, sitting.participant).state == "done"
+
+
+def test_an_aborted_run_is_replaced_at_its_position_under_a_new_code_and_the_same_condition(sitting: Sitting) -> None:
+    # Given
+    old = sitting.runs[0]
+    people.started(sitting.world, old.code, sitting.laptop)
+    sitting.does(old.code, abort(people.as_device(sitting.laptop)))
+
+    # When
+    code = sitting.does(old.code, replace)
+    again = sitting.does(old.code, replace)
+
+    # Then
+    assert again == code != old.code
+    before, new = sitting.runs[:2]
+    assert (before.state, new.state, new.code) == ("replaced", "planned", code)
+    assert (new.position, new.attempt, new.application) == (1, 2, old.application)
+    key = fixed_secrets().allocation
+    wanted = open_condition(key, old.code, old.condition_sealed)
+    assert open_condition(key, new.code, new.condition_sealed) == wanted
+    assert new.condition_sealed != old.condition_sealed
+    assert people.started(sitting.world, new.code, sitting.laptop)
+
+
+def test_an_aborted_run_holds_up_the_next_until_it_is_replaced(sitting: Sitting) -> None:
+    first, second = sitting.runs[:2]
+    people.started(sitting.world, first.code, sitting.laptop)
+    sitting.does(first.code, abort(people.as_device(sitting.laptop)))
+    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
+
+
+def test_an_abortion_said_twice_is_one_and_its_reason_stays(sitting: Sitting) -> None:
+    code, who = sitting.runs[0].code, people.as_device(sitting.laptop)
+    assert sitting.refused(code, abort(who)) == "run-state"
+    people.started(sitting.world, code, sitting.laptop)
+    sitting.does(code, abort(who))
+    sitting.does(code, abort(who))
+    assert sitting.refused(code, abort(who, "another reason")) == "aborted"
+
+
+def test_a_complete_run_is_neither_aborted_nor_replaced(sitting: Sitting) -> None:
+    code = sitting.runs[0].code
+    people.completed(sitting.world, code, sitting.laptop)
+    assert sitting.refused(code, abort(None)) == "run-state"
+    assert sitting.refused(code, replace) == "run-state"
+
+
+def test_a_later_run_that_is_on_is_finished_before_an_earlier_one_is_done_again(sitting: Sitting) -> None:
+    # Given
+    first, second = sitting.runs[:2]
+    people.answered(sitting.world, first.code, sitting.laptop)
+    people.started(sitting.world, second.code, sitting.laptop)
+    sitting.does(first.code, abort(None, "its record is lost"))
+    new = str(sitting.does(first.code, replace))
+
+    # When, then
+    assert sitting.refused(new, start(sitting.laptop)) == "not-next"
+    sitting.does(second.code, lambda session, run: services.end(session, run, people.as_device(sitting.laptop)))
+    sitting.does(second.code, rate(people.as_device(sitting.laptop), 2))
+    sitting.does(second.code, guess(people.as_device(sitting.laptop), "dont-know"))
+    assert people.started(sitting.world, new, sitting.laptop)
+
+
+def test_no_run_starts_once_the_study_is_unblinded(sitting: Sitting) -> None:
+    with sitting.world.database.writing() as session:
+        session.get_one(Study, sitting.study.id).state = "unblinded"
+    assert sitting.refused(sitting.runs[0].code, start(sitting.laptop)) == "not-open"
+
+
+def test_a_laptop_that_has_nothing_to_do_with_a_run_changes_nothing_of_it(sitting: Sitting) -> None:
+    code, stranger = sitting.runs[0].code, people.as_device(device(sitting.world, sitting.study))
+    people.ended(sitting.world, code, sitting.laptop)
+    assert sitting.refused(code, rate(stranger, 1)) == "no-sitting"
+    assert sitting.refused(code, abort(stranger)) == "no-sitting"
+    assert sitting.refused(code, lambda session, run: services.end(session, run, stranger)) == "no-sitting"
+
+
+@pytest.mark.parametrize("code", ["", "nosuch", "00000000", "0000\x000000", "ÀÀÀÀÀÀÀÀ", "' OR 1=1"])
+def test_a_code_that_is_no_runs_finds_nothing(sitting: Sitting, code: str) -> None:
+    assert sitting.refused(code, replace) == "not-found"
+
+
+def test_a_run_of_another_study_is_not_found(sitting: Sitting) -> None:
+    # Given
+    other = study(sitting.world, protocol=small("other"))
+    stranger: Participant = people.participant(sitting.world, other)[0]
+
+    # When, then
+    assert sitting.refused(people.runs_of(sitting.world, stranger)[0].code, replace) == "not-found"

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Laptops run runs and staff looks after them, over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from nacl.public import SealedBox
+
+import given_participants as people
+from given_devices import device
+from given_studies import small, study
+from happe_study.accounts.rights import Role
+from happe_study.allocation.conditions import Scheme, conditions
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from given_devices import Enrolled
+    from happe_study.participants.models import Participant
+    from world import World
+
+HERE = "/api/v1/studies/small/runs"
+LABELS = [condition.label for condition in conditions(Scheme.CROSSOVER)]
+
+
+class Lab:
+    """A participant before a laptop, and the laptop's program."""
+
+    def __init__(self, world: World) -> None:
+        """Enrol them."""
+        self.world = world
+        self.study: Study = study(world, protocol=small())
+        self.participant: Participant = people.participant(world, self.study)[0]
+        self.laptop: Enrolled = people.laptop_with(world, self.study, self.participant)
+        self.program: FlaskClient = world.client(self.laptop.token)
+
+    @property
+    def code(self) -> str:
+        """The first run's code."""
+        return self.runs[0].code
+
+    @property
+    def runs(self) -> list[Run]:
+        """The participant's runs as they are now."""
+        return people.runs_of(self.world, self.participant)
+
+    def start(self, code: str, start_id: str | None = None) -> TestResponse:
+        """The laptop starts a run."""
+        return self.program.post(f"/api/v1/runs/{code}/start", json={"id": start_id or str(uuid4())})
+
+    def put(self, what: str, **body: Any) -> TestResponse:  # noqa: ANN401
+        """The laptop says something about the first run."""
+        return self.program.put(f"/api/v1/runs/{self.code}/{what}", json=body)
+
+    def staff(self, role: Role) -> FlaskClient:
+        """A member of the study's staff."""
+        return self.world.staff(role, study_id=self.study.id)
+
+
+@pytest.fixture
+def lab(small_world: World) -> Lab:
+    return Lab(small_world)
+
+
+def test_a_laptop_goes_through_a_run(lab: Lab) -> None:
+    # Given
+    name = str(uuid4())
+
+    # When
+    first, second = lab.start(lab.code, name), lab.start(lab.code, name.upper())
+
+    # Then
+    assert first.status_code == 200
+    assert first.get_json() == second.get_json()
+    assert lab.laptop.key
+    opened = SealedBox(lab.laptop.key).decrypt(base64.b64decode(first.get_json()["sealed"], validate=True))
+    assert json.loads(opened)["run"] == lab.code
+    assert lab.program.put(f"/api/v1/runs/{lab.code}/end").get_json() == {"code": lab.code, "state": "started"}
+    assert lab.put("rating", id=str(uuid4()), rating=4).get_json()["state"] == "rated"
+    assert lab.put("guess", id=str(uuid4()), guess="usual").get_json()["state"] == "rated"
+    assert (lab.runs[0].rating, lab.runs[0].guess) == (4, "usual")
+
+
+def test_every_sealed_answer_has_one_length_whatever_the_condition(lab: Lab) -> None:
+    lengths = set()
+    for run in lab.runs:
+        lengths.add(len(lab.start(run.code).data))
+        with lab.world.database.writing() as session:
+            session.get_one(Run, run.id).ended_us = 1
+        lab.program.put(f"/api/v1/runs/{run.code}/rating", json={"id": str(uuid4()), "rating": 1})
+        lab.program.put(f"/api/v1/runs/{run.code}/guess", json={"id": str(uuid4()), "guess": "dont-know"})
+    assert len(lengths) == 1
+    assert {run.state for run in lab.runs} == {"rated"}
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("start", {}),
+        ("start", {"id": "x"}),
+        ("start", {"id": 7}),
+        ("start", {"id": str(uuid4()), "condition": "ondemand"}),
+        ("start", []),
+        ("abort", {"reason": ""}),
+        ("abort", {"reason": "\x00"}),
+        ("abort", {"reason": "x" * 501}),
+    ],
+)
+def test_a_body_that_breaks_a_rule_changes_nothing(lab: Lab, what: str, body: object) -> None:
+    assert lab.program.post(f"/api/v1/runs/{lab.code}/{what}", json=body).status_code in (400, 422)
+    assert lab.runs[0].state == "planned"
+
+
+@pytest.mark.parametrize("rating", [0, 6, "4", 4.5, True, None, 10**30, -1])
+def test_a_rating_must_be_a_point_of_the_scale(lab: Lab, rating: object) -> None:
+    people.ended(lab.world, lab.code, lab.laptop)
+    assert lab.put("rating", id=str(uuid4()), rating=rating).status_code == 422
+    assert lab.runs[0].rating is None
+
+
+@pytest.mark.parametrize("guess", ["", "ondemand", "😀", "x" * 41, "a\x00", None, 1, ["usual"]])
+def test_a_guess_must_be_one_that_is_offered(lab: Lab, guess: object) -> None:
+    people.ended(lab.world, lab.code, lab.laptop)
+    lab.put("rating", id=str(uuid4()), rating=4)
+    assert lab.put("guess", id=str(uuid4()), guess=guess).status_code in (400, 422)
+    assert lab.runs[0].guess is None
+
+
+def test_another_studys_laptop_finds_no_such_run(lab: Lab) -> None:
+    stranger = device(lab.world, study(lab.world, protocol=small("other")))
+    program = lab.world.client(stranger.token)
+    answer = program.post(f"/api/v1/runs/{lab.code}/start", json={"id": str(uuid4())})
+    assert answer.status_code == 404
+
+
+def test_a_meter_and_a_participant_start_nothing(lab: Lab) -> None:
+    meter = device(lab.world, lab.study, "meter")
+    _row, token = people.participant(lab.world, lab.study)
+    for secret in (meter.token, token):
+        answer = lab.world.client(secret).post(f"/api/v1/runs/{lab.code}/start", json={"id": str(uuid4())})
+        assert answer.status_code == 403
+
+
+def test_who_sits_beside_the_participants_sees_that_there_is_a_rating_but_not_which(lab: Lab) -> None:
+    # Given
+    people.completed(lab.world, lab.code, lab.laptop)
+
+    # When
+    seen = {role: lab.staff(role).get(f"{HERE}/{lab.code}").get_json() for role in (Role.EXPERIMENTER, Role.ANALYST)}
+
+    # Then
+    assert (seen[Role.EXPERIMENTER]["rating"], seen[Role.ANALYST]["rating"]) == (None, 5)
+    for answer in seen.values():
+        assert answer["rated_us"]
+        assert (answer["guess"], answer["condition"]) == (None, None)
+        assert answer["guessed_us"]
+
+
+def test_a_guess_and_a_condition_are_shown_after_unblinding_alone(lab: Lab) -> None:
+    # Given: a condition of one run that was unblinded in an emergency
+    people.completed(lab.world, lab.code, lab.laptop)
+    with lab.world.database.writing() as session:
+        session.get_one(Run, lab.runs[0].id).condition = "O-HAPPE"
+    analyst = lab.staff(Role.ANALYST)
+    assert analyst.get(f"{HERE}/{lab.code}").get_json()["condition"] is None
+
+    # When
+    with lab.world.database.writing() as session:
+        session.get_one(Study, lab.study.id).state = "unblinded"
+
+    # Then
+    seen = analyst.get(f"{HERE}/{lab.code}").get_json()
+    assert (seen["guess"], seen["condition"]) == ("dont-know", "O-HAPPE")
+
+
+def test_no_answer_about_runs_names_a_condition(lab: Lab) -> None:
+    people.completed(lab.world, lab.code, lab.laptop)
+    for role in (Role.INVESTIGATOR, Role.EXPERIMENTER, Role.ANALYST):
+        client = lab.staff(role)
+        for where in (HERE, f"{HERE}/{lab.code}"):
+            answer = client.get(where)
+            told = answer.text + str(answer.headers)
+            assert not [label for label in LABELS if label in told]
+
+
+def test_runs_are_listed_in_an_order_that_tells_nothing(lab: Lab) -> None:
+    people.participant(lab.world, lab.study)
+    client = lab.staff(Role.EXPERIMENTER)
+    everybodys = [run["code"] for run in client.get(HERE, query_string={"limit": 200}).get_json()["runs"]]
+    assert everybodys == sorted(everybodys)
+    mine = client.get(HERE, query_string={"participant": lab.participant.code, "state": "planned"}).get_json()
+    assert {run["code"] for run in mine["runs"]} == {run.code for run in lab.runs}
+    assert mine["next"] is None
+
+
+def test_an_experimenter_aborts_and_replaces_a_run(lab: Lab) -> None:
+    # Given
+    client = lab.staff(Role.EXPERIMENTER)
+    lab.start(lab.code)
+
+    # When
+    aborted = client.post(f"{HERE}/{lab.code}/abort", json={"reason": "the power went out"})
+    replaced = client.post(f"{HERE}/{lab.code}/replacement")
+
+    # Then
+    assert (aborted.get_json()["state"], aborted.get_json()["abort_reason"]) == ("aborted", "the power went out")
+    assert replaced.status_code == 201
+    assert (replaced.get_json()["position"], replaced.get_json()["attempt"], replaced.get_json()["state"]) == (
+        1,
+        2,
+        "planned",
+    )
+    assert client.post(f"{HERE}/{lab.code}/replacement").get_json() == replaced.get_json()
+
+
+def test_an_analyst_aborts_nothing(lab: Lab) -> None:
+    lab.start(lab.code)
+    assert lab.staff(Role.ANALYST).post(f"{HERE}/{lab.code}/abort", json={"reason": "x"}).status_code == 403
+    assert lab.staff(Role.INVESTIGATOR).post(f"{HERE}/{lab.code}/replacement").status_code == 403

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Participants at their pages."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import given_participants as people
+from given_studies import small, study
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from happe_study.participants.models import Participant
+    from happe_study.studies.models import Study
+    from world import World
+
+
+class Visit:
+    """A participant with a browser, who has followed their link."""
+
+    def __init__(self, world: World, *, enrolled: bool, more: str = "") -> None:
+        """Begin at consent, or after the handout."""
+        self.world = world
+        self.study: Study = study(world, protocol=small() + more)
+        self.participant: Participant
+        self.participant, self.token = people.participant(world, self.study, enrolled=enrolled)
+        self.browser: FlaskClient = people.browser(world, self.token)
+        self.form: dict[str, str] = {}
+        self.sees("withdraw")  # a form that is always there, for its token
+
+    def sees(self, path: str = "") -> str:
+        """The page that a path leads to, whose hidden fields are kept for the next form."""
+        answer = self.browser.get(f"/p/{path}", follow_redirects=True)
+        assert answer.status_code == HTTPStatus.OK
+        self.form |= people.hidden(answer.text)
+        return answer.text
+
+    def sends(self, path: str, **fields: str) -> TestResponse:
+        """The form of the page seen last."""
+        return self.browser.post(f"/p/{path}", data=self.form | fields)
+
+    @property
+    def row(self) -> Participant:
+        """The participant as they are now."""
+        return people.now(self.world, self.participant)
+
+
+def leads_to(answer: TestResponse) -> str:
+    """Where a form leads by 303."""
+    assert answer.status_code == HTTPStatus.SEE_OTHER, answer.text
+    return answer.headers["Location"]
