@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import fcntl
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, create_engine, event
+from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, Table, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Micros = BigInteger  # microseconds since 1970, UTC
 Code = String(16)
@@ -40,6 +40,11 @@ class Base(DeclarativeBase):
     type_annotation_map = {bytes: LargeBinary, dict[str, Any]: JSON, list[int]: JSON}  # noqa: RUF012 - SQLAlchemy's way
 
 
+def table(model: type[Base]) -> Table:
+    """A model's table, for statements on hot paths: they cost a third of what objects do."""
+    return cast("Table", model.__table__)
+
+
 class Database:
     """One database and its pool of connections.
 
@@ -48,11 +53,12 @@ class Database:
     operating system first: SQLite's own wait polls, which is unfair and slow when many write.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 8) -> None:
-        """Connect to nothing yet."""
+    def __init__(self, url: str, *, pool_size: int = 8, busy: Callable[[int], None] = lambda _change: None) -> None:
+        """Connect to nothing yet. `busy` is told +1 when a writer comes and -1 when it goes, waiting or writing."""
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 8}
+        self._busy = busy
+        options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 8, "hide_parameters": True}
         if self.is_sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "isolation_level": None}
         self.engine = create_engine(self.url, **options)
@@ -71,12 +77,13 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A session whose changes are kept if the block ends well."""
-        if self._writers is None:
-            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+        turn = self._writers.turn() if self._writers else nullcontext()
+        self._busy(+1)
+        try:
+            with turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
                 yield session
-            return
-        with self._writers.turn(), Session(self._writing, expire_on_commit=False) as session, session.begin():
-            yield session
+        finally:
+            self._busy(-1)
 
     def dispose(self) -> None:
         """Close every connection."""

@@ -3,21 +3,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from happe_study.accounts.models import Account, Token, TokenKind
 from happe_study.clock import now_us
 from happe_study.codes import digest, new_secret
+from happe_study.database import table
 from happe_study.devices.models import Device, DeviceKind
 from happe_study.participants.models import Participant, ParticipantState
 from happe_study.rules import Caller, Who, staff_caller
 
 if TYPE_CHECKING:
+    from sqlalchemy import Row
     from sqlalchemy.orm import Session
 
 LONGEST_TOKEN = 128
+
+_TOKENS, _DEVICES = table(Token).c, table(Device).c
+_FIND = (  # every request of a device begins with it, so it is one statement
+    select(*_TOKENS)
+    .add_columns(_DEVICES.code, _DEVICES.study_id, _DEVICES.enrolled_us)
+    .add_columns(_DEVICES.kind.label("device_kind"), _DEVICES.revoked_us.label("device_revoked_us"))
+    .outerjoin_from(table(Token), table(Device), _TOKENS.device_id == _DEVICES.id)
+    .where(_TOKENS.sha256 == bindparam("secret_sha256"))
+)
 
 
 def issue(session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None) -> str:
@@ -42,16 +53,18 @@ def caller_of(session: Session, secret: str) -> Caller | None:
     """Whose token this is; None if it is nobody's any more."""
     if len(secret) > LONGEST_TOKEN:
         return None
-    token = session.scalar(select(Token).where(Token.sha256 == digest(secret)))
-    if token is None or token.revoked_us is not None or (token.expires_us or now_us() + 1) <= now_us():
+    token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
+    if token is None or token.revoked_us is not None:
+        return None
+    if token.expires_us is not None and token.expires_us <= now_us():
         return None
     match TokenKind(token.kind):
         case TokenKind.PARTICIPANT:
             return _participant(session.get_one(Participant, token.participant_id))
         case TokenKind.DEVICE:
-            return _device(session.get_one(Device, token.device_id))
+            return _device(token)
         case TokenKind.ACCOUNT:
-            return _account(session.get_one(Account, token.account_id))
+            return _account(session.get_one(Account, token.account_id), token.created_us)
 
 
 def _participant(row: Participant) -> Caller | None:
@@ -60,11 +73,12 @@ def _participant(row: Participant) -> Caller | None:
     return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
 
 
-def _device(row: Device) -> Caller | None:
-    if row.revoked_us is not None or row.enrolled_us is None:
+def _device(row: Row[Any]) -> Caller | None:
+    if row.device_revoked_us is not None or row.enrolled_us is None:
         return None
-    return Caller(Who.DEVICE, row.id, row.code, row.study_id, DeviceKind(row.kind))
+    return Caller(Who.DEVICE, row.device_id, row.code, row.study_id, DeviceKind(row.device_kind))
 
 
-def _account(row: Account) -> Caller | None:
-    return staff_caller(row.id, row.email, row.grants) if row.active else None
+def _account(row: Account, made_us: int) -> Caller | None:
+    usable = row.active and not row.password_given
+    return staff_caller(row.id, row.email, row.grants, made_us) if usable else None

@@ -13,12 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, insert, select, update
 
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.clock import now_us
+from happe_study.database import table
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -26,7 +28,16 @@ if TYPE_CHECKING:
     from happe_study.rules import Caller
 
 GENESIS = "0" * 64
+SERVER: ContextVar[str] = ContextVar("SERVER", default="server")  # the command line puts its user's name in
 SALT_BYTES = 16
+
+_HEAD = select(AuditHead.number, AuditHead.chain_sha256).where(AuditHead.id == 1).with_for_update()
+_MOVE = (
+    update(table(AuditHead))
+    .where(AuditHead.id == 1)
+    .values(number=bindparam("to_number"), chain_sha256=bindparam("to_chain"))
+)
+_ENTRY, _DETAIL = insert(table(AuditEntry)), insert(table(AuditDetail))
 
 
 def canonical(detail: dict[str, Any]) -> bytes:
@@ -58,13 +69,14 @@ def append(
 
     `detail` must hold no condition before unblinding and nothing that could not be erased with the participant.
     """
-    full = {"by": f"{who.who}:{who.name}" if who else "server", **detail}
+    full = {"by": f"{who.who}:{who.name}" if who else SERVER.get(), **detail}
     salt = secrets.token_bytes(SALT_BYTES)
     session.flush()
-    head = session.scalars(select(AuditHead).where(AuditHead.id == 1).with_for_update()).one()
-    number, at_us, digest = head.number + 1, now_us(), detail_digest(salt, full)
-    chain = link(head.chain_sha256, number, at_us, action, digest)
-    head.number, head.chain_sha256 = number, chain
-    session.add(AuditEntry(number=number, at_us=at_us, action=action, detail_sha256=digest, chain_sha256=chain))
-    session.flush()
-    session.add(AuditDetail(number=number, study_id=study_id, participant_id=participant_id, salt=salt, detail=full))
+    last, before = session.execute(_HEAD).one()
+    number, at_us, digest = last + 1, now_us(), detail_digest(salt, full)
+    chain = link(before, number, at_us, action, digest)
+    session.execute(_MOVE, {"to_number": number, "to_chain": chain})
+    entry = {"number": number, "at_us": at_us, "action": action, "detail_sha256": digest, "chain_sha256": chain}
+    session.execute(_ENTRY, entry)
+    about = {"number": number, "study_id": study_id, "participant_id": participant_id}
+    session.execute(_DETAIL, {**about, "salt": salt, "detail": full})

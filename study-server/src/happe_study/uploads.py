@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Uploaded documents: their bodies out of requests, and their faults as problems."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from flask import request
+
+from happe_study.problems import FieldError, Problem, too_large, unprocessable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from happe_study.contract import Kind
+    from happe_study.faults import BadDocumentError
+
+JSON = frozenset({"application/json"})
+
+
+def openapi_body(kind: Kind) -> dict[str, Any]:
+    """What the OpenAPI says of a request whose body is a document of the contract."""
+    schema = {"type": "object", "description": f"profiles/schema/{kind}.schema.json"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def json_body(most: int) -> bytes:
+    """The request's JSON, unread. Raises Problem 413 above `most` bytes, 415 for another type or a coded body.
+
+    Coded bodies are not taken: a few kilobytes of gzip can be gigabytes.
+    """
+    require_type(JSON)
+    request.max_content_length = most
+    if (request.content_length or 0) > most:
+        raise too_large(f"A document of this kind may have at most {most} bytes.")
+    return request.get_data(cache=False)
+
+
+def require_type(types: Collection[str]) -> None:
+    """Raise Problem 415 unless the body is plainly of one of these media types."""
+    if request.mimetype not in types:
+        raise _unsupported(f"Send {' or '.join(sorted(types))}.")
+    if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise _unsupported("Send the body without a Content-Encoding.")
+
+
+def of_document(error: BadDocumentError) -> Problem:
+    """422: a document that breaks its contract, with the faults found."""
+    return unprocessable(
+        "The document breaks its contract; docs/uploads.md has it.",
+        *(FieldError(fault.pointer, fault.detail) for fault in error.faults),
+    )
+
+
+def _unsupported(detail: str) -> Problem:
+    return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Devices that tests begin with, and what they upload."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from nacl.public import PrivateKey
+
+import records
+from happe_study.clock import now_us
+from happe_study.devices import services
+from happe_study.devices.models import DeviceKind, Sitting
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from happe_study.devices.models import Device
+    from happe_study.studies.models import Study
+    from world import World
+
+Json = dict[str, Any]
+
+PARQUET = "application/vnd.apache.parquet"
+
+
+@dataclass(frozen=True)
+class Enrolled:
+    """A device that has enrolled. `key` opens what is sealed to it; a meter has none."""
+
+    device: Device
+    token: str
+    key: PrivateKey | None
+
+
+def device(world: World, study: Study, kind: str = "laptop", *, name: str | None = None) -> Enrolled:
+    """A device of a study, enrolled."""
+    key = PrivateKey.generate() if kind == DeviceKind.LAPTOP else None
+    public = base64.b64encode(bytes(key.public_key)).decode() if key else None
+    with world.database.writing() as session:
+        _row, code = services.create(session, study.id, name or f"{kind} {uuid4().hex[:8]}", DeviceKind(kind), None)
+        row, token = services.enrol(session, code, public)
+        session.flush()
+        session.expunge(row)
+    return Enrolled(row, token, key)
+
+
+def seat(world: World, enrolled: Enrolled, participant_id: int) -> None:
+    """A participant sits at a laptop from now on."""
+    with world.database.writing() as session:
+        session.add(Sitting(device_id=enrolled.device.id, participant_id=participant_id, started_us=now_us()))
+
+
+def said(answer: TestResponse) -> Json:
+    """The JSON of an answer."""
+    found: Json = json.loads(answer.data)
+    return found
+
+
+def put_record(client: FlaskClient, record: Json, *, padded: bool = False) -> TestResponse:
+    """Upload a run record to where it says that it belongs, padded as laptops do if wanted."""
+    raw = records.encode(record)
+    raw += b" " * (-len(raw) % 65536) if padded else b""
+    address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
+    return client.put(address, data=raw, content_type="application/json")
+
+
+def header(study: Study, meter: Enrolled, laptop: Enrolled, **changed: object) -> Json:
+    """The header of a new power trace of a laptop."""
+    codes = {"meter": meter.device.code, "measured": laptop.device.code}
+    return records.power_header(str(uuid4()), **codes) | {"study": study.name} | changed
+
+
+def put_trace(client: FlaskClient, document: Json) -> TestResponse:
+    """Begin a power trace with its header."""
+    return client.put(f"/api/v1/traces/{document['id']}", json=document)
+
+
+def content_digest(content: bytes) -> str:
+    """The Content-Digest field of a body."""
+    return f"sha-256=:{base64.b64encode(hashlib.sha256(content).digest()).decode()}:"
+
+
+def part_headers(content: bytes) -> dict[str, str]:
+    """What goes with a part."""
+    return {"Content-Digest": content_digest(content), "If-None-Match": "*", "Content-Type": PARQUET}
+
+
+def put_part(client: FlaskClient, trace: str, number: int, content: bytes, **changed: str | None) -> TestResponse:
+    """Upload a part. `changed` replaces headers, whose hyphens are written as underscores; None leaves one out."""
+    given = {name.replace("_", "-"): value for name, value in changed.items()}
+    headers = {name: value for name, value in (part_headers(content) | given).items() if value is not None}
+    return client.put(f"/api/v1/traces/{trace}/parts/{number}", data=content, headers=headers)
+
+
+def put_seal(client: FlaskClient, manifest: Json) -> TestResponse:
+    """Seal a power trace with its manifest."""
+    return client.put(f"/api/v1/traces/{manifest['trace']}/seal", json=manifest)

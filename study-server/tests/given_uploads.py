@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study with many runs under way and a trace begun, what devices upload of them, and whether all of it is there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from sqlalchemy import func, select, update
+
+import given_devices
+import given_participants
+import given_studies
+import records
+from happe_study.audit.models import AuditEntry, AuditHead
+from happe_study.audit.renaming import unpacked
+from happe_study.audit.verify import verify_log
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.models import Run, RunRecord
+from happe_study.traces import upkeep
+from happe_study.traces.models import Trace, TracePart
+from happe_study.traces.storage import Storage, sha256_of
+from uploader import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from given_devices import Enrolled
+    from world import World
+
+LEVELS = 64
+APPLICATION = '\n[[application]]\nkey = "a{0}"\nname = "A{0}"\ncommand = ["a{0}"]\nseconds = 60\n'
+
+
+@dataclass(frozen=True)
+class Underway:
+    """Runs that a laptop has started, and a trace that a meter has begun."""
+
+    laptop: Enrolled
+    meter: Enrolled
+    runs: tuple[str, ...]  # codes
+    trace: UUID
+
+
+def underway(world: World, *, applications: int, participants: int) -> Underway:
+    """A study by levels, in which every run of so many participants is under way: 64 for each application."""
+    more = "".join(APPLICATION.format(number) for number in range(applications - 2))
+    protocol = given_studies.small(participants=LEVELS, scheme="levels")
+    protocol = protocol.replace('"levels"', f'"levels"\nlevels = {LEVELS}').replace("\n[order]", f"{more}\n[order]")
+    study = given_studies.study(world, protocol=protocol)
+    laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
+    for _ in range(participants):
+        given_participants.participant(world, study)
+    header = given_devices.header(study, meter, laptop)
+    assert given_devices.put_trace(world.client(meter.token), header).status_code == 201  # noqa: PLR2004
+    with world.database.writing() as session:  # as if each had been started by itself, but quicker
+        session.execute(
+            update(Run).values(state="started", started_us=1, device_id=laptop.device.id, start_id=str(uuid4()))
+        )
+        runs = tuple(session.scalars(select(Run.code).order_by(Run.id)))
+    return Underway(laptop, meter, runs, UUID(header["id"]))
+
+
+def record(code: str) -> bytes:
+    """The record of a run, the same whenever it is asked for."""
+    seed = int.from_bytes(code.encode())
+    return records.encode(records.make(code, 20, seed, client_id=record_id(code)))
+
+
+def record_id(code: str) -> str:
+    """The id of that record."""
+    return records.identity(int.from_bytes(code.encode()))
+
+
+def part(number: int, most: int) -> bytes:
+    """A part of at most so many bytes, the same whenever it is asked for."""
+    size = max(64, int.from_bytes(sha256(str(number).encode()).digest()[:4]) % most)
+    footer = b"columns"
+    body = sha256(f"part {number}".encode()).digest() * (size // 32)
+    return b"PAR1" + body + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def record_items(codes: tuple[str, ...]) -> Iterator[Item]:
+    """The records of runs, and when they are through, the same again and again."""
+    while True:
+        for code in codes:
+            headers = {"Content-Type": "application/json"}
+            yield Item(f"/api/v1/runs/{code}/record/{record_id(code)}", partial(_record_request, headers, code))
+
+
+def part_items(trace: UUID, first: int, step: int, most: int = 1 << 19) -> Iterator[Item]:
+    """Every `step`th part of a trace."""
+    for number in count(first, step):
+        yield Item(f"/api/v1/traces/{trace}/parts/{number}", partial(_part_request, number, most))
+
+
+def _record_request(headers: dict[str, str], code: str) -> tuple[dict[str, str], bytes | list[bytes]]:
+    return headers, record(code)
+
+
+def _part_request(number: int, most: int) -> tuple[dict[str, str], bytes | list[bytes]]:
+    content = part(number, most)
+    return given_devices.part_headers(content), content
+
+
+def require_all(world: World, storage: Storage, acknowledged: list[str], most: int = 1 << 19) -> Counter[str]:
+    """Assert that all that was acknowledged is there, once, and whole, and that the audit log verifies; how much."""
+    upkeep.sweep(world.database, storage, older_than=0)
+    wanted = set(acknowledged)
+    there = _records(world) | _parts(world, storage, most)
+    assert wanted <= there, f"{len(wanted - there)} of {len(wanted)} acknowledged uploads are missing"
+    _require_nothing_twice(world)
+    return Counter(path.split("/")[3] for path in there)
+
+
+def _records(world: World) -> set[str]:
+    with world.database.reading() as session:
+        rows = session.execute(select(Run.code, RunRecord).join(RunRecord, RunRecord.run_id == Run.id)).all()
+    for code, row in rows:
+        assert unpacked(row.document) == record(code)
+        assert row.sha256 == sha256(record(code)).hexdigest()
+    return {f"/api/v1/runs/{code}/record/{row.client_id}" for code, row in rows}
+
+
+def _parts(world: World, storage: Storage, most: int) -> set[str]:
+    paths, files = set(), set()
+    with world.database.reading() as session:
+        rows = session.execute(select(Trace.client_id, TracePart).join(TracePart, TracePart.trace_id == Trace.id)).all()
+    for trace, row in rows:
+        file = storage.part(UUID(trace), row.number)
+        assert sha256_of(file) == row.sha256 == sha256(part(row.number, most)).hexdigest()
+        paths.add(f"/api/v1/traces/{trace}/parts/{row.number}")
+        files.add(file)
+    left = {path for path in storage.root.rglob("*") if path.is_file()}
+    assert left == files, "after sweeping there is nothing but acknowledged parts"
+    return paths
+
+
+def _require_nothing_twice(world: World) -> None:
+    with world.database.reading() as session:
+        report = verify_log(session)
+        assert report.is_whole, report.faults
+        head = session.get_one(AuditHead, 1)
+        last = session.get_one(AuditEntry, head.number)
+        assert last.chain_sha256 == head.chain_sha256
+        stored = session.execute(select(RunRecord.run_id, RunRecord.document)).all()
+        recorded = session.scalar(select(func.count()).where(AuditEntry.action == "run.recorded"))
+        lessons = dict(session.execute(select(LearningEvent.run_id, func.count()).group_by(LearningEvent.run_id)).all())
+        uafps = dict(session.execute(select(Uafp.run_id, func.count()).group_by(Uafp.run_id)).all())
+        arrived = session.scalar(select(func.count()).where(Run.record_us.is_not(None)))
+    assert recorded == arrived == len(stored), "one audit entry and one mark for each record"
+    documents = {run_id: json.loads(unpacked(document)) for run_id, document in stored}
+    assert lessons == {run: len(each["learned"]) for run, each in documents.items() if each["learned"]}
+    assert uafps == {run: 1 for run, each in documents.items() if each["profile_after"]}

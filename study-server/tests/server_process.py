@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The real server as processes of its own, for tests that kill them: gunicorn, workers, threads, loopback."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import socket
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from happe_study.config import Config
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.context import ForkServerProcess
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["happe_study.operations.serving"])
+PATIENCE_SECONDS = 30
+
+
+class ServerProcess:
+    """A server of one configuration, started, killed and started again on one port."""
+
+    def __init__(self, folder: Path, database_url: str, **config: object) -> None:
+        """Reserve a port. A bound socket that never listens keeps others from it, not the server (SO_REUSEADDR)."""
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._reserved.bind(("127.0.0.1", 0))
+        self.port: int = self._reserved.getsockname()[1]
+        fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
+        self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", **fields})
+        self.log = folder / "server.log"
+        self._process: ForkServerProcess | None = None
+        _write_secrets(self.config.secrets_folder)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._process = CONTEXT.Process(target=_serve, args=(self.config, self.log), daemon=True)
+        self._process.start()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self._answers():
+            assert self._process.is_alive(), self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            self._process.join(0.02)
+
+    def kill(self) -> None:
+        """End all of its processes with SIGKILL and wait until they are gone."""
+        process = self._process
+        assert process is not None
+        assert process.pid is not None
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join(PATIENCE_SECONDS)
+        self._process = None
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self._listens():  # a worker may outlive its master by some milliseconds
+            assert time.monotonic() < deadline, "a killed server listens still"
+
+    def stop(self) -> None:
+        """End it in order, if it runs."""
+        if self._process is not None and self._process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGTERM)
+            self._process.join(PATIENCE_SECONDS)
+            self._process = None
+        self._reserved.close()
+
+    def pids(self) -> list[int]:
+        """The processes of the server: gunicorn's master and its workers."""
+        assert self._process is not None
+        assert self._process.pid is not None
+        return list(_group(self._process.pid))
+
+    def limit_files(self, most_bytes: int) -> None:
+        """Let no file of its processes grow beyond a size, as on a full disk; RLIM_INFINITY: there is room again."""
+        for pid in self.pids():
+            _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+
+    def peak_kib(self) -> int:
+        """The most memory that each of its processes has had resident, summed up (VmHWM of proc(5))."""
+        return sum(_status(pid, "VmHWM") for pid in self.pids())
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+        except OSError:
+            return False
+        return True
+
+    def _answers(self) -> bool:
+        try:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=5)
+            connection.request("GET", "/api/v1/clock", headers={"Connection": "close"})
+            return connection.getresponse().status == HTTPStatus.UNAUTHORIZED
+        except (OSError, HTTPException):
+            return False
+
+
+def _serve(config: Config, log: Path) -> None:
+    """In the new process: lead a process group, log to a file, serve."""
+    from happe_study.operations import serving  # noqa: PLC0415 - heavy; preloaded by the fork server
+
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    serving.run(config)
+
+
+def _write_secrets(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    secrets = fixed_secrets()
+    for name in ("session", "password", "allocation"):
+        path = folder / f"{name}.key"
+        path.touch(0o600)
+        path.write_text(getattr(secrets, name).hex())
+
+
+def _group(leader: int) -> Iterator[int]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(int(folder.name)) == leader:
+                yield int(folder.name)
+
+
+def _status(pid: int, field: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whatever dies while devices upload, the server, the database, room on the disk: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import resource
+import shutil
+import threading
+from functools import partial
+from http import HTTPStatus
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from given_devices import PARQUET
+from given_uploads import Underway, part_items, record_items, require_all, underway
+from happe_study import migrations
+from happe_study.database import Database
+from happe_study.traces.storage import Storage
+from postgres import Postgres
+from server_process import ServerProcess
+from uploader import Crowd, Item, Uploader
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KILLS = 20  # on each kind of database
+LONGEST_MOMENT = 0.06  # seconds: some uploads
+CRASHES, FILLS, TRIES = 5, 2, 5
+SMALL = 256 << 10  # bytes: less than the database has
+PARTS, PART_BYTES = 32, 64 << 20  # 2 GiB
+MOST_KIB = 200 << 10
+
+
+def upload(server: ServerProcess, given: Underway) -> Crowd:
+    """Four laptops' worth of records and two streams of parts, without end."""
+    crowd, share = Crowd(), len(given.runs) // 4
+    for number in range(4):
+        codes = given.runs[number * share : (number + 1) * share]
+        crowd.add(server.port, given.laptop.token, record_items(codes))
+    for number in range(2):
+        crowd.add(server.port, given.meter.token, part_items(given.trace, number, 2))
+    return crowd
+
+
+@pytest.fixture
+def world_of_processes(database_url: str, tmp_path: Path) -> Iterator[tuple[World, ServerProcess]]:
+    world, server = World(tmp_path, database_url), ServerProcess(tmp_path, database_url)
+    yield world, server
+    server.stop()
+    world.close()
+
+
+def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, ServerProcess]) -> None:
+    # given
+    world, server = world_of_processes
+    given, random = underway(world, applications=3, participants=4), Random(9)
+    server.start()
+    crowd = upload(server, given)
+    # when
+    moments = threading.Event()
+    for _ in range(KILLS):
+        crowd.wait_for(more=random.randrange(1, 12))
+        moments.wait(random.uniform(0, LONGEST_MOMENT))
+        server.kill()
+        server.start()
+    crowd.wait_for(more=20)
+    crowd.end()
+    # then
+    there = require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    assert there["runs"] > KILLS
+    assert there["traces"] > KILLS
+    assert crowd.lost() > KILLS, "requests were cut off"
+
+
+def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url: str, tmp_path: Path) -> None:
+    # given
+    world, server = World(tmp_path, sqlite_url), ServerProcess(tmp_path, sqlite_url)
+    given = underway(world, applications=3, participants=2)
+    server.start()
+    crowd = upload(server, given)
+    crowd.wait_for(more=20)
+    # when
+    for _ in range(FILLS):
+        server.limit_files(SMALL)
+        crowd.wait_for_status(HTTPStatus.INSUFFICIENT_STORAGE, more=10)
+        server.limit_files(resource.RLIM_INFINITY)
+        crowd.wait_for(more=20)
+    crowd.end()
+    server.stop()
+    # then
+    assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.INSUFFICIENT_STORAGE}
+    assert crowd.lost() == 0
+    require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    world.close()
+
+
+def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(tmp_path: Path) -> None:
+    # given
+    cluster = Postgres(tmp_path / "cluster", durable=True)
+    database = Database(cluster.url())
+    migrations.upgrade(database)
+    database.dispose()
+    world, server = World(tmp_path, cluster.url()), ServerProcess(tmp_path, cluster.url())
+    given, random = underway(world, applications=3, participants=2), Random(5)
+    server.start()
+    crowd = upload(server, given)
+    # when
+    for _ in range(CRASHES):
+        crowd.wait_for(more=random.randrange(5, 30))
+        cluster.stop("immediate")
+        crowd.wait_for_status(HTTPStatus.SERVICE_UNAVAILABLE, more=5)
+        start_again(cluster)
+    crowd.wait_for(more=20)
+    crowd.end()
+    server.stop()
+    # then
+    assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.SERVICE_UNAVAILABLE}
+    world.database.dispose()
+    require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    world.close()
+    cluster.stop()
+
+
+def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: str, tmp_path: Path) -> None:
+    # given
+    world = World(tmp_path, sqlite_url)
+    server = ServerProcess(tmp_path, sqlite_url, workers=1, limits={"free_bytes": 0})
+    given = underway(world, applications=2, participants=0)
+    server.start()
+    uploader = Uploader(server.port, given.meter.token, threading.Event())
+    # when
+    statuses = {uploader.send(item) for item in great_parts(f"/api/v1/traces/{given.trace}/parts")}
+    uploader.close()
+    peak_kib = server.peak_kib()
+    server.stop()
+    # then
+    assert statuses == {HTTPStatus.CREATED}
+    assert len(Storage(world.config.traces_folder).parts(given.trace)) == PARTS
+    assert peak_kib < MOST_KIB, "gunicorn's master and its worker together, what they share counted twice"
+    shutil.rmtree(world.config.traces_folder)
+    world.close()
+
+
+def start_again(cluster: Postgres) -> None:
+    """Start a cluster that crashed. While processes of before still die, PostgreSQL refuses to start."""
+    for left in reversed(range(TRIES)):
+        try:
+            cluster.start()
+        except AssertionError:
+            if not left:
+                raise
+        else:
+            return
+
+
+def great_parts(folder: str) -> Iterator[Item]:
+    """Parts of 64 MiB, never in memory as a whole, which differ in their last bytes."""
+    block, blocks = b"\x5a" * (1 << 20), (PART_BYTES >> 20) - 1
+    start = b"PAR1" + block[4:]
+    common = hashlib.sha256(start)
+    for _ in range(blocks - 1):
+        common.update(block)
+    for number in range(PARTS):
+        end = number.to_bytes(4) + block[12:] + (7).to_bytes(4, "little") + b"PAR1"
+        digest = common.copy()
+        digest.update(end)
+        headers = {
+            "Content-Digest": f"sha-256=:{base64.b64encode(digest.digest()).decode()}:",
+            "If-None-Match": "*",
+            "Content-Type": PARQUET,
+            "Content-Length": str(PART_BYTES),
+        }
+        body = [start, *([block] * (blocks - 1)), end]
+        yield Item(f"{folder}/{number}", partial(_same, headers, body))
+
+
+def _same(headers: dict[str, str], body: list[bytes]) -> tuple[dict[str, str], list[bytes]]:
+    return headers, body

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records of runs arrive once, whole, from the laptop that ran them, with what was learned."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import event, func, select
+
+import records
+from given_devices import Enrolled, device, put_record, said
+from given_participants import ended, laptop_with, now, participant, runs_of
+from given_studies import small, study
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.audit.renaming import unpacked
+from happe_study.participants import services as participants
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.models import Run, RunRecord
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_study.participants.models import Participant
+
+Json = dict[str, Any]
+
+MOST_STATEMENTS = 14  # with BEGIN and the token's; it is the hot path
+
+
+class Sitting:
+    """A participant at a laptop, whose first run has ended."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.study = world, study(world, protocol=small())
+        self.participant: Participant = participant(world, self.study)[0]
+        self.laptop: Enrolled = laptop_with(world, self.study, self.participant)
+        self.runs: list[Run] = runs_of(world, self.participant)
+        self.client = world.client(self.laptop.token)
+        ended(world, self.runs[0].code, self.laptop)
+
+    def record(self, number: int = 0, **options: Any) -> Json:  # noqa: ANN401 - passed on
+        """A record of one of the runs."""
+        return records.make(self.runs[number].code, **options)
+
+
+def count(world: World, table: type) -> int:
+    with world.database.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None:
+    # given
+    sitting = Sitting(world)
+    record = sitting.record()
+    # when
+    answer = put_record(sitting.client, record, padded=True)
+    # then
+    raw = records.encode(record)
+    raw += b" " * (-len(raw) % 65536)
+    assert (answer.status_code, answer.json) == (201, {"id": record["id"], "sha256": sha256(raw).hexdigest()})
+    with world.database.reading() as session:
+        row = session.scalars(select(RunRecord)).one()
+        events = list(session.scalars(select(LearningEvent).order_by(LearningEvent.t_us)))
+        uafp = session.scalars(select(Uafp)).one()
+        run = session.get_one(Run, row.run_id)
+    assert (unpacked(row.document), row.sha256) == (raw, sha256(raw).hexdigest())
+    assert [(each.t_us, each.key, each.to_khz) for each in events] == [
+        (each["t_us"], each["key"], each["to_khz"]) for each in record["learned"]
+    ]
+    assert (uafp.moment, uafp.khz) == ("after", record["profile_after"])
+    assert run.code == record["run"]
+    assert run.record_us is not None
+
+
+def test_the_same_record_again_changes_nothing(world: World) -> None:
+    # given
+    sitting = Sitting(world)
+    record = sitting.record()
+    put_record(sitting.client, record)
+    before = [count(world, table) for table in (RunRecord, Uafp, LearningEvent, AuditEntry)]
+    # when
+    again = put_record(sitting.client, record)
+    # then
+    assert again.status_code == 200
+    assert [count(world, table) for table in (RunRecord, Uafp, LearningEvent, AuditEntry)] == before
+
+
+def test_another_record_for_a_run_or_under_an_id_is_refused(world: World) -> None:
+    # given
+    sitting = Sitting(world)
+    record = sitting.record(seed=1)
+    put_record(sitting.client, record)
+    # when
+    other_id = put_record(sitting.client, sitting.record(seed=2))
+    other_bytes = put_record(sitting.client, record, padded=True)
+    # then
+    assert [answer.status_code for answer in (other_id, other_bytes)] == [409, 409]
+    assert count(world, RunRecord) == 1
+
+
+def test_an_id_serves_one_run(world: World) -> None:
+    # given
+    one, taken = Sitting(world), str(uuid4())
+    put_record(one.client, one.record(client_id=taken))
+    row = participant(world, one.study)[0]
+    laptop = laptop_with(world, one.study, row)
+    code = runs_of(world, row)[0].code
+    ended(world, code, laptop)
+    # when
+    answer = put_record(world.client(laptop.token), records.make(code, client_id=taken))
+    # then
+    assert (answer.status_code, said(answer)["type"]) == (409, "urn:happe:problem:record")
+    assert count(world, RunRecord) == 1
+
+
+def test_only_the_laptop_that_started_a_run_has_its_record(world: World) -> None:
+    # given
+    sitting = Sitting(world)
+    record = sitting.record()
+    colleague, meter = device(world, sitting.study), device(world, sitting.study, "meter")
+    stranger = device(world, study(world, protocol=small("other")))
+    # when
+    statuses = [put_record(world.client(each.token), record).status_code for each in (colleague, meter, stranger)]
+    # then
+    assert statuses == [403, 403, 404]
+    assert put_record(world.client(), record).status_code == 401
+    assert put_record(world.client("nonsense"), record).status_code == 401
+    assert count(world, RunRecord) == 0
+
+
+def test_a_run_that_was_not_started_has_no_record(world: World) -> None:
+    sitting = Sitting(world)
+    answer = put_record(sitting.client, sitting.record(number=1))
+    assert (answer.status_code, said(answer)["type"]) == (409, "urn:happe:problem:run-state")
+
+
+def test_a_withdrawn_participants_record_is_refused(world: World) -> None:
+    sitting = Sitting(world)
+    with world.database.writing() as session:
+        row = session.merge(now(world, sitting.participant), load=False)
+        participants.withdraw(session, row, fixed_secrets(), None)
+    assert put_record(sitting.client, sitting.record()).status_code in {404, 409}
+    assert count(world, RunRecord) == 0
+
+
+def test_a_record_that_comes_eight_times_at_once_is_kept_once(world: World) -> None:
+    # given
+    sitting = Sitting(world)
+    record = sitting.record()
+    # when
+    with ThreadPoolExecutor(8) as pool:
+        clients = [world.client(sitting.laptop.token) for _ in range(8)]
+        statuses = sorted(pool.map(lambda client: put_record(client, record).status_code, clients))
+    # then
+    assert statuses == [200] * 7 + [201]
+    assert count(world, RunRecord) == 1
+    assert count(world, LearningEvent) == len(record["learned"])
+
+
+def test_an_upload_takes_few_statements(world: World) -> None:
+    # given
+    sitting, statements = Sitting(world), []
+    event.listen(world.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    # when
+    assert put_record(sitting.client, sitting.record()).status_code == 201
+    # then
+    assert len(statements) <= MOST_STATEMENTS, statements
+
+
+def test_the_audit_log_says_nothing_of_what_was_recorded(world: World) -> None:
+    sitting = Sitting(world)
+    record = sitting.record()
+    put_record(sitting.client, record)
+    with world.database.reading() as session:
+        number = session.scalars(select(AuditEntry.number).where(AuditEntry.action == "run.recorded")).one()
+        detail = session.get_one(AuditDetail, number)
+    assert detail.detail.keys() == {"by", "run", "record", "sha256"}
+    assert detail.participant_id == sitting.participant.id
+
+
+@pytest.mark.parametrize(
+    ("content_type", "encoding", "status"),
+    [
+        ("application/json; charset=utf-8", None, 201),
+        ("application/json", "identity", 201),
+        ("application/json", "gzip", 415),
+        ("application/json", "zstd", 415),
+        ("application/json", "identity, gzip", 415),
+        ("text/json", None, 415),
+        ("application/x-www-form-urlencoded", None, 415),
+        ("multipart/form-data; boundary=x", None, 415),
+        ("", None, 415),
+    ],
+)
+def test_a_record_is_plain_json(small_world: World, content_type: str, encoding: str | None, status: int) -> None:
+    sitting = Sitting(small_world)
+    record = sitting.record()
+    headers = {"Content-Type": content_type} | ({"Content-Encoding": encoding} if encoding else {})
+    address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
+    assert sitting.client.put(address, data=records.encode(record), headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"a":1,"a":2}', b"\xff", b'{"run":NaN}'])
+def test_what_is_no_record_is_refused(small_world: World, body: bytes) -> None:
+    sitting = Sitting(small_world)
+    record = sitting.record()
+    address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
+    answer = sitting.client.put(address, data=body, content_type="application/json")
+    assert answer.status_code == 422
+    assert answer.mimetype == "application/problem+json"
+    assert said(answer)["errors"]
+
+
+def test_faults_of_a_record_are_told_by_pointer_and_not_repeated(small_world: World) -> None:
+    sitting = Sitting(small_world)
+    record = sitting.record() | {"rating": 900, "run": "ZZZZZZZZ"}
+    address = f"/api/v1/runs/{sitting.runs[0].code}/record/{record['id']}"
+    answer = sitting.client.put(address, data=json.dumps(record), content_type="application/json")
+    assert (answer.status_code, [each["pointer"] for each in said(answer)["errors"]]) == (422, ["/rating"])
+
+
+@pytest.mark.parametrize("code", ["AAAAAAAA", "aaaaaaaa", "..", "A" * 9, "%00", "A'--", "ÄÄÄÄÄÄÄÄ"])
+def test_runs_that_are_none_are_nowhere(small_world: World, code: str) -> None:
+    sitting = Sitting(small_world)
+    record = sitting.record()
+    address = f"/api/v1/runs/{code}/record/{record['id']}"
+    answer = sitting.client.put(address, data=records.encode(record), content_type="application/json")
+    assert answer.status_code in {404, 422}
+
+
+def test_a_record_beyond_the_limit_is_not_read(sqlite_url: str, tmp_path: Path) -> None:
+    world = World(tmp_path, sqlite_url, limits={"record_bytes": 1000})
+    sitting = Sitting(world)
+    assert put_record(sitting.client, sitting.record()).status_code == 413
+    world.close()

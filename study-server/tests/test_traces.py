@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power traces: begun, filled with immutable parts, sealed; and requests that would break them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import func, select
+
+import given_devices
+import records
+from given_devices import content_digest, device, put_part, put_seal, put_trace, said
+from given_studies import small, study
+from happe_study.accounts.rights import Role
+from happe_study.audit.models import AuditEntry
+from happe_study.traces import upkeep
+from happe_study.traces.models import TracePart
+from happe_study.traces.storage import Storage, sha256_of
+from world import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from given_devices import Enrolled
+    from happe_study.studies.models import Study
+
+Json = dict[str, Any]
+
+PART = records.part(0)
+DIGEST = content_digest(PART)
+
+
+@dataclass
+class Begun:
+    """A trace that a meter has begun."""
+
+    world: World
+    study: Study
+    laptop: Enrolled
+    meter: Enrolled
+    client: FlaskClient
+    header: Json
+
+    @property
+    def id(self) -> str:
+        """The trace's id."""
+        return str(self.header["id"])
+
+    @property
+    def storage(self) -> Storage:
+        """Where parts are."""
+        return Storage(self.world.config.traces_folder)
+
+    def files(self) -> set[str]:
+        """What is on the disk."""
+        return {path.name for path in self.storage.root.rglob("*") if path.is_file()}
+
+
+def begin(world: World) -> Begun:
+    within = study(world, protocol=small())
+    laptop, meter = device(world, within), device(world, within, "meter")
+    client, header = world.client(meter.token), given_devices.header(within, meter, laptop)
+    assert put_trace(client, header).status_code == 201
+    return Begun(world, within, laptop, meter, client, header)
+
+
+def test_a_trace_is_begun_once_and_the_same_header_may_come_again(world: World) -> None:
+    begun = begin(world)
+    again, other = put_trace(begun.client, begun.header), put_trace(begun.client, begun.header | {"rate_hz": 5})
+    assert (again.status_code, again.json) == (200, {"trace": begun.id, "sealed": False, "received": 0})
+    assert (other.status_code, said(other)["type"]) == (409, "urn:happe:problem:trace")
+
+
+@pytest.mark.parametrize(
+    ("changed", "pointer"),
+    [({"study": "another"}, "/study"), ({"meter": "AAAAAAAA"}, "/meter"), ({"measured": "AAAAAAAA"}, "/measured")],
+)
+def test_a_header_names_only_the_senders_own(small_world: World, changed: Json, pointer: str) -> None:
+    begun = begin(small_world)
+    answer = put_trace(begun.client, begun.header | changed | {"id": str(uuid4())})
+    assert answer.status_code == 422
+    assert [error["pointer"] for error in said(answer)["errors"]] == [pointer]
+
+
+def test_a_part_is_made_once(world: World) -> None:
+    # given
+    begun = begin(world)
+    # when
+    answers = [put_part(begun.client, begun.id, 0, records.part(number)) for number in (0, 0, 1)]
+    # then
+    assert [answer.status_code for answer in answers] == [201, 200, 409]
+    assert begun.storage.part(UUID(begun.id), 0).read_bytes() == PART
+    assert begun.files() == {"00000.parquet"}
+
+
+def test_what_is_missing_is_told_and_a_whole_trace_is_sealed(world: World) -> None:
+    # given
+    begun = begin(world)
+    for number in (0, 1, 4):
+        put_part(begun.client, begun.id, number, records.part(number))
+    put_part(begun.client, begun.id, 2, records.part(7))
+    address = f"/api/v1/traces/{begun.id}"
+    # when
+    refused = put_seal(begun.client, records.power_manifest(4, trace=begun.id))
+    # then
+    assert begun.client.get(f"{address}/missing?count=6").json == {"missing": [3, 5]}
+    assert refused.status_code == 409
+    assert (said(refused)["missing"], said(refused)["mismatched"], said(refused)["unexpected"]) == ([3], [2], [4])
+
+
+def test_a_sealed_trace_takes_the_same_seal_and_no_part(world: World) -> None:
+    # given
+    begun = begin(world)
+    for number in range(3):
+        put_part(begun.client, begun.id, number, records.part(number))
+    manifest = records.power_manifest(3, trace=begun.id)
+    # when
+    answers = [put_seal(begun.client, manifest) for _ in range(2)]
+    # then
+    assert [answer.json for answer in answers] == [{"trace": begun.id, "sealed": True, "received": 3}] * 2
+    assert put_part(begun.client, begun.id, 0, PART).status_code == 200
+    assert said(put_part(begun.client, begun.id, 3, records.part(3)))["type"] == "urn:happe:problem:sealed"
+    assert said(put_seal(begun.client, manifest | {"time_base": []}))["type"] == "urn:happe:problem:sealed"
+    with world.database.reading() as session:
+        actions = list(session.scalars(select(AuditEntry.action).where(AuditEntry.action.like("trace.%"))))
+    assert actions == ["trace.begun", "trace.sealed"]
+
+
+def test_an_empty_trace_can_be_sealed(small_world: World) -> None:
+    begun = begin(small_world)
+    assert put_seal(begun.client, records.power_manifest(0, trace=begun.id)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content_Digest": None}, 400),
+        ({"Content_Digest": ""}, 400),
+        ({"Content_Digest": "sha-256"}, 400),
+        ({"Content_Digest": DIGEST.replace("sha-256", "md5")}, 400),
+        ({"Content_Digest": DIGEST.replace("sha-256", "sha-512")}, 400),
+        ({"Content_Digest": DIGEST.replace(":", "", 1)}, 400),
+        ({"Content_Digest": "sha-256=:AAAA:"}, 400),
+        ({"Content_Digest": content_digest(b"other")}, 400),
+        ({"Content_Digest": f"{DIGEST}, {content_digest(b'other')}"}, 400),
+        ({"Content_Digest": f"sha-512=:AAAA:, {DIGEST}"}, 201),
+        ({"Content_Digest": DIGEST + " " * 3000}, 400),
+        ({"If_None_Match": None}, 428),
+        ({"If_None_Match": '"etag"'}, 412),
+        ({"If_None_Match": "*, *"}, 412),
+        ({"Content_Type": "application/json"}, 415),
+        ({"Content_Type": None}, 415),
+        ({"Content_Type": "application/octet-stream"}, 201),
+        ({"Content_Encoding": "gzip"}, 415),
+        ({"Content_Encoding": "identity"}, 201),
+    ],
+)
+def test_headers_of_a_part(small_world: World, headers: dict[str, str | None], status: int) -> None:
+    begun = begin(small_world)
+    assert put_part(begun.client, begun.id, 0, PART, **headers).status_code == status
+    assert begun.files() == ({"00000.parquet"} if status == 201 else set())
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 2, b"X" * 100, b"PAR1" + b"\xff" * 8 + b"PAR1", PART[:-1]])
+def test_what_is_no_parquet_file_is_not_kept(small_world: World, content: bytes) -> None:
+    begun = begin(small_world)
+    assert put_part(begun.client, begun.id, 0, content).status_code in {400, 422}
+    assert begun.files() == set()
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["-1", "32768", "99999999999999999999", "1e3", "0x1", "../0", "..%2f..%2f0", "%00", "1/../2", "", "a", "1.0"],
+)
+def test_numbers_that_are_none_are_nowhere(small_world: World, number: str) -> None:
+    begun = begin(small_world)
+    headers = given_devices.part_headers(PART)
+    answer = begun.client.put(f"/api/v1/traces/{begun.id}/parts/{number}", data=PART, headers=headers)
+    assert answer.status_code in {404, 405}
+    assert begun.files() == set()
+
+
+@pytest.mark.parametrize(
+    "trace", ["..", "%2e%2e", "0", "'; DROP TABLE traces", str(uuid4())[:-1], "%00" * 36, "g" * 36]
+)
+def test_ids_that_are_none_are_nowhere(small_world: World, trace: str) -> None:
+    begun = begin(small_world)
+    headers = given_devices.part_headers(PART)
+    assert begun.client.put(f"/api/v1/traces/{trace}/parts/0", data=PART, headers=headers).status_code in {404, 405}
+    assert begun.files() == set()
+
+
+def test_a_body_without_length_is_not_read(small_world: World) -> None:
+    begun = begin(small_world)
+    endless = BytesIO(PART)
+    environ = {"wsgi.input_terminated": True, "wsgi.input": endless, "HTTP_TRANSFER_ENCODING": "chunked"}
+    headers = given_devices.part_headers(PART)
+    answer = begun.client.put(f"/api/v1/traces/{begun.id}/parts/0", headers=headers, environ_overrides=environ)
+    assert answer.status_code == 411
+    assert endless.tell() == 0
+
+
+def test_a_body_that_ends_early_is_not_kept(small_world: World) -> None:
+    begun = begin(small_world)
+    environ = {"wsgi.input": BytesIO(PART), "CONTENT_LENGTH": str(len(PART) + 1)}
+    headers = given_devices.part_headers(PART)
+    answer = begun.client.put(f"/api/v1/traces/{begun.id}/parts/0", headers=headers, environ_overrides=environ)
+    assert answer.status_code == 400
+    assert begun.files() == set()
+
+
+def test_limits_of_part_device_and_study(sqlite_url: str, tmp_path: Path) -> None:
+    # given
+    size = len(PART)
+    for limits, status in (
+        ({"part_bytes": size - 1}, 413),
+        ({"device_bytes": 2 * size}, 507),
+        ({"study_bytes": 2 * size}, 507),
+        ({"free_bytes": 1 << 60}, 507),
+    ):
+        world = World(tmp_path, sqlite_url, limits=limits)
+        name = f"limit-{'-'.join(limits).replace('_', '-')}"
+        within = study(world, protocol=small(name))
+        laptop, meter = device(world, within), device(world, within, "meter")
+        client, header = world.client(meter.token), given_devices.header(within, meter, laptop)
+        put_trace(client, header)
+        # when
+        answers = [put_part(client, header["id"], number, records.part(number)) for number in range(3)]
+        # then
+        assert answers[-1].status_code == status, limits
+        assert len(Storage(world.config.traces_folder).parts(UUID(header["id"]))) == (
+            2 if limits.keys() & {"device_bytes", "study_bytes"} else 0
+        )
+        world.close()
+
+
+def test_a_trace_is_its_meters_alone(world: World) -> None:
+    # given
+    begun = begin(world)
+    colleague, laptop = device(world, begun.study, "meter"), begun.laptop
+    elsewhere = device(world, study(world, protocol=small("other")), "meter")
+    put_part(begun.client, begun.id, 0, PART)
+    for other in (colleague, elsewhere, laptop):
+        client = world.client(other.token)
+        # when
+        answers = [
+            put_part(client, begun.id, 1, PART),
+            put_seal(client, records.power_manifest(1, trace=begun.id)),
+            client.get(f"/api/v1/traces/{begun.id}"),
+            client.get(f"/api/v1/traces/{begun.id}/missing?count=1"),
+        ]
+        # then
+        assert [answer.status_code for answer in answers] == [404] * 4
+    header = given_devices.header(begun.study, colleague, laptop) | {"id": begun.id}
+    assert put_trace(world.client(colleague.token), header).status_code == 409
+    assert begun.files() == {"00000.parquet"}
+
+
+@pytest.mark.parametrize("count", ["-1", "32769", "x", "", "1.5", "9" * 40])
+def test_counts_that_are_none_are_refused(small_world: World, count: str) -> None:
+    begun = begin(small_world)
+    assert begun.client.get(f"/api/v1/traces/{begun.id}/missing?count={count}").status_code == 422
+
+
+def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: World) -> None:
+    # given
+    begun, gate, at_once = begin(world), threading.Barrier(8), 8
+
+    def send(number: int) -> int:
+        client, content = world.client(begun.meter.token), records.part(number % 2)
+        gate.wait()
+        return put_part(client, begun.id, 0, content).status_code
+
+    # when
+    with ThreadPoolExecutor(at_once) as pool:
+        statuses = sorted(pool.map(send, range(at_once)))
+    # then
+    assert statuses == [200] * 3 + [201] + [409] * 4
+    assert begun.files() == {"00000.parquet"}
+    with world.database.reading() as session:
+        row = session.scalars(select(TracePart)).one()
+    assert sha256_of(begun.storage.part(UUID(begun.id), 0)) == row.sha256
+
+
+def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:
+    # given
+    begun = begin(world)
+    put_part(begun.client, begun.id, 0, PART)
+    folder = begun.storage.folder(UUID(begun.id))
+    (folder / "00001-abc.upload").write_bytes(b"PAR1")  # killed while it was received
+    begun.storage.part(UUID(begun.id), 2).write_bytes(PART)  # killed before its row
+    forgotten = begun.storage.folder(uuid4())
+    forgotten.mkdir(parents=True)
+    (forgotten / "00000.parquet").write_bytes(PART)
+    # when
+    young, old = (upkeep.sweep(world.database, begun.storage, older_than=seconds) for seconds in (60, 0))
+    # then
+    assert (young.unfinished, young.unnamed) == (0, 2)
+    assert (old.unfinished, old.unnamed) == (1, 0)
+    assert begun.files() == {"00000.parquet"}
+    assert not forgotten.exists()
+    assert put_part(begun.client, begun.id, 2, PART).status_code == 201
+
+
+def test_staff_sees_how_far_a_trace_is_and_neither_bytes_nor_watts(world: World) -> None:
+    # given
+    begun, staff = begin(world), world.staff(Role.EXPERIMENTER)
+    address = f"/api/v1/studies/{begun.study.name}/traces"
+    put_part(begun.client, begun.id, 0, PART)
+    # when
+    (going,) = said(staff.get(address))["traces"]
+    put_seal(begun.client, records.power_manifest(1, trace=begun.id))
+    (sealed,) = said(staff.get(address))["traces"]
+    # then
+    names = {"trace", "meter", "laptop", "created_us", "sealed_us", "received", "of", "seconds"}
+    assert going.keys() == sealed.keys() == names
+    assert (going["received"], going["of"], going["seconds"], going["sealed_us"]) == (1, None, 10, None)
+    assert (sealed["received"], sealed["of"], sealed["seconds"]) == (1, 1, 9)
+    assert (sealed["meter"], sealed["laptop"]) == (begun.meter.device.code, begun.laptop.device.code)
+
+
+@pytest.mark.parametrize("path", ["", "/seal"])
+def test_documents_of_the_wrong_type_or_size_are_refused(small_world: World, path: str) -> None:
+    begun = begin(small_world)
+    address, good = f"/api/v1/traces/{begun.id}{path}", json.dumps(begun.header)
+    wrong = begun.client.put(address, data=good, content_type="text/plain")
+    coded = begun.client.put(address, data=good, content_type="application/json", headers={"Content-Encoding": "zstd"})
+    large = begun.client.put(address, data=b" " * ((8 << 20) + 1), content_type="application/json")
+    broken = begun.client.put(address, data=b"{", content_type="application/json")
+    assert [answer.status_code for answer in (wrong, coded, large, broken)] == [415, 415, 413, 422]
+
+
+def test_a_revoked_meter_sends_nothing(world: World) -> None:
+    begun, staff = begin(world), world.staff(Role.INVESTIGATOR)
+    staff.post(f"/api/v1/studies/{begun.study.name}/devices/{begun.meter.device.code}/revocation")
+    assert put_part(begun.client, begun.id, 0, PART).status_code == 401
+    with world.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(TracePart)) == 0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A device that uploads over real HTTP and tries again until it is answered, as docs/uploads.md asks of devices."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RETRIED = {
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+    HTTPStatus.INSUFFICIENT_STORAGE,
+}
+DONE = {HTTPStatus.CREATED, HTTPStatus.OK}
+PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to upload: its address and what makes its headers and body."""
+
+    path: str
+    make: Callable[[], tuple[dict[str, str], bytes | list[bytes]]]
+
+
+@dataclass
+class Uploader:
+    """Uploads items one after another on a connection that it keeps. `acknowledged` are paths, in order."""
+
+    port: int
+    token: str
+    ended: threading.Event
+    acknowledged: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    lost: int = 0  # requests without an answer
+    _connection: HTTPConnection | None = None
+
+    def run(self, items: Iterator[Item]) -> None:
+        """Upload until the items or the time are over. An answer that is neither success nor to be retried fails."""
+        for item in items:
+            while not self.ended.is_set():
+                status = self.send(item)
+                if status in DONE:
+                    self.acknowledged.append(item.path)
+                    break
+                assert status is None or status in RETRIED, (status, item.path)
+                self.ended.wait(PAUSE_SECONDS)
+            if self.ended.is_set():
+                return
+
+    def send(self, item: Item) -> int | None:
+        """Upload once; the status, or None without an answer."""
+        headers, body = item.make()
+        try:
+            if self._connection is None:
+                self._connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+            self._connection.request("PUT", item.path, body, {"Authorization": f"Bearer {self.token}", **headers})
+            answer = self._connection.getresponse()
+            answer.read()
+        except (OSError, HTTPException):
+            self.close()
+            self.lost += 1
+            return None
+        self.statuses[answer.status] += 1
+        return answer.status
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@dataclass
+class Crowd:
+    """Uploaders in threads. What went wrong in one is raised at the end."""
+
+    ended: threading.Event = field(default_factory=threading.Event)
+    uploaders: list[Uploader] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def add(self, port: int, token: str, items: Iterator[Item]) -> None:
+        """One more uploader begins."""
+        uploader = Uploader(port, token, self.ended)
+        self.uploaders.append(uploader)
+        thread = threading.Thread(target=self._run, args=(uploader, items), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def end(self) -> None:
+        """Stop all of them, whatever they are about. Raises what went wrong."""
+        self.ended.set()
+        for thread in self._threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+
+    def acknowledged(self) -> list[str]:
+        """The paths of all that was answered with success."""
+        return [path for uploader in self.uploaders for path in uploader.acknowledged]
+
+    def wait_for(self, more: int, seconds: float = 30) -> None:
+        """Wait until that many more uploads were acknowledged."""
+        wanted, deadline = len(self.acknowledged()) + more, time.monotonic() + seconds
+        while len(self.acknowledged()) < wanted:
+            assert time.monotonic() < deadline, "the server takes nothing any more"
+            assert not self.errors, self.errors
+            self.ended.wait(0.005)
+
+    def wait_for_status(self, status: int, more: int, seconds: float = 30) -> None:
+        """Wait until that many more answers had a status."""
+        wanted, deadline = self.statuses()[status] + more, time.monotonic() + seconds
+        while self.statuses()[status] < wanted:
+            assert time.monotonic() < deadline, f"no {status}: {self.statuses()}"
+            assert not self.errors, self.errors
+            self.ended.wait(0.005)
+
+    def statuses(self) -> Counter[int]:
+        """How often each status was answered."""
+        return sum((uploader.statuses for uploader in self.uploaders), Counter())
+
+    def lost(self) -> int:
+        """How many requests had no answer."""
+        return sum(uploader.lost for uploader in self.uploaders)
+
+    def _run(self, uploader: Uploader, items: Iterator[Item]) -> None:
+        try:
+            uploader.run(items)
+        except BaseException as error:  # noqa: BLE001 - raised by `end`
+            self.errors.append(error)
+        finally:
+            uploader.close()
