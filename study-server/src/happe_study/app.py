@@ -8,11 +8,32 @@ from typing import TYPE_CHECKING
 from apiflask import APIFlask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from happe_study import openapi, problems, rules, web
+from happe_study import openapi, problems, rules, staff_page, web
+from happe_study.accounts import pages as account_pages
+from happe_study.accounts import routes as account_routes
 from happe_study.accounts import sign_in
+from happe_study.allocation import pages as unblinding_pages
+from happe_study.audit import pages as audit_pages
+from happe_study.audit import routes as audit_routes
 from happe_study.config import Config, Secrets, load_secrets
 from happe_study.database import Database
+from happe_study.devices import pages as device_pages
+from happe_study.devices import routes as device_routes
+from happe_study.exports import routes as export_routes
+from happe_study.operations import health, watch
+from happe_study.operations.metrics import Metrics
+from happe_study.participants import pages as participant_pages
+from happe_study.participants import routes as participant_routes
+from happe_study.participants import staff_pages as participant_staff
 from happe_study.parts import Parts, parts
+from happe_study.runs import device_routes as run_device_routes
+from happe_study.runs import pages as run_pages
+from happe_study.runs import record_routes
+from happe_study.runs import routes as run_routes
+from happe_study.runs import staff_pages as run_staff
+from happe_study.studies import pages as study_pages
+from happe_study.studies import routes as study_routes
+from happe_study.traces import routes as trace_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,21 +57,34 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
         json_errors=False,
     )
     app.url_map.strict_slashes = False
-    app.extensions["happe"] = Parts(config, secrets, Database(config.url, pool_size=config.threads))
-    app.wsgi_app = ProxyFix(app.wsgi_app, *[config.trusted_proxies] * 3) if config.trusted_proxies else app.wsgi_app  # type: ignore[method-assign]
+    metrics = Metrics()
+    database = Database(config.url, pool_size=config.threads, busy=metrics.busy)
+    app.extensions["happe"] = Parts(config, secrets, database)
+    if config.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign]
     problems.handle_problems(app)
+    staff_page.install(app)
     openapi.install(app)
     web.install(app, config, secrets)
     sign_in.install(app)
     rules.guard(
         app, {"static": rules.Rule(rules.Who.ANYBODY), "openapi.spec": rules.Rule(rules.Who.ANYBODY)} | sign_in.RULES
     )
+    web.refuse_forgery(app)
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     rules.require_rules(app)
+    watch.install(app, metrics, addresses=config.log_addresses)
     return app
 
 
 def blueprints() -> Iterator[Blueprint]:
-    """Every domain's routes."""
-    yield from ()
+    """Every domain's routes. Nobody imports this module but those who start a server, so no import is circular."""
+    yield health.pages
+    yield from (account_routes.api, account_pages.pages)
+    yield from (study_routes.api, audit_routes.api, export_routes.api)
+    yield from (participant_routes.api, participant_pages.pages)
+    yield from (run_routes.api, run_device_routes.api, run_pages.pages)
+    yield from (device_routes.api, record_routes.api, trace_routes.api)
+    yield from (study_pages.pages, participant_staff.pages, run_staff.pages, device_pages.pages)
+    yield from (unblinding_pages.pages, audit_pages.pages)

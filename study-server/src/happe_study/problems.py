@@ -7,11 +7,13 @@ import sqlite3
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import structlog
 from apiflask import HTTPError
-from flask import Flask, Response, json, render_template, request
-from sqlalchemy.exc import DBAPIError
+from flask import Flask, Response, current_app, json, make_response, redirect, render_template, request
+from gunicorn.http.errors import NoMoreData, ParseException
+from sqlalchemy.exc import DataError, DBAPIError
 from werkzeug.exceptions import HTTPException
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ log = structlog.get_logger(__name__)
 
 MOST_ERRORS = 20
 MOST_TEXT = 200
+
+# Pages where people do what a problem asks for.
+DOORS = {"unauthorized": "/sign-in", "sign-in-again": "/sign-in-again", "password-given": "/password"}
 
 
 @dataclass(frozen=True)
@@ -99,19 +104,39 @@ def storage_full(detail: str = "The server has no room for this now. Keep it and
 
 
 def answer(problem: Problem) -> Response:
-    """The answer to a problem: JSON under /api, else a page."""
+    """The answer to a problem: JSON under /api, else a page, or where to go first."""
     if request.path.startswith("/api/"):
         response = Response(json.dumps(problem.document()), problem.status, mimetype="application/problem+json")
+        if problem.status is HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = "Bearer"
+    elif (door := DOORS.get(problem.kind)) and not request.path.startswith("/p/"):
+        response = _lead(problem, door)
     else:
-        page = render_template("problem.html", problem=problem, title=problem.status.phrase)
-        response = Response(page, problem.status, mimetype="text/html")
+        response = _page(problem)
     if problem.retry_after is not None:
         response.headers["Retry-After"] = str(problem.retry_after)
     return response
 
 
+def _lead(problem: Problem, door: str) -> Response:
+    """Through a door and back: at once who only looks, by a link who had sent something."""
+    if request.method in {"GET", "HEAD"}:
+        back = request.full_path if request.query_string else request.path
+        return make_response(redirect(f"{door}?{urlencode({'next': back})}", HTTPStatus.SEE_OTHER))
+    router = current_app.create_url_adapter(request)
+    back = request.path if router and router.test(request.path, "GET") else "/studies"
+    return _page(problem, door=f"{door}?{urlencode({'next': back})}")
+
+
+def _page(problem: Problem, door: str = "") -> Response:
+    page = render_template("problem.html", said=problem, title=problem.status.phrase, door=door)
+    return Response(page, problem.status, mimetype="text/html")
+
+
 def of_database(error: DBAPIError) -> Problem:
     """The problem that a failed database is: full, or away."""
+    if isinstance(error, DataError):  # such as a text with a NUL in it
+        return unprocessable("The database can't hold one of the values.")
     code = getattr(error.orig, "sqlite_errorcode", None)
     state = getattr(error.orig, "sqlstate", None)
     if code is not None and code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
@@ -128,7 +153,7 @@ def of_input(error: HTTPError) -> Problem:
     found = error.detail if isinstance(error.detail, dict) else {}
     errors = [
         FieldError(
-            ("/" + field.replace(".", "/") if place == "json" else f"{place}: {field}")[:MOST_TEXT],
+            _pointer(place, field)[:MOST_TEXT],
             "; ".join(map(str, messages))[:MOST_TEXT],
         )
         for place, fields in found.items()
@@ -138,14 +163,21 @@ def of_input(error: HTTPError) -> Problem:
     return Problem(HTTPStatus(error.status_code), "invalid", "The request breaks a rule.", errors)
 
 
+def _pointer(place: str, field: str) -> str:
+    if place != "json":
+        return f"{place}: {field}"
+    return "" if field == "_schema" else "/" + field.replace(".", "/")
+
+
 def _of_http(error: HTTPException) -> Problem | HTTPException:
     if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
         return error  # a redirect of the router
     status = HTTPStatus(error.code)
-    kind = status.name.lower().replace("_", "-")
+    kind = _KINDS.get(status) or status.name.lower().replace("_", "-")
     return Problem(status, kind, _DETAILS.get(status, status.description or status.phrase))
 
 
+_KINDS = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large"}
 _DETAILS = {
     HTTPStatus.NOT_FOUND: "There is no such thing, or not for you.",
     HTTPStatus.METHOD_NOT_ALLOWED: "This can't be done here with this method.",
@@ -181,6 +213,11 @@ def handle_problems(app: Flask) -> None:
         if not isinstance(error.orig, Exception) or not error.connection_invalidated:
             log.error("database refused", error=type(error.orig).__name__, kind=problem.kind)
         return answer(problem)
+
+    @app.errorhandler(ParseException)
+    @app.errorhandler(NoMoreData)
+    def _unreadable(_error: Exception) -> Response:
+        return answer(bad_request("The request can't be read."))
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:

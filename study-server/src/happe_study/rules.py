@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flask import Flask, g, request
 
 from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.clock import now_us
 from happe_study.problems import Problem, forbidden, not_found
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from happe_study.devices.models import DeviceKind
 
 View = TypeVar("View", bound=Callable[..., Any])
+
+FRESH_MINUTES = 5
+FRESH_US = FRESH_MINUTES * 60_000_000
+STALE = f"Give your password again for this, or use a token that was made in the last {FRESH_MINUTES} minutes."
 
 
 class Who(StrEnum):
@@ -50,6 +55,7 @@ class Caller:
     study_id: int | None = None  # of a device or a participant
     device_kind: DeviceKind | None = None
     roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
+    proven_us: int = 0  # when staff last gave their password, or their token was made
 
     def rights_in(self, study_id: int | None) -> frozenset[Right]:
         """Staff's rights in a study; None: those held in every study."""
@@ -67,12 +73,17 @@ class Caller:
 
 @dataclass(frozen=True)
 class Rule:
-    """Who may call an endpoint. A right that is not about one study is asked for in some study or every study."""
+    """Who may call an endpoint. A right that is not about one study is asked for in some study or every study.
+
+    `fresh`: staff must have given their password in the last minutes, or use a token as young: what can't be undone
+    takes more than a session left open, or a token left in a script.
+    """
 
     who: Who
     right: Right | None = None
     device_kind: DeviceKind | None = None
     everywhere: bool = False
+    fresh: bool = False
 
 
 def _mark(rule: Rule) -> Callable[[View], View]:
@@ -86,6 +97,7 @@ def _mark(rule: Rule) -> Callable[[View], View]:
 anybody = _mark(Rule(Who.ANYBODY))
 participant = _mark(Rule(Who.PARTICIPANT))
 signed_in = _mark(Rule(Who.STAFF))
+signed_in_again = _mark(Rule(Who.STAFF, fresh=True))
 
 
 def device(kind: DeviceKind | None = None) -> Callable[[View], View]:
@@ -93,9 +105,9 @@ def device(kind: DeviceKind | None = None) -> Callable[[View], View]:
     return _mark(Rule(Who.DEVICE, device_kind=kind))
 
 
-def staff(right: Right, *, everywhere: bool = False) -> Callable[[View], View]:
+def staff(right: Right, *, everywhere: bool = False, fresh: bool = False) -> Callable[[View], View]:
     """Rule: staff with a right: in the route's `<study>`; in every study (`everywhere`); else in some study."""
-    return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere))
+    return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere, fresh=fresh))
 
 
 def rule_of(app: Flask, endpoint: str) -> Rule | None:
@@ -129,7 +141,7 @@ def require_rules(app: Flask) -> None:
 
 def caller() -> Caller:
     """Who makes this request."""
-    who: Caller = g.happe_caller
+    who: Caller = g.get("happe_caller") or Caller()
     return who
 
 
@@ -138,11 +150,19 @@ def check(rule: Rule, who: Caller, view_args: dict[str, Any]) -> None:
     if rule.who is Who.ANYBODY:
         return
     if who.who is Who.ANYBODY:
-        raise Problem(HTTPStatus.UNAUTHORIZED, "unauthorized", "Sign in first, or send a token that is valid.")
+        raise unauthorized(rule.who)
     if who.who is not rule.who or (rule.device_kind and rule.device_kind is not who.device_kind):
         raise forbidden()
     if rule.right is not None:
         _check_right(rule, rule.right, who, view_args)
+    if rule.fresh and who.proven_us + FRESH_US < now_us():
+        raise Problem(HTTPStatus.FORBIDDEN, "sign-in-again", STALE)
+
+
+def unauthorized(wanted: Who) -> Problem:
+    """401: nobody is known to ask."""
+    detail = "Open the link that you were given." if wanted is Who.PARTICIPANT else "Sign in, or send a valid token."
+    return Problem(HTTPStatus.UNAUTHORIZED, "unauthorized", detail)
 
 
 def _check_right(rule: Rule, right: Right, who: Caller, view_args: dict[str, Any]) -> None:
@@ -157,7 +177,7 @@ def _check_right(rule: Rule, right: Right, who: Caller, view_args: dict[str, Any
         raise forbidden()
 
 
-def staff_caller(account_id: int, email: str, grants: list[Grant]) -> Caller:
-    """The caller that an account is."""
+def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
+    """The caller that an account is, known since `proven_us`."""
     roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
-    return Caller(Who.STAFF, account_id, email, roles=roles)
+    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -18,20 +19,22 @@ from happe_study.contract import Kind
 from happe_study.database import table
 from happe_study.faults import BadDocumentError
 from happe_study.participants.models import Participant
-from happe_study.problems import conflict, forbidden, not_found
+from happe_study.problems import Problem, conflict, forbidden, not_found
 from happe_study.profiles import services as profiles
 from happe_study.runs import services as runs
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.record import RunRecord as Content
 from happe_study.runs.record import run_record
 from happe_study.studies.models import Study
+from happe_study.together import Together
 from happe_study.uploads import of_document
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from sqlalchemy.orm import Session
 
     from happe_study.database import Database
-    from happe_study.problems import Problem
     from happe_study.rules import Caller
 
 
@@ -56,77 +59,125 @@ def read(raw: bytes, *, run: str, client_id: str) -> Upload:
 
 
 def receive(database: Database, upload: Upload, device: Caller) -> bool:
-    """Keep a record, in a transaction of its own; whether it is new. Raises Problem as `keep` does.
+    """Keep a record, in one transaction with others that come at the same time; whether it is new.
 
-    Two uploads of one id to different runs can meet where neither sees the other; the database refuses the second.
+    Raises Problem as `keep_all` gives it. Two uploads of one id to different runs can meet where neither sees the
+    other; the database refuses the second.
     """
     try:
-        with database.writing() as session:
-            return keep(session, upload, device)
+        return _inbox(database).result((upload, device))
     except IntegrityError:
         raise _other() from None
 
 
-def keep(session: Session, upload: Upload, device: Caller) -> bool:
-    """Keep the record of a run that this laptop started, and what was learned; whether it is new.
+def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list[bool | Exception]:
+    """Keep records of runs that these laptops started, and what was learned: of each whether it is new, or a Problem.
 
-    The same bytes under the same id again: nothing more. Raises Problem: 404 the study has no such run; 403 another
-    laptop started it; 409 it was never started, has another record, or the id has other bytes.
+    The same bytes under the same id again: nothing more. Problems: 404 the study has no such run; 403 another laptop
+    started it; 409 it was never started, has another record, or the id has other bytes.
     """
-    run, study = _locked(session, upload.content.run, device)
-    if run.device_id is None:
-        raise conflict("run-state", "No laptop has started this run.")
-    if run.device_id != device.id:
-        raise forbidden("Another laptop started this run.")
-    if run.record_us is not None:
-        return _is_other(session, run, upload)
-    runs.recorded(session, run, study)
-    row = {"client_id": upload.content.client_id, "sha256": upload.stored.sha256, "document": upload.stored.document}
-    session.execute(_KEEP, {"run_id": run.id, "received_us": now_us(), **row})
-    profiles.keep(session, run.id, upload.content)
-    chain.append(
-        session,
-        "run.recorded",
-        device,
-        study_id=device.study_id,
-        participant_id=run.participant_id,
-        run=run.code,
-        record=upload.content.client_id,
-        sha256=upload.stored.sha256,
-    )
-    return True
+    there = _locked(session, {upload.content.run for upload, _device in arrived})
+    new: dict[int, _New] = {}
+    outcomes = [_outcome(session, there, each, new) for each in arrived]
+    if new:
+        _write(session, list(new.values()))
+    return outcomes
+
+
+@dataclass(frozen=True)
+class _New:
+    """A record that is to be kept."""
+
+    run: Run
+    upload: Upload
+    device: Caller
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What the same record has again."""
+        return self.upload.content.client_id, self.upload.stored.sha256
 
 
 _FIND = (
     select(Run, Participant, Study)
     .join(Participant, Run.participant_id == Participant.id)
     .join(Study, Participant.study_id == Study.id)
-    .where(Run.code == bindparam("code"), Study.id == bindparam("study_id"))
+    .where(Run.code.in_(bindparam("codes", expanding=True)))
+    .order_by(Participant.id, Run.id)
     .with_for_update(of=[Participant, Run])
     .execution_options(populate_existing=True)
 )
 _KEEP = insert(table(RunRecord))
+_INBOXES: WeakKeyDictionary[Database, Together[tuple[Upload, Caller], bool]] = WeakKeyDictionary()
 
 
-def _locked(session: Session, code: str, device: Caller) -> tuple[Run, Study]:
-    """The run and its study; until the transaction ends nobody else changes a run of its participant.
+def _inbox(database: Database) -> Together[tuple[Upload, Caller], bool]:
+    found = _INBOXES.get(database)
+    return found or _INBOXES.setdefault(database, Together(database, keep_all))
 
-    Both rows are locked, the participant's first as everywhere: what PostgreSQL waited for, it reads again.
+
+def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, Study]]:
+    """Runs and their studies; until the transaction ends nobody else changes a run of their participants.
+
+    Both rows are locked, the participants first as everywhere, and in one order: what PostgreSQL waited for, it reads
+    again, and nobody waits for who waits for them.
     """
-    found = session.execute(_FIND, {"code": code, "study_id": device.study_id}).first() if is_code(code) else None
-    if found is None:
-        raise not_found()
-    run, _participant, study = found
-    return run, study
+    known = [code for code in codes if is_code(code)]
+    if not known:
+        return {}
+    return {run.code: (run, study) for run, _participant, study in session.execute(_FIND, {"codes": known})}
 
 
-def _is_other(session: Session, run: Run, upload: Upload) -> bool:
-    """False: the record that the run has is this one. Raises Problem 409: it is another."""
-    query = select(RunRecord.client_id, RunRecord.sha256).where(RunRecord.run_id == run.id)
-    there = session.execute(query).first()
-    if there is None or tuple(there) != (upload.content.client_id, upload.stored.sha256):
-        raise _other()
-    return False
+def _outcome(
+    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[int, _New]
+) -> bool | Exception:
+    """What becomes of one record; if it is to be kept it is in `new` by its run's id, and its run knows."""
+    upload, device = arrived
+    run, study = there.get(upload.content.run, (None, None))
+    if run is None or study is None or study.id != device.study_id:
+        return not_found()
+    if run.device_id is None:
+        return conflict("run-state", "No laptop has started this run.")
+    if run.device_id != device.id:
+        return forbidden("Another laptop started this run.")
+    wanted = _New(run, upload, device)
+    if run.record_us is not None:
+        known = new[run.id].identity if run.id in new else _identity(session, run)
+        return False if known == wanted.identity else _other()
+    try:
+        runs.recorded(session, run, study)
+    except Problem as problem:
+        return problem
+    new[run.id] = wanted
+    return True
+
+
+def _identity(session: Session, run: Run) -> tuple[str, str] | None:
+    """The id and SHA-256 of the record that a run has."""
+    there = session.execute(select(RunRecord.client_id, RunRecord.sha256).where(RunRecord.run_id == run.id)).first()
+    return None if there is None else (there.client_id, there.sha256)
+
+
+def _write(session: Session, new: Sequence[_New]) -> None:
+    received_us = now_us()
+    rows = [
+        {
+            "run_id": each.run.id,
+            "client_id": each.upload.content.client_id,
+            "sha256": each.upload.stored.sha256,
+            "document": each.upload.stored.document,
+            "received_us": received_us,
+        }
+        for each in new
+    ]
+    session.connection().execute(_KEEP, rows)
+    profiles.keep_all(session, [(each.run.id, each.upload.content) for each in new])
+    chain.append_all(session, [_entry(each) for each in new])
+
+
+def _entry(each: _New) -> chain.Entry:
+    said = {"run": each.run.code, "record": each.upload.content.client_id, "sha256": each.upload.stored.sha256}
+    return chain.Entry("run.recorded", each.device, each.device.study_id, each.run.participant_id, said)
 
 
 def _other() -> Problem:

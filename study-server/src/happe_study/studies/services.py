@@ -86,16 +86,8 @@ def lock(
     study.state, study.locked_us = StudyState.LOCKED, now_us()
     study.commitment = commitment(seed, salt)
     study.seed_sealed = seal_seed(secrets.allocation, study.name, seed, salt)
-    append(
-        session,
-        "study.locked",
-        who,
-        study_id=study.id,
-        study=study.name,
-        protocol_sha256=study.protocol_sha256,
-        commitment=study.commitment,
-        slots=slots,
-    )
+    facts: dict[str, Any] = {"protocol_sha256": study.protocol_sha256, "commitment": study.commitment, "slots": slots}
+    append(session, "study.locked", who, study_id=study.id, study=study.name, **facts)
 
 
 def find(session: Session, name: str) -> Study:

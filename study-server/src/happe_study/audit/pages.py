@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The auditor's pages: the log, the newest entries first, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, request, url_for
+from sqlalchemy import select
+
+from happe_study.accounts.rights import Right
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.audit.routes import shown
+from happe_study.audit.verify import Fault, noted_head, verify_log
+from happe_study.parts import parts
+from happe_study.rules import caller, staff
+from happe_study.staff_page import mistake, page
+
+if TYPE_CHECKING:
+    from flask import Response
+
+    from happe_study.audit.verify import Head
+    from happe_study.problems import Problem
+
+pages = Blueprint("audit_pages", __name__)
+
+ROWS = 50
+MOST_DIGITS = 18
+FAULTS = {
+    Fault.GAP: "entries before this one are missing",
+    Fault.REORDERED: "it does not follow the one before",
+    Fault.CHANGED: "it, or the one before, is not what it was",
+    Fault.DETAIL: "its detail is not what it was",
+    Fault.ERASED: "more, or fewer, details are missing than the log says were erased",
+    Fault.HEAD: "the last entry is not the one that the log says is last",
+    Fault.TRUNCATED: "the log ends before the head that you noted",
+    Fault.NOTED: "it is another entry than the head that you noted",
+}
+
+
+@pages.get("/audit")
+@staff(Right.AUDIT_READ)
+def log() -> Response:
+    """A page of the log. `before`: an entry's number, from which older ones follow."""
+    before = request.args.get("before", "")
+    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
+    detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
+    query = select(*entry, *detail).outerjoin(AuditDetail, AuditDetail.number == AuditEntry.number)
+    if before.isascii() and before.isdigit() and len(before) <= MOST_DIGITS:
+        query = query.where(AuditEntry.number < int(before))
+    with parts().database.reading() as session:
+        rows = session.execute(query.order_by(AuditEntry.number.desc()).limit(ROWS + 1)).all()
+    entries = [shown(row, caller()) for row in rows[:ROWS]]
+    older = entries[-1]["number"] if len(rows) > ROWS else None
+    return page("audit", "Audit log", entries=entries, older=older, words=words, newest=not before)
+
+
+@pages.get("/audit/verify")
+@staff(Right.AUDIT_READ)
+def verify() -> Response:
+    """Whether the log is whole. `head`: one that was noted earlier, as NUMBER:SHA256."""
+    text = request.args.get("head", "").strip()
+    try:
+        noted = noted_head(text) if text else None
+    except ValueError:
+        wrong = mistake("head", "Must be as it was noted: a number, a colon and 64 hexadecimal digits.")
+        return _verified(None, text, wrong)
+    return _verified(noted, text)
+
+
+def _verified(noted: Head | None, text: str, problem: Problem | None = None) -> Response:
+    with parts().database.reading() as session:
+        report = verify_log(session, noted)
+    trail = ((url_for("audit_pages.log"), "Audit log"),)
+    facts: dict[str, Any] = {"report": report, "faults": FAULTS, "head": text, "noted": noted}
+    return page("audit_verify", "Is the audit log whole?", trail=trail, problem=problem, **facts)
+
+
+def words(value: object) -> str:
+    """A detail's value as text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Staff's pages about studies: the list, a new one from its protocol, how far one is, locking it."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, redirect, request, url_for
+from sqlalchemy import or_, select
+
+from happe_study.accounts.models import Account, Grant
+from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.parts import parts
+from happe_study.problems import bad_request, conflict
+from happe_study.rules import anybody, caller, signed_in, staff
+from happe_study.staff_page import done, or_again, page, require_tick
+from happe_study.studies import services
+from happe_study.studies.protocol import MOST_BYTES
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.problems import Problem
+    from happe_study.studies.models import Study
+
+pages = Blueprint("study_pages", __name__)
+
+EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parent / "protocols").glob("*.toml"))}
+LINE = re.compile(r"line (\d{1,6})")
+WORDS = {
+    Right.STUDY_CREATE: "create it and change its protocol until it is locked",
+    Right.STUDY_READ: "see its protocol, its state and how far it is",
+    Right.STUDY_LOCK: "lock it",
+    Right.PARTICIPANT_MANAGE: "invite, replace and withdraw participants",
+    Right.RUN_READ: "see participants and runs",
+    Right.RUN_MANAGE: "abort and repeat runs",
+    Right.DEVICE_READ: "see devices",
+    Right.DEVICE_MANAGE: "enrol and revoke devices",
+    Right.EXPORT: "see ratings and export data",
+    Right.UNBLIND: "unblind it, or one run in an emergency",
+    Right.AUDIT_READ: "read its audit log",
+    Right.ACCOUNT_MANAGE: "make accounts and give roles",
+}
+
+
+@pages.get("/")
+@anybody
+def start() -> AnyResponse:
+    """The first page is the list of studies."""
+    return redirect(url_for("study_pages.studies"), HTTPStatus.SEE_OTHER)
+
+
+@pages.get("/studies")
+@signed_in
+def studies() -> Response:
+    """The studies that one may read."""
+    with parts().database.reading() as session:
+        rows = [(study, services.status(session, study)) for study in services.visible(session, caller())]
+        return page("studies", "Studies", rows=[(study, _progress(status)) for study, status in rows])
+
+
+@pages.get("/new-study")
+@staff(Right.STUDY_CREATE, everywhere=True)
+def new_study_form(problem: Problem | None = None) -> Response:
+    """Where a protocol is pasted or sent as a file."""
+    if problem is None and (name := request.args.get("example")):
+        text = EXAMPLES[name].read_text(encoding="utf-8") if name in EXAMPLES else ""
+    else:
+        text = _sent()
+    above = ((url_for("study_pages.studies"), "Studies"),)
+    return _protocol_form("A new study", None, text, problem, above)
+
+
+@pages.post("/new-study")
+@staff(Right.STUDY_CREATE, everywhere=True)
+@or_again(new_study_form)
+def new_study() -> AnyResponse:
+    """Create a study. A name that is taken is no way to change that study by mistake."""
+    with parts().database.writing() as session:
+        made, new = services.put(session, _sent(), caller())
+        if not new:
+            raise conflict("name-taken", "There is a draft of this name. Change its protocol there, or choose another.")
+        return done("The study is a draft. Look at it, then lock it.", "study_pages.study", study=made.name)
+
+
+@pages.get("/studies/<study>")
+@staff(Right.STUDY_READ)
+def study(study: str) -> Response:
+    """How far a study is."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        status = services.status(session, found)
+        facts: dict[str, Any] = {
+            "status": status,
+            "progress": _progress(status),
+            "protocol": services.protocol_of(found),
+        }
+        return page("study", found.title, study=found, **facts)
+
+
+@pages.get("/studies/<study>/protocol")
+@staff(Right.STUDY_READ)
+def protocol(study: str) -> Response:
+    """The protocol, as it was sent."""
+    with parts().database.reading() as session:
+        return page("protocol", "Protocol", study=services.find(session, study))
+
+
+@pages.get("/studies/<study>/protocol/change")
+@staff(Right.STUDY_CREATE)
+def change_form(study: str, problem: Problem | None = None) -> Response:
+    """Where a draft's protocol is changed."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        above = ((url_for("study_pages.protocol", study=study), "Protocol"),)
+        text = found.protocol if problem is None else _sent()
+        return _protocol_form("Change the protocol", found, text, problem, above)
+
+
+@pages.post("/studies/<study>/protocol/change")
+@staff(Right.STUDY_CREATE)
+@or_again(change_form)
+def change(study: str) -> AnyResponse:
+    """Give a draft another protocol, of the same name."""
+    with parts().database.writing() as session:
+        changed, _new = services.put(session, _sent(), caller())
+        if changed.name != study:
+            raise conflict("other-name", f"This is the study {study}: keep `name` in the protocol as it was.")
+    return done("The protocol is changed.", "study_pages.protocol", study=study)
+
+
+@pages.get("/studies/<study>/lock")
+@staff(Right.STUDY_LOCK)
+def lock_form(study: str, problem: Problem | None = None) -> Response:
+    """What locking means."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        return page("lock", "Lock the study", study=found, problem=problem, protocol=services.protocol_of(found))
+
+
+@pages.post("/studies/<study>/lock")
+@staff(Right.STUDY_LOCK)
+@or_again(lock_form)
+def lock(study: str) -> AnyResponse:
+    """Draw and seal the allocation."""
+    require_tick("sure", "Tick the box: locking can't be undone.")
+    with parts().database.writing() as session:
+        services.lock(session, services.find(session, study), parts().secrets, caller())
+    return done("The study is locked. Note the commitment somewhere else now.", "study_pages.study", study=study)
+
+
+@pages.get("/studies/<study>/roles")
+@staff(Right.STUDY_READ)
+def roles(study: str) -> Response:
+    """Who may see and do what."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        holders = _holders(session, found)
+        shown = [(role, [WORDS[right] for right in Right if right in RIGHTS[role]], holders[role]) for role in Role]
+        return page("roles", "Roles", study=found, roles=shown)
+
+
+def _sent() -> str:
+    """The protocol that a form was sent with: the file, if there is one, else the text."""
+    file = request.files.get("file")
+    if file is None or not file.filename:
+        return request.form.get("protocol", "").replace("\r\n", "\n")
+    content = file.stream.read(MOST_BYTES + 1)
+    file.stream.seek(0)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise bad_request("The file is no text in UTF-8.") from None
+
+
+def _protocol_form(
+    title: str, study: Study | None, text: str, problem: Problem | None, above: tuple[tuple[str, str], ...]
+) -> Response:
+    wrong: dict[int, list[str]] = {}
+    for error in problem.errors if problem else ():
+        if place := LINE.fullmatch(error.pointer):
+            wrong.setdefault(int(place[1]), []).append(error.detail)
+    more = {"text": text, "lines": text.splitlines() or [""], "wrong": wrong, "examples": EXAMPLES}
+    return page("protocol_form", title, study=study, problem=problem, trail=above, **more)
+
+
+def _progress(status: dict[str, Any]) -> dict[str, int]:
+    """How many places a study has, and how many of their participants are done."""
+    runs = status["runs"]
+    return {
+        "places": sum(each["slots"] for each in status["slots"]),
+        "taken": sum(each["taken"] for each in status["slots"]),
+        "done": status["participants"]["done"],
+        "complete": runs["complete"],
+        "runs": sum(runs.values()) - runs["replaced"],
+    }
+
+
+def _holders(session: Session, study: Study) -> dict[Role, list[tuple[str, bool]]]:
+    """For each role, the addresses of who has it in a study, and whether in every study."""
+    here = select(Account.email, Grant.role, Grant.study_id).join(Grant, Grant.account_id == Account.id)
+    rows = session.execute(
+        here.where(Account.active, or_(Grant.study_id == study.id, Grant.study_id.is_(None))).order_by(Account.email)
+    )
+    found: dict[Role, list[tuple[str, bool]]] = {role: [] for role in Role}
+    for email, role, where in rows:
+        found[Role(role)].append((email, where is None))
+    return found

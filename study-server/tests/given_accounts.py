@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Accounts with passwords, and browsers that are signed in, for tests to begin with."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from happe_study.accounts import services
+from happe_study.accounts.models import Grant
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from happe_study.accounts.rights import Role
+    from world import World
+
+PASSWORD = "correct horse battery staple"  # noqa: S105 - of nobody
+CSRF = re.compile(r'name="csrf_token" value="([^"]+)"')
+
+
+def account(
+    world: World, *roles: Role, study_id: int | None = None, email: str = "ada@example.org", given: bool = False
+) -> str:
+    """A new account with PASSWORD; its address."""
+    with world.app.app_context(), world.database.writing() as session:
+        made = services.create(session, None, email, PASSWORD, given=given)
+        made.grants = [Grant(role=role, study_id=study_id) for role in roles]
+    return email
+
+
+def token_of(page: TestResponse) -> str:
+    """The token against forgery in a page's first form."""
+    found = CSRF.search(page.text)
+    assert found, page.text
+    return found[1]
+
+
+def post(client: FlaskClient, path: str, *, page: str | None = None, **form: str) -> TestResponse:
+    """Fill in the form of a page and send it to a path, which is the page itself if not said."""
+    return client.post(path, data={"csrf_token": token_of(client.get(page or path)), **form})
+
+
+def sign_in(client: FlaskClient, email: str, password: str = PASSWORD, **form: str) -> TestResponse:
+    """Fill in the sign-in form."""
+    return post(client, "/sign-in", email=email, password=password, **form)
+
+
+def browser(world: World, *roles: Role, study_id: int | None = None, email: str = "ada@example.org") -> FlaskClient:
+    """A browser that is signed in to a new account."""
+    client = world.client()
+    answer = sign_in(client, account(world, *roles, study_id=study_id, email=email))
+    assert answer.status_code == HTTPStatus.FOUND, answer.text
+    return client

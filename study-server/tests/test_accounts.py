@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Accounts: signing in and out, passwords, tokens, roles."""
+
+from __future__ import annotations
+
+import unicodedata
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import argon2.low_level
+import pytest
+from sqlalchemy import select, update
+
+import given_accounts
+import given_studies
+from given_accounts import PASSWORD, browser, post, sign_in
+from happe_study.accounts import services, tokens
+from happe_study.accounts.models import Account, Token
+from happe_study.accounts.rights import APART, Right, Role
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.clock import now_us
+from happe_study.codes import digest
+from happe_study.problems import Problem
+from happe_study.rules import FRESH_US, Caller, Who
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+    from world import World
+
+OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody
+WRONG = "none of the passwords here"
+ADA = "ada@example.org"
+MINUTE_US = 60_000_000
+
+
+def may_look(client: FlaskClient) -> bool:
+    """Whether a browser is signed in."""
+    return client.get("/me").status_code == HTTPStatus.OK
+
+
+def actions(world: World) -> list[str]:
+    """The audit log."""
+    with world.database.reading() as session:
+        return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)))
+
+
+def test_who_signs_in_gets_where_they_wanted(small_world: World) -> None:
+    client = small_world.client()
+    led = client.get("/me?x=1")
+    assert led.headers["Location"] == "/sign-in?next=%2Fme%3Fx%3D1"
+    given_accounts.account(small_world)
+    page = client.get(led.headers["Location"])
+    assert 'name="next" value="/me?x=1"' in page.text
+    assert sign_in(client, ADA, next="/me?x=1").headers["Location"] == "/me?x=1"
+    assert may_look(client)
+    assert "Max-Age" not in str(client.get("/me").headers)
+
+
+def test_an_address_is_the_same_in_capitals(small_world: World) -> None:
+    given_accounts.account(small_world)
+    assert sign_in(small_world.client(), "Ada@Example.org").status_code == HTTPStatus.FOUND
+
+
+def test_a_password_is_the_same_in_each_of_its_unicode_forms(small_world: World) -> None:
+    composed = "größe und höhe"
+    with small_world.app.app_context(), small_world.database.writing() as session:
+        services.create(session, None, ADA, composed, given=False)
+    for form in ("NFC", "NFD", "NFKD"):
+        assert sign_in(small_world.client(), ADA, unicodedata.normalize(form, composed)).status_code == HTTPStatus.FOUND
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example",
+        "https:evil.example", "javascript:alert(1)", "/\t/evil.example", "/\n/evil.example", "http://localhost.evil.example",
+        "http://localhost/studies", " //evil.example", "studies", "/a b", "@evil.example",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("page", ["/sign-in", "/sign-in-again"])
+def test_no_link_leads_from_the_sign_in_to_another_server(small_world: World, place: str, page: str) -> None:
+    client = browser(small_world) if page == "/sign-in-again" else small_world.client()
+    given_accounts.account(small_world, email="eve@example.org")
+    by_query = client.get(page, query_string={"next": place})
+    by_form = post(client, page, email="eve@example.org", password=PASSWORD, next=place)
+    for answer in (by_query, by_form):
+        assert answer.status_code == HTTPStatus.BAD_REQUEST
+        assert "Location" not in answer.headers
+
+
+@pytest.fixture
+def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of argon2's functions that were called."""
+    called: list[str] = []
+    for name in ("hash_secret", "verify_secret"):
+        original = getattr(argon2.low_level, name)
+
+        def counted(*args: object, name: str = name, original: object = original, **kwargs: object) -> object:
+            called.append(name)
+            return original(*args, **kwargs)  # type: ignore[operator]
+
+        monkeypatch.setattr(argon2.low_level, name, counted)
+    return called
+
+
+def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: list[str]) -> None:
+    given_accounts.account(small_world)
+    given_accounts.account(small_world, email="gone@example.org")
+    with small_world.database.writing() as session:
+        session.add(Account(email="bare@example.org", fs_uniquifier="x", created_us=0))
+        services.disable(session, None, services.get(session, "gone@example.org"))
+    answers, costs = set(), []
+    for email, password in (
+        (ADA, WRONG), ("nobody@example.org", WRONG), ("gone@example.org", PASSWORD), ("gone@example.org", WRONG),
+        ("bare@example.org", WRONG),
+    ):  # fmt: skip
+        hashes.clear()
+        answer = sign_in(small_world.client(), email, password)
+        answers.add((answer.status, given_accounts.CSRF.sub("", answer.text).replace(email, "")))
+        costs.append(len(hashes))
+    assert len(answers) == 1
+    assert "The address or the password is not right." in answers.pop()[1]
+    assert costs == [1] * 5
+
+
+def test_signing_out_takes_a_post_and_ends_the_session_wherever_its_cookie_is(small_world: World) -> None:
+    client, copy = browser(small_world), small_world.client()
+    copy.set_cookie("happe_session", client.get_cookie("happe_session").value)  # type: ignore[union-attr]
+    assert may_look(copy)
+    assert client.get("/sign-out").status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    assert may_look(client)
+    assert post(client, "/sign-out", page="/me").headers["Location"] == "/sign-in"
+    assert not may_look(client)
+    assert not may_look(copy)
+
+
+def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> None:
+    client, other = browser(small_world), small_world.client()
+    sign_in(other, ADA)
+    with small_world.database.writing() as session:
+        token = services.issue_token(session, None, services.get(session, ADA), 30)
+    changed = post(
+        client, "/password", password=PASSWORD, new_password=OTHER_PASSWORD, new_password_confirm=OTHER_PASSWORD
+    )
+    assert changed.headers["Location"] == "/me"
+    assert may_look(client)
+    assert not may_look(other)
+    assert small_world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.OK
+    assert sign_in(small_world.client(), ADA, OTHER_PASSWORD).status_code == HTTPStatus.FOUND
+    assert actions(small_world)[-1] == "account.password"
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"password": WRONG}, "This is not your password."),
+        ({"new_password": "short", "new_password_confirm": "short"}, "at least 12 characters"),
+        ({"new_password_confirm": WRONG}, "This is not the same as above."),
+        ({"new_password": PASSWORD, "new_password_confirm": PASSWORD}, "Choose another one than before."),
+    ],
+)
+def test_a_bad_new_password_is_refused_beside_its_field(small_world: World, form: dict[str, str], said: str) -> None:
+    client = browser(small_world)
+    good = {"password": PASSWORD, "new_password": OTHER_PASSWORD, "new_password_confirm": OTHER_PASSWORD}
+    answer = post(client, "/password", **(good | form))
+    assert answer.status_code == HTTPStatus.OK
+    assert said in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    assert "account.password" not in actions(small_world)
+
+
+def test_a_given_password_is_changed_before_anything_else(small_world: World) -> None:
+    given_accounts.account(small_world, Role.INVESTIGATOR, given=True)
+    client = small_world.client()
+    sign_in(client, ADA)
+    for path in ("/studies", "/me", "/me/token", "/sign-in-again"):
+        assert client.get(path).headers["Location"].startswith("/password?next=")
+    refused = client.get("/api/v1/me")
+    assert (refused.status_code, refused.get_json()["type"]) == (403, "urn:happe:problem:password-given")
+    assert "Somebody else chose the password" in client.get("/password").text
+    post(client, "/password", password=PASSWORD, new_password=OTHER_PASSWORD, new_password_confirm=OTHER_PASSWORD)
+    assert may_look(client)
+    with small_world.database.reading() as session:
+        assert not services.get(session, ADA).password_given
+    assert actions(small_world) == ["account.create", "account.password"]
+
+
+def test_disabling_ends_sessions_and_tokens_at_once(small_world: World) -> None:
+    client = browser(small_world)
+    administrator = small_world.staff(Role.ADMINISTRATOR)
+    with small_world.database.writing() as session:
+        token = services.issue_token(session, None, services.get(session, ADA), 30)
+    assert administrator.post(f"/api/v1/accounts/{ADA}/disable").status_code == HTTPStatus.OK
+    assert not may_look(client)
+    assert small_world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert administrator.post(f"/api/v1/accounts/{ADA}/enable").status_code == HTTPStatus.OK
+    assert not may_look(client)
+    assert sign_in(client, ADA).status_code == HTTPStatus.FOUND
+
+
+def test_a_grant_that_was_revoked_meanwhile_does_not_come_back_with_a_new_password(small_world: World) -> None:
+    given_accounts.account(small_world, Role.INVESTIGATOR)
+    security: Any = small_world.app.extensions["security"]
+    held: Any = security.datastore.find_user(email=ADA)
+    with small_world.database.writing() as session:
+        account = services.get(session, ADA)
+        services.revoke(session, None, account, Role.INVESTIGATOR, None)
+        account.active = False
+    held.password, held.fs_uniquifier = "new", "other"
+    security.datastore.put(held)
+    with small_world.database.reading() as session:
+        account = services.get(session, ADA)
+        assert (account.password, account.grants, account.active) == ("new", [], False)
+
+
+def grow_stale(client: FlaskClient) -> None:
+    """As if the browser's owner had given the password six minutes ago."""
+    with client.session_transaction() as session:
+        session["fs_paa"] -= 360
+
+
+def test_giving_roles_takes_a_password_given_lately(small_world: World) -> None:
+    client = browser(small_world, Role.ADMINISTRATOR)
+    given_accounts.account(small_world, email="bob@example.org")
+    path = "/accounts/bob@example.org"
+    token = given_accounts.token_of(client.get(path))
+    grow_stale(client)
+    assert client.get(path).headers["Location"] == "/sign-in-again?next=%2Faccounts%2Fbob%40example.org"
+    refused = client.post(path, data={"csrf_token": token, "do": "grant", "role": "analyst", "study": "*"})
+    assert refused.status_code == HTTPStatus.FORBIDDEN
+    assert "/sign-in-again?next=%2Faccounts%2Fbob%40example.org" in refused.text
+    assert post(client, "/sign-in-again", password=WRONG, next=path).status_code == HTTPStatus.OK
+    assert client.get(path).status_code == HTTPStatus.SEE_OTHER
+    assert post(client, "/sign-in-again", password=PASSWORD, next=path).headers["Location"] == quote(path)
+    granted = post(client, path, do="grant", role="analyst", study="*")
+    assert granted.headers["Location"] == path
+    assert "bob@example.org is analyst of every study." in client.get(path).text
+
+
+def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    secret = small_world.account(Role.CUSTODIAN, Role.ADMINISTRATOR, email=ADA)
+    given_accounts.account(small_world, email="bob@example.org")
+    client = small_world.client(secret)
+    requests: tuple[tuple[str, dict[str, str]], ...] = (
+        (f"/api/v1/studies/{study.name}/unblinding", {"reason": "because of the test", "confirmation": study.name}),
+        ("/api/v1/accounts/bob@example.org/grants", {"role": "analyst"}),
+        ("/api/v1/accounts/bob@example.org/revoke", {"role": "analyst"}),
+        ("/api/v1/me/tokens", {}),
+    )
+    with small_world.database.writing() as session:
+        aged = now_us() - FRESH_US - MINUTE_US
+        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(created_us=aged))
+    for path, body in requests:
+        answer = client.post(path, json=body)
+        assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:sign-in-again")
+    with small_world.database.writing() as session:
+        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(created_us=aged + 2 * MINUTE_US))
+    assert {client.post(path, json=body).status_code for path, body in requests} == {200, 201}
+
+
+def test_a_token_is_shown_once_and_ends_when_its_owner_says_so(small_world: World) -> None:
+    client = browser(small_world)
+    made = post(client, "/me/token", days="2")
+    secret = made.text.split('id="token" value="')[1].split('"')[0]
+    assert secret not in client.get("/me").text
+    assert small_world.client(secret).get("/api/v1/me").get_json()["email"] == ADA
+    with small_world.database.reading() as session:
+        row = session.scalars(select(Token)).one()
+        assert row.sha256 == digest(secret)
+        assert 0 <= row.created_us + 2 * services.DAY_US - (row.expires_us or 0) < MINUTE_US
+    post(client, "/me/tokens/end", page="/me")
+    assert small_world.client(secret).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert actions(small_world)[1:] == ["account.token", "account.tokens-revoked"]
+
+
+@pytest.mark.parametrize("days", ["0", "367", "-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}"])
+def test_a_token_has_a_lifetime(small_world: World, days: str) -> None:
+    answer = post(browser(small_world), "/me/token", days=days)
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert 'id="days-error"' in answer.text
+
+
+def test_an_account_is_made_with_a_password_that_is_shown_once(small_world: World) -> None:
+    client = browser(small_world, Role.ADMINISTRATOR)
+    made = post(client, "/new-account", email="Bob@Example.org")
+    password = made.text.split('id="password" value="')[1].split('"')[0]
+    newcomer = small_world.client()
+    assert sign_in(newcomer, "bob@example.org", password).status_code == HTTPStatus.FOUND
+    assert newcomer.get("/studies").headers["Location"].startswith("/password")
+    with small_world.database.reading() as session:
+        details = [row.detail for row in session.scalars(select(AuditDetail))]
+    assert password not in str(details)
+
+
+@pytest.mark.parametrize(
+    ("email", "status"),
+    [("ada@example.org", 409), ("ADA@example.org", 409), ("ada", 422), ("a/b@example.org", 422), ("a@b\0.org", 422),
+     ("", 422), (f"{'a' * 250}@example.org", 422)],
+)  # fmt: skip
+def test_an_address_is_one_and_new(world: World, email: str, status: int) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
+    assert post(client, "/new-account", email=email).status_code == status
+    answer = client.post(
+        "/api/v1/accounts",
+        json={"email": email, "password": PASSWORD},
+        headers={"X-CSRFToken": given_accounts.token_of(client.get("/me"))},
+    )
+    assert answer.status_code == (400 if "\0" in email else status)
+
+
+@pytest.mark.parametrize(("role", "other"), [(role, other) for role, others in APART.items() for other in others])
+@pytest.mark.parametrize("places", ["same", "every then one", "one then every"])
+def test_duties_are_kept_apart_in_a_study(small_world: World, role: Role, other: Role, places: str) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    first, second = {"same": (study, study), "every then one": (None, study), "one then every": (study, None)}[places]
+    for one, another in ((role, other), (other, role)):
+        with small_world.database.writing() as session:
+            account = Account(email=f"{one}@example.org", fs_uniquifier=f"{one}{other}", created_us=0)
+            session.add(account)
+            session.flush()
+            services.grant(session, None, account, one, first)
+            with pytest.raises(Problem, match="can't be"):
+                services.grant(session, None, account, another, second)
+            assert [grant.role for grant in account.grants] == [one]
+            session.delete(account)
+
+
+def test_duties_of_different_studies_go_together(small_world: World) -> None:
+    studies = [given_studies.study(small_world, protocol=given_studies.small(name)) for name in ("one", "two")]
+    with small_world.database.writing() as session:
+        account = Account(email=ADA, fs_uniquifier="x", created_us=0)
+        session.add(account)
+        session.flush()
+        services.grant(session, None, account, Role.CUSTODIAN, studies[0])
+        services.grant(session, None, account, Role.ANALYST, studies[1])
+        services.grant(session, None, account, Role.ANALYST, studies[1])
+        assert len(account.grants) == 2
+
+
+def test_nobody_changes_their_own_roles_and_one_administrator_stays(world: World) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
+    given_accounts.account(world, Role.ADMINISTRATOR, email="bob@example.org")
+    mine = "/accounts/ada@example.org"
+    assert "Nobody changes their own roles" in client.get(mine).text
+    for do in ("grant", "revoke"):
+        answer = post(client, mine, do=do, role="administrator", study="*")
+        assert answer.status_code == HTTPStatus.CONFLICT
+    bobs = "/accounts/bob@example.org"
+    assert post(client, bobs, do="revoke", role="administrator", study="*").status_code == HTTPStatus.SEE_OTHER
+    last = post(client, mine, do="disable")
+    assert last.status_code == HTTPStatus.CONFLICT
+    assert "This is the last administrator" in last.text
+    assert may_look(client)
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"do": "promote"}, 404), ({}, 404), ({"do": "grant", "role": "king", "study": "*"}, 422),
+        ({"do": "grant", "role": "analyst", "study": "no-such"}, 404),
+        ({"do": "revoke", "role": "analyst", "study": "*"}, 404),
+    ],
+)  # fmt: skip
+def test_what_an_account_s_page_does_not_know_changes_nothing(
+    small_world: World, form: dict[str, str], status: int
+) -> None:
+    client = browser(small_world, Role.ADMINISTRATOR)
+    given_accounts.account(small_world, email="bob@example.org")
+    before = actions(small_world)
+    assert post(client, "/accounts/bob@example.org", **form).status_code == status
+    assert actions(small_world) == before
+
+
+def test_a_password_that_an_administrator_gives_ends_what_was_open(small_world: World) -> None:
+    bob = browser(small_world, email="bob@example.org")
+    client = browser(small_world, Role.ADMINISTRATOR)
+    given = post(client, "/accounts/bob@example.org", do="password")
+    password = given.text.split('id="password" value="')[1].split('"')[0]
+    assert not may_look(bob)
+    assert sign_in(bob, "bob@example.org").status_code == HTTPStatus.OK
+    assert sign_in(bob, "bob@example.org", password).status_code == HTTPStatus.FOUND
+    assert bob.get("/me").headers["Location"].startswith("/password")
+
+
+def test_a_role_reaches_as_far_as_its_grant() -> None:
+    who = Caller(Who.STAFF, 1, ADA, roles=frozenset({(Role.ANALYST, 1), (Role.AUDITOR, None)}))
+    assert who.may(Right.EXPORT, 1)
+    assert not who.may(Right.EXPORT, 2)
+    assert not who.may(Right.EXPORT, None)
+    assert who.may(Right.AUDIT_READ, 2)
+    assert who.may(Right.AUDIT_READ, None)
+    assert who.may_anywhere(Right.EXPORT)
+    assert not who.may_anywhere(Right.UNBLIND)
+
+
+def test_a_token_of_another_length_is_nobody_s(small_world: World) -> None:
+    with small_world.database.reading() as session:
+        assert tokens.caller_of(session, "x" * (tokens.LONGEST_TOKEN + 1)) is None
+        assert tokens.caller_of(session, "") is None

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every answer has, and what no request can do, whatever its route."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+from flask import Blueprint
+from itsdangerous import TimestampSigner
+from sqlalchemy import select
+
+import callers
+import given_accounts
+import given_participants
+import given_studies
+import happe_study.app
+from given_accounts import PASSWORD, browser, post, sign_in
+from happe_study.accounts.models import Account
+from happe_study.accounts.rights import Role
+from happe_study.database import Base
+from happe_study.rules import anybody
+from happe_study.studies import services as studies
+from happe_study.studies.models import Study
+from happe_study.web import HEADERS
+from test_rules import APP, LIMITS, SAFE
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+HTTPS = "https://study.example.org"
+SCRIPTS = re.compile(r"<script|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
+
+
+@pytest.fixture
+def https_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
+    """A server that browsers reach by https."""
+    made = World(tmp_path, sqlite_url, public_url=HTTPS)
+    yield made
+    made.close()
+
+
+def toy() -> str:
+    """A view that fails."""
+    message = "a secret of the server's"
+    raise ZeroDivisionError(message)
+
+
+@pytest.fixture
+def failing_world(monkeypatch: pytest.MonkeyPatch, sqlite_url: str, tmp_path: Path) -> Iterator[World]:
+    """A server with a page and a part of the API that fail."""
+    original = happe_study.app.blueprints
+    failing = Blueprint("failing", __name__)
+    failing.get("/failing")(anybody(toy))
+    failing.get("/api/v1/failing", endpoint="too")(anybody(toy))
+    monkeypatch.setattr(happe_study.app, "blueprints", lambda: iter([*original(), failing]))
+    made = World(tmp_path, sqlite_url)
+    made.app.testing = False
+    yield made
+    made.close()
+
+
+ANSWERS = [
+    ("GET", "/sign-in", 200), ("GET", "/studies", 303), ("GET", "/nowhere", 404), ("GET", "/api/v1/nowhere", 404),
+    ("DELETE", "/sign-in", 405), ("OPTIONS", "/api/v1/me", 405), ("GET", "/static/happe.css", 200),
+    ("GET", "/failing", 500), ("GET", "/api/v1/failing", 500), ("GET", "/api/v1/me", 401), ("POST", "/sign-in", 400),
+    ("GET", "/healthz", 200), ("GET", "/static/../app.py", 404), ("GET", "/p/nobody", 404),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "status"), ANSWERS, ids=[f"{m} {p}" for m, p, _s in ANSWERS])
+def test_every_answer_has_its_headers(failing_world: World, method: str, path: str, status: int) -> None:
+    answer = failing_world.client().open(path, method=method, buffered=True)
+    assert answer.status_code == status
+    assert HEADERS.items() <= dict(answer.headers).items()
+    assert "Strict-Transport-Security" not in answer.headers
+    assert "Access-Control-Allow-Origin" not in answer.headers
+    assert ("no-store" in answer.headers.get("Cache-Control", "")) is not path.startswith("/static/happe")
+    assert answer.headers.get("Content-Type", "").split(";")[0] in {
+        "text/html", "text/css", "text/plain", "application/problem+json",
+    }  # fmt: skip
+    if status >= HTTPStatus.BAD_REQUEST and path.startswith("/api/"):
+        assert answer.content_type == "application/problem+json"
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        assert "GET" in answer.headers["Allow"]
+    if status == HTTPStatus.UNAUTHORIZED:
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_mistake_of_the_server_s_tells_nothing_of_it(failing_world: World) -> None:
+    for path in ("/failing", "/api/v1/failing"):
+        text = failing_world.client().get(path).text
+        assert "Zero" not in text
+        assert "secret" not in text
+
+
+def test_no_policy_allows_what_is_inline_and_no_page_has_it(small_world: World) -> None:
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+    client = browser(small_world, Role.INVESTIGATOR, Role.ADMINISTRATOR)
+    for path in ("/studies", "/new-study", "/accounts", "/me", "/me/token", "/password", "/sign-in-again", "/nowhere"):
+        assert not SCRIPTS.search(client.get(path).text), path
+
+
+def test_only_https_is_remembered_by_browsers(https_world: World) -> None:
+    assert https_world.client().get("/sign-in").headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def cookie_of(answer: TestResponse) -> str:
+    """What is set as the session's cookie."""
+    (cookie,) = answer.headers.getlist("Set-Cookie")
+    return cookie
+
+
+def test_the_session_s_cookie_is_kept_from_scripts_and_other_sites(small_world: World, https_world: World) -> None:
+    plain = cookie_of(small_world.client().get("/sign-in"))
+    assert re.fullmatch(r"happe_session=[^;]+; HttpOnly; Path=/; SameSite=Lax", plain)
+    secure = cookie_of(https_world.client().get("/sign-in", base_url=HTTPS))
+    assert re.fullmatch(r"__Host-happe_session=[^;]+; Secure; HttpOnly; Path=/; SameSite=Lax", secure)
+
+
+def test_the_participant_s_cookie_is_too(https_world: World) -> None:
+    study = given_studies.study(https_world, protocol=given_studies.small())
+    _row, link = given_participants.participant(https_world, study, enrolled=False)
+    client = https_world.client()
+    token = given_accounts.token_of(client.get(f"/p/{link}", base_url=HTTPS))
+    begun = client.post(f"/p/{link}", data={"csrf_token": token}, base_url=HTTPS)
+    (cookie,) = (each for each in begun.headers.getlist("Set-Cookie") if "happe_participant" in each)
+    for flag in ("Secure", "HttpOnly", "Path=/p", "SameSite=Strict"):
+        assert flag in cookie
+
+
+def test_no_cookie_changes_anything_without_a_token_against_forgery(small_world: World) -> None:
+    client = browser(small_world, Role.INVESTIGATOR)
+    token = given_accounts.token_of(client.get("/me"))
+    protocol = given_studies.small()
+    page = {"path": "/new-study", "data": {"protocol": protocol}}
+    api = {"path": "/api/v1/studies", "data": protocol, "content_type": "application/toml"}
+    for request in (page, api):
+        assert client.post(**request).status_code == HTTPStatus.BAD_REQUEST
+        forged = client.post(**request, headers={"X-CSRFToken": "x" + token})
+        assert forged.status_code == HTTPStatus.BAD_REQUEST
+    assert client.post(**api).get_json()["type"] == "urn:happe:problem:csrf"
+    with small_world.database.reading() as session:
+        assert session.scalars(select(Study)).all() == []
+    assert client.post(**api, headers={"X-CSRFToken": token}).status_code == HTTPStatus.CREATED
+
+
+def test_a_token_of_another_session_is_none(small_world: World) -> None:
+    token = given_accounts.token_of(small_world.client().get("/sign-in"))
+    client = browser(small_world)
+    answer = client.post("/me/tokens/end", data={"csrf_token": token})
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/password", "/sign-in-again"])
+def test_signing_in_and_out_can_t_be_forged_either(small_world: World, path: str) -> None:
+    client = browser(small_world)
+    form = {"email": "ada@example.org", "password": PASSWORD}
+    assert client.post(path, data=form).status_code == HTTPStatus.BAD_REQUEST
+    assert client.get("/me").status_code == HTTPStatus.OK
+    stranger = small_world.client()
+    answer = stranger.post("/sign-in", data=form)
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+    assert stranger.get("/me").status_code == HTTPStatus.SEE_OTHER
+
+
+def test_a_program_with_a_token_needs_no_other(small_world: World) -> None:
+    client = small_world.staff(Role.INVESTIGATOR)
+    sent = client.post("/api/v1/studies", data=given_studies.small(), content_type="application/toml")
+    assert sent.status_code == HTTPStatus.CREATED
+
+
+def test_a_bad_token_is_not_made_good_by_a_session(small_world: World) -> None:
+    client = browser(small_world, Role.INVESTIGATOR)
+    for header in ("Bearer x", "Basic eDp5", "Bearer", "bearer  ", "\u00e4"):
+        answer = client.get("/api/v1/me", headers={"Authorization": header})
+        assert answer.status_code == HTTPStatus.UNAUTHORIZED
+        assert client.post("/me/tokens/end", headers={"Authorization": header}).status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_a_session_that_was_planted_is_of_no_use_after_the_sign_in(small_world: World) -> None:
+    given_accounts.account(small_world)
+    attacker, victim = small_world.client(), small_world.client()
+    known = given_accounts.token_of(attacker.get("/sign-in"))
+    planted = attacker.get_cookie("happe_session")
+    assert planted
+    victim.set_cookie("happe_session", planted.value)
+    form = {"csrf_token": known, "email": "ada@example.org", "password": PASSWORD}
+    assert victim.post("/sign-in", data=form).status_code == HTTPStatus.FOUND
+    assert victim.get_cookie("happe_session") != planted
+    assert attacker.get("/me").status_code == HTTPStatus.SEE_OTHER
+    assert victim.post("/me/tokens/end", data={"csrf_token": known}).status_code == HTTPStatus.BAD_REQUEST
+    assert post(victim, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
+
+
+def test_a_session_ends_by_itself(small_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = browser(small_world)
+    later = time.time() + 12 * 3600 + 60
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(later))
+    assert client.get("/me").status_code == HTTPStatus.SEE_OTHER
+
+
+def test_links_name_the_public_address_whatever_host_a_request_names(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    client = small_world.staff(Role.INVESTIGATOR, Role.ADMINISTRATOR)
+    evil = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
+    paths = ("/", "/studies", "/nowhere", "/studies/", "//studies", "/sign-in", f"/studies/{study.name}", "/me")
+    for path in (*paths, "/api/v1/openapi.json"):
+        answer = client.get(path, headers=evil)
+        assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        assert "evil.example" not in answer.text + str(answer.headers), path
+    invited = client.post(f"/studies/{study.name}/invite", data={"count": "1"}, headers=evil)
+    assert f"{small_world.config.public_url}/p/" in invited.text
+    assert "evil.example" not in invited.text
+
+
+def test_head_is_get_without_a_body(small_world: World) -> None:
+    client = browser(small_world)
+    for path in ("/sign-in", "/me", "/api/v1/me", "/healthz", "/nowhere"):
+        head, get = client.head(path), client.get(path)
+        assert (head.status, head.data) == (get.status, b"")
+        assert head.content_type == get.content_type
+
+
+def test_a_path_with_a_nul_is_nowhere(world: World) -> None:
+    client = world.staff(Role.INVESTIGATOR, Role.ADMINISTRATOR)
+    for path in ("/studies/a%00b", "/api/v1/studies/%00", "/accounts/a%00@x.org", "/api/v1/audit%00", "/p/%00"):
+        assert client.get(path).status_code == HTTPStatus.NOT_FOUND
+
+
+def test_a_form_that_is_too_large_is_not_read(small_world: World) -> None:
+    client = browser(small_world, Role.INVESTIGATOR)
+    token = given_accounts.token_of(client.get("/me"))
+    answer = client.post("/new-study", data={"csrf_token": token, "protocol": "x" * (2 << 20)})
+    assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert small_world.client().post("/new-study", data={"x": "x" * (2 << 20)}).status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_wrong_values_are_named_by_where_they_are(small_world: World) -> None:
+    client = small_world.staff(Role.ADMINISTRATOR)
+    answer = client.post("/api/v1/accounts", json={"email": 7, "password": "short", "king": True})
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert answer.content_type == "application/problem+json"
+    assert {error["pointer"] for error in answer.get_json()["errors"]} == {"/email", "/password", "/king"}
+    whole = client.post("/api/v1/accounts", json=[1])
+    assert [error["pointer"] for error in whole.get_json()["errors"]] == [""]
+    assert client.post("/api/v1/accounts", data="{", content_type="application/json").status_code == 400
+
+
+def digest(world: World) -> str:
+    """All rows of all tables."""
+    found = hashlib.sha256()
+    with world.database.reading() as session:
+        for table in Base.metadata.sorted_tables:
+            for row in sorted(map(repr, session.execute(select(table)))):
+                found.update(row.encode())
+    return found.hexdigest()
+
+
+def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
+    world = World(tmp_path, sqlite_url, limits=LIMITS)
+    scene = callers.scene(world)
+    sessions = {f"session of {role}": browser(world, role, email=f"session-{role}@example.org") for role in Role}
+    programs = {name: world.client(each.token) for name, each in scene.callers.items()}
+    browsers: dict[str, FlaskClient] = programs | sessions
+    before = digest(world)
+    files = sorted(tmp_path.rglob("*"))
+    for url in APP.url_map.iter_rules():
+        for method in sorted((url.methods or set()) & SAFE):
+            with world.app.test_request_context():
+                path = world.app.url_map.bind("localhost").build(url.endpoint, scene.view_args(url), method=method)
+            for client in browsers.values():
+                client.open(path, method=method, buffered=True)
+            assert digest(world) == before, f"{method} {url.rule}"
+    assert sorted(tmp_path.rglob("*")) == files
+    world.close()
+
+
+def test_a_study_may_be_called_what_a_page_is(small_world: World) -> None:
+    with small_world.database.writing() as session:
+        for name in ("new-study", "lock", "static"):
+            studies.create(session, given_studies.small(name), None)
+    client = browser(small_world, Role.INVESTIGATOR)
+    for name in ("new-study", "lock", "static"):
+        assert f'<dd class="code">{name}</dd>' in client.get(f"/studies/{name}").text
+
+
+def test_an_account_row_is_read_by_its_address_alone(world: World) -> None:
+    given_accounts.account(world, email="o'hara@example.org")
+    with world.database.reading() as session:
+        assert session.scalars(select(Account.email)).all() == ["o'hara@example.org"]
+    assert sign_in(world.client(), "' OR 1=1 --@example.org").status_code == HTTPStatus.OK
+    assert sign_in(world.client(), "o'hara@example.org").status_code == HTTPStatus.FOUND
