@@ -14,6 +14,7 @@ import hashlib
 import json
 import secrets
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select, update
@@ -23,6 +24,8 @@ from happe_study.clock import now_us
 from happe_study.database import table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.orm import Session
 
     from happe_study.rules import Caller
@@ -56,6 +59,17 @@ def link(before: str, number: int, at_us: int, action: str, detail_sha256: str) 
     return hashlib.sha256("\n".join(fields).encode()).hexdigest()
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What somebody (None: the server) did. `detail` is any JSON; `append` says what it must not hold."""
+
+    action: str
+    who: Caller | None
+    study_id: int | None
+    participant_id: int | None
+    detail: dict[str, Any]
+
+
 def append(
     session: Session,
     action: str,
@@ -69,14 +83,24 @@ def append(
 
     `detail` must hold no condition before unblinding and nothing that could not be erased with the participant.
     """
-    full = {"by": f"{who.who}:{who.name}" if who else SERVER.get(), **detail}
-    salt = secrets.token_bytes(SALT_BYTES)
+    append_all(session, [Entry(action, who, study_id, participant_id, detail)])
+
+
+def append_all(session: Session, added: Sequence[Entry]) -> None:
+    """Write down several things in their order, as `append` does one: four statements, whatever their number."""
     session.flush()
-    last, before = session.execute(_HEAD).one()
-    number, at_us, digest = last + 1, now_us(), detail_digest(salt, full)
-    chain = link(before, number, at_us, action, digest)
-    session.execute(_MOVE, {"to_number": number, "to_chain": chain})
-    entry = {"number": number, "at_us": at_us, "action": action, "detail_sha256": digest, "chain_sha256": chain}
-    session.execute(_ENTRY, entry)
-    about = {"number": number, "study_id": study_id, "participant_id": participant_id}
-    session.execute(_DETAIL, {**about, "salt": salt, "detail": full})
+    connection = session.connection()
+    number, chain = connection.execute(_HEAD).one()
+    entries, details = [], []
+    for each in added:
+        full = {"by": f"{each.who.who}:{each.who.name}" if each.who else SERVER.get(), **each.detail}
+        salt, number, at_us = secrets.token_bytes(SALT_BYTES), number + 1, now_us()
+        digest = detail_digest(salt, full)
+        chain = link(chain, number, at_us, each.action, digest)
+        entry = {"number": number, "at_us": at_us, "action": each.action}
+        entries.append(entry | {"detail_sha256": digest, "chain_sha256": chain})
+        about = {"number": number, "study_id": each.study_id, "participant_id": each.participant_id}
+        details.append(about | {"salt": salt, "detail": full})
+    connection.execute(_MOVE, {"to_number": number, "to_chain": chain})
+    connection.execute(_ENTRY, entries)
+    connection.execute(_DETAIL, details)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is left of a participant who withdraws: nothing that is theirs, or data that no longer say whose they are.
+
+The participant's row and the runs' rows stay as stubs, since a report must say how many began and how many left. The
+slot goes back to its stratum, so that the next participant completes the balance; only who has completed every run and
+lets the data stay keeps it, and counts. The audit log keeps its entries and loses the details about the participant.
+
+Both functions end open sittings and delete the tokens. They don't set the participant's state, which the caller does,
+nor may the caller name the participant's former code in what it appends to the audit log afterwards.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, null, select, update
+
+from happe_study.accounts.models import Token
+from happe_study.allocation import services as allocation
+from happe_study.allocation.sealing import open_condition, seal_condition
+from happe_study.audit.chain import append
+from happe_study.audit.models import AuditDetail
+from happe_study.audit.recordings import Recording, forget, only_during
+from happe_study.audit.renaming import renamed
+from happe_study.audit.verify import ERASED
+from happe_study.clock import now_us
+from happe_study.codes import new_code
+from happe_study.devices.models import Sitting
+from happe_study.participants.models import Participant
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.machine import State
+from happe_study.runs.models import Run, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.config import Secrets
+
+# What a run's row holds of its participant's doings. What identifies it in the allocation stays.
+MEASURED = (
+    "device_id", "started_us", "ended_us", "rating", "rated_us", "guess", "guessed_us", "record_us", "completed_us",
+    "aborted_us",
+)  # fmt: skip
+HANDLES = ("start_id", "start_sealed", "rating_id", "guess_id", "abort_reason")  # by which a device could know it again
+TOLD = ("stratum", "answers")  # by the participant
+
+
+def erase(session: Session, participant: Participant) -> list[Recording]:
+    """Erase everything that is a participant's; the power traces to delete from the disk after the commit.
+
+    A trace goes if nobody else sat at its laptop while it was recorded.
+    """
+    runs = select(Run.id).where(Run.participant_id == participant.id)
+    for table in (RunRecord, Uafp, LearningEvent):
+        session.execute(delete(table).where(table.run_id.in_(runs)))
+    session.execute(update(Run).where(Run.participant_id == participant.id).values(_empty(MEASURED + HANDLES)))
+    recordings = only_during(session, participant.id)
+    forget(session, recordings)
+    session.execute(delete(Sitting).where(Sitting.participant_id == participant.id))
+    allocation.release(session, participant)
+    _forget_person(session, participant)
+    return recordings
+
+
+def deidentify(session: Session, participant: Participant, secrets: Secrets) -> None:
+    """Keep what was measured, under fresh codes, without answers or anything written by hand."""
+    runs = session.scalars(select(Run).where(Run.participant_id == participant.id).with_for_update()).all()
+    names = {run.code: new_code() for run in runs} | {participant.code: new_code()}
+    for run in runs:
+        _rename_run(session, run, names, secrets)
+    participant.code = names[participant.code]
+    open_ones = update(Sitting).where(Sitting.participant_id == participant.id, Sitting.ended_us.is_(None))
+    session.execute(open_ones.values(ended_us=now_us()))
+    if not _completed(runs):
+        allocation.release(session, participant)
+    _forget_person(session, participant)
+
+
+def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
+    """A run and its record under the run's new code, to which its condition is sealed anew."""
+    code = names[run.code]
+    condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
+    run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)
+    for handle in HANDLES:
+        setattr(run, handle, None)
+    record = session.scalar(select(RunRecord).where(RunRecord.run_id == run.id))
+    if record is not None:
+        client_id = str(uuid.uuid4())
+        stored = renamed(record.document, {**names, record.client_id: client_id})
+        record.client_id, record.document, record.sha256 = client_id, stored.document, stored.sha256
+        session.flush()
+        session.expunge(record)  # up to megabytes each
+
+
+def _completed(runs: Sequence[Run]) -> bool:
+    """Whether every position has a complete run."""
+    positions = {run.position for run in runs}
+    return bool(positions) and positions == {run.position for run in runs if run.state == State.COMPLETE}
+
+
+def _forget_person(session: Session, participant: Participant) -> None:
+    """What both ways have in common. Appends to the audit log how many details are gone."""
+    session.flush()
+    session.execute(delete(Token).where(Token.participant_id == participant.id))
+    session.execute(update(Participant).where(Participant.id == participant.id).values(_empty(TOLD)))
+    session.refresh(participant)
+    mine = AuditDetail.participant_id == participant.id
+    gone = session.scalars(delete(AuditDetail).where(mine).returning(AuditDetail.number)).all()
+    append(session, ERASED, None, study_id=participant.study_id, details=len(gone))
+
+
+def _empty(columns: tuple[str, ...]) -> dict[str, Any]:
+    """SQL's NULL for each column: of a JSON column None would be JSON's null."""
+    return dict.fromkeys(columns, null())

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The audit log over HTTP, for auditors: its entries in order, and whether it is whole.
+
+Every auditor sees every entry, as the chain runs through all of them; the details only of the studies that they audit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from apiflask import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from happe_study.accounts.rights import Right
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.audit.verify import Fault, Head, noted_head, verify_log
+from happe_study.parts import parts
+from happe_study.problems import FieldError, unprocessable
+from happe_study.rules import caller, staff
+
+if TYPE_CHECKING:
+    from sqlalchemy import Row
+
+    from happe_study.audit.verify import Report
+    from happe_study.rules import Caller
+
+api = APIBlueprint("audit", __name__, url_prefix="/api/v1", tag="Audit")
+
+Json = dict[str, Any]
+MOST_ENTRIES = 500
+GREATEST_NUMBER = 2**63 - 1
+
+
+class EntriesPage(BaseModel):
+    """Which part of the log: what comes after an entry's number."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: Annotated[int, Field(ge=0, le=GREATEST_NUMBER)] = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_ENTRIES)] = 100
+
+
+class EntryOut(BaseModel):
+    """An entry. `salt` (hexadecimal) and `detail` are null if erased, or of a study that the caller does not audit."""
+
+    number: int
+    at_us: int
+    action: str
+    detail_sha256: str
+    chain_sha256: str
+    erased: bool
+    salt: str | None
+    detail: dict[str, Any] | None
+
+
+class EntriesOut(BaseModel):
+    """Entries in order; `next` is the `after` of the page that follows, null at the end of the log."""
+
+    entries: list[EntryOut]
+    next: int | None
+
+
+class NotedHead(BaseModel):
+    """A head that was noted earlier, as NUMBER:SHA256: against a log cut off or made anew."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    head: Annotated[str, Field(max_length=100)] | None = None
+
+
+class FaultOut(BaseModel):
+    """What is wrong, and at which entry; number 0: with the log as a whole."""
+
+    number: int
+    fault: Fault
+
+
+class ReportOut(BaseModel):
+    """Whether the log is whole. `head` is to be noted elsewhere. At most 100 faults are told."""
+
+    whole: bool
+    entries: int
+    erased: int
+    head: str
+    faults: list[FaultOut]
+
+
+@api.get("/audit")
+@staff(Right.AUDIT_READ)
+@api.input(EntriesPage, location="query")
+@api.output(EntriesOut)
+@api.doc(responses={422: "There is no such page."})
+def list_entries(query_data: EntriesPage) -> Json:
+    """Read the audit log, in order."""
+    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
+    detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
+    rows = select(*entry, *detail).outerjoin(AuditDetail, AuditDetail.number == AuditEntry.number)
+    after = rows.where(AuditEntry.number > query_data.after).order_by(AuditEntry.number).limit(query_data.limit + 1)
+    with parts().database.reading() as session:
+        found = session.execute(after).all()
+    page = found[: query_data.limit]
+    following = page[-1].number if len(found) > len(page) else None
+    return {"entries": [shown(row, caller()) for row in page], "next": following}
+
+
+@api.get("/audit/verification")
+@staff(Right.AUDIT_READ)
+@api.input(NotedHead, location="query")
+@api.output(ReportOut)
+@api.doc(responses={422: "That is no head."})
+def verify_entries(query_data: NotedHead) -> Json:
+    """Verify the whole audit log."""
+    noted = _noted(query_data.head)
+    with parts().database.reading() as session:
+        return summary(verify_log(session, noted))
+
+
+def shown(row: Row[Any], who: Caller) -> Json:
+    """An entry as the caller may see it."""
+    erased = row.salt is None
+    seen = not erased and who.may(Right.AUDIT_READ, row.study_id)
+    fields = {name: getattr(row, name) for name in ("number", "at_us", "action", "detail_sha256", "chain_sha256")}
+    hidden = {"salt": row.salt.hex(), "detail": row.detail} if seen else {"salt": None, "detail": None}
+    return fields | {"erased": erased} | hidden
+
+
+def summary(report: Report) -> Json:
+    """A report as answers and `happe-server audit verify` give it."""
+    return {
+        "whole": report.is_whole,
+        "entries": report.entries,
+        "erased": report.erased,
+        "head": str(report.head),
+        "faults": [{"number": number, "fault": fault} for number, fault in report.faults],
+    }
+
+
+def _noted(text: str | None) -> Head | None:
+    if text is None:
+        return None
+    try:
+        return noted_head(text)
+    except ValueError as error:
+        raise unprocessable("That is no head.", FieldError("query: head", str(error))) from None

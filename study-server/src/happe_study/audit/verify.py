@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the audit log is whole: nothing changed, left out, put in another order or cut off at its end.
+
+The chain by itself shows every change but one: whoever can write to the database can make the whole chain anew, or
+cut its end off and set the head back. A head noted elsewhere (`NUMBER:SHA256`) helps: `verify` compares it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from happe_study.audit.chain import GENESIS, detail_digest, link
+from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
+from happe_study.snapshot import at_one_moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy.orm import Session
+
+ERASED = "audit.erased"  # the action of an entry that says how many details (`details`) were erased
+MOST_FAULTS = 100
+ROWS_AT_ONCE = 1000
+
+_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
+
+
+class Fault(StrEnum):
+    """What can be wrong with a log."""
+
+    GAP = "gap"  # the entries before this one are missing
+    REORDERED = "reordered"  # this entry does not follow the one before
+    CHANGED = "changed"  # this entry is not what it was, or the one before is another
+    DETAIL = "detail-changed"  # this entry's detail is not what it was
+    ERASED = "details-missing"  # more, or fewer, details are missing than the log says were erased
+    HEAD = "head"  # the last entry is not the head
+    TRUNCATED = "truncated"  # the log ends before the noted head
+    NOTED = "noted-head"  # the entry of the noted head's number has another digest
+
+
+@dataclass(frozen=True)
+class Head:
+    """A link of the chain: its number, from 1, and its digest. Number 0 is the empty log."""
+
+    number: int
+    chain_sha256: str
+
+    def __str__(self) -> str:
+        """As it is noted: `NUMBER:SHA256`."""
+        return f"{self.number}:{self.chain_sha256}"
+
+
+@dataclass(frozen=True)
+class Link:
+    """An entry with its salt and detail, both None if they are erased."""
+
+    number: int
+    at_us: int
+    action: str
+    detail_sha256: str
+    chain_sha256: str
+    salt: bytes | None = None
+    detail: dict[str, Any] | None = None
+
+
+@dataclass
+class Report:
+    """What was found. `faults` holds the first 100, each with the number of the entry it was found at."""
+
+    entries: int = 0
+    erased: int = 0
+    head: Head = field(default_factory=lambda: Head(0, GENESIS))
+    faults: list[tuple[int, Fault]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+    def complain(self, fault: Fault) -> None:
+        """Note a fault at the entry being looked at."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append((self.head.number, fault))
+
+
+def noted_head(text: str) -> Head:
+    """A head as it was noted. ValueError if it is none."""
+    matched = _HEAD.fullmatch(text.strip())
+    if matched is None:
+        raise ValueError("a head is noted as NUMBER:SHA256, with 64 hexadecimal digits")
+    return Head(int(matched[1]), matched[2])
+
+
+def verify(links: Iterable[Link], head: Head, noted: Head | None = None) -> Report:
+    """Look at a whole log in its order. `head` is the one stored beside it; `noted` one that was written down earlier.
+
+    After a fault the digests stored are believed, so that each fault is told once, where it is.
+    """
+    report = Report()
+    announced = 0
+    for each in links:
+        _look(report, each)
+        announced += _announced(each)
+        if noted and each.number == noted.number and not compare_digest(each.chain_sha256, noted.chain_sha256):
+            report.complain(Fault.NOTED)
+    if report.erased != announced:
+        report.complain(Fault.ERASED)
+    if report.head != head:
+        report.complain(Fault.HEAD)
+    if noted and noted.number > report.head.number:
+        report.complain(Fault.TRUNCATED)
+    return report
+
+
+def verify_log(session: Session, noted: Head | None = None) -> Report:
+    """Verify the database's log, all of it as it is at one moment, reading a thousand entries at a time."""
+    at_one_moment(session)
+    row = session.get_one(AuditHead, 1)
+    return verify(_stored(session), Head(row.number, row.chain_sha256), noted)
+
+
+def _look(report: Report, each: Link) -> None:
+    before, report.head = report.head, Head(each.number, each.chain_sha256)
+    report.entries += 1
+    if each.number <= before.number:
+        report.complain(Fault.REORDERED)
+    elif each.number > before.number + 1:
+        report.complain(Fault.GAP)
+    elif each.chain_sha256 != link(before.chain_sha256, each.number, each.at_us, each.action, each.detail_sha256):
+        report.complain(Fault.CHANGED)
+    if each.salt is None or each.detail is None:
+        report.erased += 1
+    elif detail_digest(each.salt, each.detail) != each.detail_sha256:
+        report.complain(Fault.DETAIL)
+
+
+def _announced(each: Link) -> int:
+    count = (each.detail or {}).get("details", 0) if each.action == ERASED else 0
+    return count if isinstance(count, int) else 0
+
+
+def _stored(session: Session) -> Iterator[Link]:
+    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
+    rows = select(*entry, AuditDetail.salt, AuditDetail.detail).outerjoin(
+        AuditDetail, AuditDetail.number == AuditEntry.number
+    )
+    found = session.execute(rows.order_by(AuditEntry.number).execution_options(yield_per=ROWS_AT_ONCE))
+    return (Link(*row) for row in found)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Participants who are in the database without having seen a page: for tests of the allocation and of what follows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from happe_study.allocation import services
+from happe_study.allocation.sealing import open_condition
+from happe_study.clock import now_us
+from happe_study.codes import new_code
+from happe_study.participants.models import OnWithdrawal, Participant
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from happe_study.studies.services import protocol_of
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from world import World
+
+SECRETS = fixed_secrets()
+
+
+def consented(session: Session, study_id: int, stratum: str | None = None) -> Participant:
+    """A participant who has agreed and waits for a slot."""
+    row = Participant(
+        study_id=study_id,
+        code=new_code(),
+        state="consented",
+        stratum=stratum,
+        on_withdrawal=OnWithdrawal.ERASE,
+        answers={"field_of_study": "physics"},
+        created_us=now_us(),
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def enrol(world: World, study_id: int, stratum: str | None = None) -> int:
+    """Enrol a new participant in a transaction of their own; their id."""
+    with world.database.writing() as session:
+        study = session.get_one(Study, study_id)
+        participant = consented(session, study_id, stratum)
+        services.enrol(session, participant, study, protocol_of(study), SECRETS)
+        return participant.id
+
+
+def leave(world: World, participant_id: int) -> None:
+    """A participant drops out."""
+    with world.database.writing() as session:
+        participant = session.get_one(Participant, participant_id)
+        participant.state = "replaced"
+        assert services.release(session, participant)
+
+
+def sequences(session: Session, participants: list[int]) -> Counter[tuple[str, tuple[str, ...]]]:
+    """How many of some participants have an application under the conditions in this order."""
+    found: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    for run in session.scalars(select(Run).where(Run.participant_id.in_(participants)).order_by(Run.position)):
+        label = open_condition(SECRETS.allocation, run.code, run.condition_sealed).label
+        found[run.participant_id, run.application].append(label)
+    return Counter((application, tuple(labels)) for (_participant, application), labels in found.items())

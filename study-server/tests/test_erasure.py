@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whoever withdraws leaves nothing behind, or data that no longer say whose they are; the audit log stays whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import func, select, text
+
+import given_devices
+import given_participants as given
+import given_studies
+import records
+from happe_study.allocation.models import Slot
+from happe_study.allocation.sealing import open_condition
+from happe_study.audit import erasure
+from happe_study.audit.renaming import packed, renamed, unpacked
+from happe_study.audit.verify import verify_log
+from happe_study.clock import now_us
+from happe_study.database import Base
+from happe_study.devices.models import Sitting
+from happe_study.participants import services
+from happe_study.participants.models import Participant
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.models import Run, RunRecord
+from happe_study.traces.models import Trace, TracePart
+from happe_study.traces.storage import Storage
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from given_devices import Enrolled
+    from happe_study.studies.models import Study
+    from world import World
+
+SECRETS = fixed_secrets()
+HOUR_US = 3600 * 1_000_000
+FIELD = "the field of somebody's study"
+
+
+@dataclass(frozen=True)
+class Played:
+    """A participant who has completed one run at a laptop, and what the record said."""
+
+    row: Participant
+    token: str
+    laptop: Enrolled
+    runs: list[str]
+    record: dict[str, Any]
+
+
+def played(world: World, study: Study, choice: str = "erase", laptop: Enrolled | None = None) -> Played:
+    """Somebody enrols, sits down at a laptop and completes the first run, whose record is uploaded."""
+    row, token = given.participant(world, study, choice=choice)
+    laptop = laptop or given_devices.device(world, study)
+    given_devices.seat(world, laptop, row.id)
+    codes = [run.code for run in given.runs_of(world, row)]
+    record = records.make(codes[0], 30, client_id=str(uuid4())) | {"notes": ["Ada was tired."]}
+    record = json.loads(json.dumps(record).replace("4HT2XC0N", row.code))
+    given.answered(world, codes[0], laptop)
+    assert given_devices.put_record(world.client(laptop.token), record).status_code == 201
+    with world.database.writing() as session:
+        person = session.get_one(Participant, row.id)
+        person.answers = {"field_of_study": FIELD}
+    return Played(row, token, laptop, codes, record)
+
+
+def withdraw(world: World, someone: Played) -> list[str]:
+    """They withdraw; the traces to delete."""
+    with world.database.writing() as session:
+        person = session.get_one(Participant, someone.row.id)
+        done = services.withdraw(session, person, SECRETS, given.as_participant(someone.row))
+    return [recording.client_id for recording in done.recordings]
+
+
+def everything(world: World) -> str:
+    """Every row of every table, as text."""
+    with world.database.reading() as session:
+        rows = [
+            [value.hex() if isinstance(value, bytes) else value for value in row]
+            for table in Base.metadata.sorted_tables
+            for row in session.execute(select(table))
+        ]
+        documents = [unpacked(document).decode() for document in session.scalars(select(RunRecord.document))]
+    return json.dumps([rows, documents], default=str)
+
+
+def count(world: World, table: type[Base]) -> int:
+    with world.database.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def assert_whole(world: World) -> None:
+    with world.database.reading() as session:
+        report = verify_log(session)
+    assert report.faults == []
+    assert report.erased > 0
+
+
+@pytest.fixture
+def study(world: World) -> Study:
+    return given_studies.study(world, protocol=given_studies.small())
+
+
+def test_erasing_leaves_stubs_that_tell_nothing(world: World, study: Study) -> None:
+    someone = played(world, study)
+    assert count(world, LearningEvent) > 0
+    assert count(world, Uafp) == 1
+    withdraw(world, someone)
+    with world.database.reading() as session:
+        person = session.get_one(Participant, someone.row.id)
+        assert (person.state, person.stratum) == ("withdrawn", None)
+        runs = session.scalars(select(Run).where(Run.participant_id == person.id).order_by(Run.position)).all()
+        assert [run.code for run in runs] == someone.runs
+        for run in runs:
+            assert {getattr(run, name) for name in erasure.MEASURED + erasure.HANDLES} == {None}
+        answers = text("SELECT answers IS NULL FROM participants WHERE id = :id")
+        assert session.execute(answers, {"id": person.id}).scalar_one() in (True, 1)
+    for table in (RunRecord, Uafp, LearningEvent, Sitting):
+        assert count(world, table) == 0
+    left = everything(world)
+    assert FIELD not in left
+    assert someone.record["id"] not in left
+    assert world.client(someone.token).get("/api/v1/studies").status_code == 401
+
+
+def test_after_erasing_the_audit_log_is_whole_and_names_them_no_more(world: World, study: Study) -> None:
+    someone, other = played(world, study), played(world, study)
+    withdraw(world, someone)
+    assert_whole(world)
+    with world.database.reading() as session:
+        details = json.dumps([row[0] for row in session.execute(text("SELECT detail FROM audit_details"))], default=str)
+    assert someone.row.code not in details
+    assert not any(code in details for code in someone.runs)
+    assert other.row.code in details
+    assert other.runs[0] in details
+
+
+def test_the_next_participant_gets_the_slot_of_who_was_erased(world: World, study: Study) -> None:
+    people = [played(world, study) for _ in range(4)]
+    withdraw(world, people[1])
+    follower, _token = given.participant(world, study)
+    with world.database.reading() as session:
+        labels = [
+            [
+                open_condition(SECRETS.allocation, run.code, run.condition_sealed).label
+                for run in session.scalars(select(Run).where(Run.participant_id == each).order_by(Run.position))
+            ]
+            for each in (people[1].row.id, follower.id)
+        ]
+    assert labels[0] == labels[1]
+
+
+def test_erasing_twice_changes_nothing_more(world: World, study: Study) -> None:
+    someone = played(world, study)
+    withdraw(world, someone)
+    before = everything(world)
+    withdraw(world, someone)
+    assert everything(world) == before
+
+
+def test_nothing_can_be_done_any_more_with_runs_of_who_was_erased(world: World, study: Study) -> None:
+    someone = played(world, study)
+    withdraw(world, someone)
+    program = world.client(someone.laptop.token)
+    late = records.make(someone.runs[1], 30, seed=2, client_id=str(uuid4()))
+    assert given_devices.put_record(program, late).status_code == 409
+    assert given_devices.put_record(program, someone.record).status_code == 409
+    start = program.post(f"/api/v1/runs/{someone.runs[1]}/start", json={"id": str(uuid4())})
+    assert start.status_code == 409
+    assert count(world, RunRecord) == 0
+
+
+def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, study: Study) -> None:
+    someone = played(world, study, "deidentify")
+    with world.database.reading() as session:
+        old = {run.position: run for run in session.scalars(select(Run))}
+        lessons = session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all()
+    withdraw(world, someone)
+    left = everything(world)
+    known = [someone.row.code, *someone.runs, someone.record["id"], FIELD, "Ada"]
+    assert [each for each in known if each in left] == []
+    assert_whole(world)
+    with world.database.reading() as session:
+        runs = session.scalars(select(Run).order_by(Run.position)).all()
+        assert session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all() == lessons
+        document = unpacked(session.scalars(select(RunRecord.document)).one())
+        code = session.get_one(Participant, someone.row.id).code
+    for run in runs:
+        before = old[run.position]
+        assert (run.rating, run.started_us, run.ended_us) == (before.rating, before.started_us, before.ended_us)
+        assert open_condition(SECRETS.allocation, run.code, run.condition_sealed) == open_condition(
+            SECRETS.allocation, before.code, before.condition_sealed
+        )
+    record = json.loads(document)
+    assert record["run"] == runs[0].code
+    assert record["observations"][0]["user"] == f"subject:{code}"
+    assert record["learned"] == someone.record["learned"]
+
+
+@pytest.mark.parametrize(("complete", "kept"), [(True, 1), (False, 0)])
+def test_only_who_has_completed_and_lets_the_data_stay_keeps_the_slot(world: World, complete: bool, kept: int) -> None:  # noqa: FBT001 - pytest's way
+    study = given_studies.study(world, protocol=given_studies.small())
+    someone = played(world, study, "deidentify")
+    if complete:
+        for code in someone.runs[1:]:
+            given.completed(world, code, someone.laptop)
+        assert given.now(world, someone.row).state == "done"
+    withdraw(world, someone)
+    with world.database.reading() as session:
+        assert session.scalar(select(func.count(Slot.participant_id))) == kept
+
+
+def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: int) -> Trace:
+    """A sealed power trace of a laptop with one part, recorded from one time of the server to another."""
+    meter = given_devices.device(world, study, "meter")
+    offset = 1_000_000_000_000
+    header = given_devices.header(study, meter, laptop)
+    header["started"] = {"index": 0, "monotonic_us": start_us - offset, "realtime_us": 7}
+    row = Trace(
+        study_id=study.id,
+        device_id=meter.device.id,
+        laptop_id=laptop.device.id,
+        client_id=header["id"],
+        header=header,
+        header_sha256="0" * 64,
+        created_us=now_us(),
+        manifest={"ended": {"index": 9, "monotonic_us": end_us - offset, "realtime_us": 9}},
+    )
+    with world.database.writing() as session:
+        for device_us, off in ((0, 5), (start_us - offset, offset), (2**50, 5)):
+            session.execute(
+                text(
+                    "INSERT INTO clock_estimates (device_id, client_id, clock, device_us, server_us, offset_us, "
+                    "uncertainty_us, probes) VALUES (:device, :client, :clock, :us, 0, :offset, 1, 1)"
+                ),
+                {
+                    "device": meter.device.id,
+                    "client": uuid4().hex if world.database.is_sqlite else str(uuid4()),
+                    "clock": header["clock"],
+                    "us": device_us,
+                    "offset": off,
+                },
+            )
+        session.add(row)
+        session.flush()
+        session.add(TracePart(trace_id=row.id, number=0, bytes=12, sha256="0" * 64, received_us=now_us()))
+        session.expunge(row)
+    return row
+
+
+def test_power_traces_that_are_theirs_alone_go_and_others_stay(world: World, study: Study) -> None:
+    laptop, elsewhere = given_devices.device(world, study), given_devices.device(world, study)
+    now = now_us()
+    one, _token = given.participant(world, study, choice="erase")
+    two, _token = given.participant(world, study, choice="erase")
+    with world.database.writing() as session:
+        for who, start, end in ((one, 10, 8), (two, 6, 4), (one, 3, 2)):
+            session.add(
+                Sitting(
+                    device_id=laptop.device.id,
+                    participant_id=who.id,
+                    started_us=now - start * HOUR_US,
+                    ended_us=now - end * HOUR_US,
+                )
+            )
+    mine = [
+        trace(world, study, laptop, now - 9 * HOUR_US, now - 8 * HOUR_US),
+        trace(world, study, laptop, now - 3 * HOUR_US, now),
+    ]
+    shared = trace(world, study, laptop, now - 9 * HOUR_US, now - 5 * HOUR_US)
+    theirs = trace(world, study, laptop, now - 6 * HOUR_US, now - 5 * HOUR_US)
+    nobodys = trace(world, study, laptop, now - 20 * HOUR_US, now - 19 * HOUR_US)
+    other = trace(world, study, elsewhere, now - 9 * HOUR_US, now - 8 * HOUR_US)
+    with world.database.writing() as session:
+        gone = erasure.erase(session, session.get_one(Participant, one.id))
+    assert {each.client_id for each in gone} == {each.client_id for each in mine}
+    with world.database.reading() as session:
+        left = set(session.scalars(select(Trace.client_id)))
+        assert session.scalar(select(func.count()).select_from(TracePart)) == 4
+    assert left == {each.client_id for each in (shared, theirs, nobodys, other)}
+    with world.database.writing() as session:
+        gone = erasure.erase(session, session.get_one(Participant, two.id))
+    assert {each.client_id for each in gone} == {shared.client_id, theirs.client_id}
+
+
+def test_files_of_traces_are_deleted_after_the_commit(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    someone = played(small_world, study)
+    mine = trace(small_world, study, someone.laptop, now_us() - 1000, now_us())
+    storage = Storage(small_world.config.traces_folder)
+    part = storage.part(UUID(mine.client_id), 0)
+    part.parent.mkdir(parents=True)
+    part.write_bytes(records.part(0))
+    with small_world.database.writing() as session:
+        person = session.get_one(Participant, someone.row.id)
+        done = services.withdraw(session, person, SECRETS, None)
+    assert part.exists()
+    services.delete_recordings(done, small_world.config.traces_folder)
+    assert not part.exists()
+
+
+def test_a_record_is_renamed_wherever_a_code_stands() -> None:
+    record = {"run": "AAAAAAAA", "x": [{"user": "subject:BBBBBBBB"}, 7, None, True], "BBBBBBBB": 1.5, "notes": ["Ada"]}
+    stored = packed(json.dumps(record).encode())
+    other = renamed(stored.document, {"AAAAAAAA": "CCCCCCCC", "BBBBBBBB": "DDDDDDDD"})
+    expected = {"run": "CCCCCCCC", "x": [{"user": "subject:DDDDDDDD"}, 7, None, True], "DDDDDDDD": 1.5}
+    assert json.loads(unpacked(other.document)) == expected
+    assert other == packed(unpacked(other.document))

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exports: every column is in the dictionary, nobody gets what is blinded, and many rows take little memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import insert, select, update
+
+import given_studies
+from enrolled import enrol
+from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.allocation import unblinding
+from happe_study.allocation.unblinding import Order
+from happe_study.audit.models import AuditEntry
+from happe_study.audit.renaming import unpacked
+from happe_study.exports import services
+from happe_study.exports.columns import Column, Kind, Table
+from happe_study.exports.formats import Format, encoded
+from happe_study.participants.models import Participant
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.models import Run, RunRecord
+from happe_study.studies.models import Study
+from test_erasure import played, trace
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from world import World
+
+BLINDED_TABLES = {"records", "samples", "keys", "profiles", "learning_events"}
+BLINDED_COLUMNS = {
+    "runs": {"phase", "condition"},
+    "ratings": {"condition", "guess", "guessed_us", "guess_correct"},
+    "traces": {"bytes", "clock", "rate_hz", "source", "calibration", "started_us", "ended_us", "samples"},
+}
+EXPORTERS = [role for role in Role if Right.EXPORT in RIGHTS[role]]
+WORDS = ("condition", "power", "khz", "util", "guess", "key")
+
+
+def fetch(world: World, table: str, form: str = "csv", role: Role = Role.ANALYST) -> bytes:
+    answer = world.staff(role).post(f"/api/v1/studies/small/exports/{table}?format={form}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="small-{table}.{form}"'
+    content: bytes = answer.data
+    return content
+
+
+def as_csv(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def as_json(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.decode().splitlines()]
+
+
+def unblind(world: World) -> None:
+    with world.database.writing() as session:
+        study = session.scalars(select(Study)).one()
+        unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", study.name))
+
+
+@pytest.fixture
+def study(world: World) -> Study:
+    """Two participants, each with a completed run and its record; a power trace."""
+    made = given_studies.study(world, protocol=given_studies.small())
+    people = [played(world, made), played(world, made)]
+    trace(world, made, people[0].laptop, 10**15, 10**15 + 5)
+    return made
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("role", EXPORTERS)
+def test_before_unblinding_nobody_gets_what_is_blinded(world: World, role: Role) -> None:
+    program = world.staff(role)
+    for table in BLINDED_TABLES:
+        answer = program.post(f"/api/v1/studies/small/exports/{table}")
+        assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:blinded")
+    for table in ("participants", "runs", "ratings", "clocks", "traces"):
+        columns = set(as_csv(fetch(world, table, role=role))[0])
+        assert not columns & BLINDED_COLUMNS.get(table, set())
+    with world.database.reading() as session:
+        found = session.scalars(select(Study)).one()
+        everything = services.tables(found)
+    for each in everything.values():
+        for column in each.seen("locked", RIGHTS[role]):
+            assert each.name == "dictionary" or not any(word in column.name for word in WORDS), column.name
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("role", [role for role in Role if role not in EXPORTERS])
+def test_who_may_not_export_gets_nothing_ever(world: World, role: Role) -> None:
+    unblind(world)
+    for table in ("runs", "samples", "dictionary", "nothing"):
+        assert world.staff(role).post(f"/api/v1/studies/small/exports/{table}").status_code == 403
+
+
+@pytest.mark.parametrize("state", ["draft", "locked", "unblinded"])
+@pytest.mark.parametrize("role", Role)
+def test_columns_are_given_by_table_state_and_right_alone(small_world: World, state: str, role: Role) -> None:
+    made = given_studies.study(small_world, protocol=given_studies.small())
+    for name, table in services.tables(made).items():
+        seen = {column.name for column in table.seen(state, RIGHTS[role])}
+        every = {column.name for column in table.columns}
+        if role not in EXPORTERS or (state != "unblinded" and name in BLINDED_TABLES):
+            assert seen == set()
+        elif state != "unblinded":
+            assert seen == every - BLINDED_COLUMNS.get(name, set())
+        else:
+            assert seen == every
+
+
+def test_every_column_is_in_the_dictionary_and_every_format_has_the_columns(world: World, study: Study) -> None:
+    unblind(world)
+    dictionary = as_csv(fetch(world, "dictionary"))
+    for name in services.tables(study):
+        described = [row["column"] for row in dictionary if row["table"] == name]
+        rows = as_json(fetch(world, name, "jsonl"))
+        parquet = pq.read_table(io.BytesIO(fetch(world, name, "parquet")))
+        assert rows, name
+        assert next(csv.reader(io.StringIO(fetch(world, name).decode()))) == described
+        assert {tuple(row) for row in rows} == {tuple(described)}
+        assert parquet.column_names == described
+        assert [{field: row[field] for field in described} for row in parquet.to_pylist()] == rows
+    assert all(row["about"] and row["type"] in set(Kind) for row in dictionary)
+
+
+@pytest.mark.usefixtures("study")
+def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) -> None:
+    unblind(world)
+    with world.database.reading() as session:
+        conditions = dict(session.execute(select(Run.code, Run.condition)).all())
+        record = json.loads(unpacked(session.scalars(select(RunRecord.document).order_by(RunRecord.id)).first() or b""))
+        profile = session.scalars(select(Uafp.khz).join(Run, Run.id == Uafp.run_id).order_by(Run.code)).first()
+        lessons = len(session.scalars(select(LearningEvent.id)).all())
+        session.rollback()
+    runs = as_json(fetch(world, "runs", "jsonl"))
+    assert {row["run"]: row["condition"] for row in runs} == conditions
+    assert [row["run"] for row in runs] == sorted(conditions)
+    samples = [row for row in as_json(fetch(world, "samples", "jsonl")) if row["run"] == record["run"]]
+    assert len(samples) == 30 * 2
+    assert [row["t_us"] for row in samples[::2]] == [line["t_us"] for line in record["observations"]]
+    keys = [row for row in as_json(fetch(world, "keys", "jsonl")) if row["run"] == record["run"]]
+    assert [row["t_us"] for row in keys] == [press["t_us"] for line in record["observations"] for press in line["keys"]]
+    profiles = as_json(fetch(world, "profiles", "jsonl"))
+    assert [profiles[0][f"khz_{level}"] for level in range(10)] == profile
+    assert len(as_json(fetch(world, "learning_events", "jsonl"))) == lessons > 0
+    power = as_json(fetch(world, "traces", "jsonl"))
+    assert [(row["parts"], row["bytes"], row["rate_hz"]) for row in power] == [(1, 12, 100000.0)]
+
+
+@pytest.mark.usefixtures("study")
+def test_a_guess_is_right_if_the_condition_is_one_of_those_it_stands_for(world: World) -> None:
+    unblind(world)
+    with world.database.writing() as session:
+        session.execute(update(Run).values(rating=3, condition="O-HAPPE", guess="learning"))
+        few = select(Run.id).where(Run.position <= 4)
+        session.execute(update(Run).where(Run.id.in_(few)).values(condition="ondemand"))
+        session.execute(update(Run).where(Run.position == 5).values(guess="dont-know"))
+        session.execute(update(Run).where(Run.position == 6).values(guess=None))
+    positions = {row["run"]: row["position"] for row in as_json(fetch(world, "runs", "jsonl"))}
+    correct = {positions[row["run"]]: row["guess_correct"] for row in as_json(fetch(world, "ratings", "jsonl"))}
+    assert [correct[position] for position in range(1, 9)] == [False, False, False, False, None, None, True, True]
+
+
+def test_participants_have_a_column_for_each_answer(small_world: World) -> None:
+    made = given_studies.study(small_world, protocol=given_studies.small())
+    enrol(small_world, made.id)
+    (row,) = as_json(fetch(small_world, "participants", "jsonl"))
+    assert {name: value for name, value in row.items() if name.startswith("answer_")} == {
+        "answer_computer_experience": None,
+        "answer_game_experience": None,
+        "answer_field_of_study": "physics",
+    }
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]
+
+
+@pytest.mark.parametrize("value", FORMULAS)
+def test_a_spreadsheet_takes_no_text_for_a_formula(small_world: World, value: str) -> None:
+    made = given_studies.study(small_world, protocol=given_studies.small())
+    enrol(small_world, made.id)
+    with small_world.database.writing() as session:
+        session.execute(update(Participant).values(answers={"field_of_study": value}))
+    assert as_csv(fetch(small_world, "participants"))[0]["answer_field_of_study"] == f"'{value}"
+    assert as_json(fetch(small_world, "participants", "jsonl"))[0]["answer_field_of_study"] == value
+    parquet = pq.read_table(io.BytesIO(fetch(small_world, "participants", "parquet"))).to_pylist()
+    assert parquet[0]["answer_field_of_study"] == value
+
+
+def test_cells_are_quoted_and_numbers_stay_numbers() -> None:
+    columns = [
+        Column("a", Kind.TEXT, "x"),
+        Column("b", Kind.INTEGER, "x"),
+        Column("c", Kind.BOOLEAN, "x"),
+        Column("d", Kind.NUMBER, "x"),
+    ]
+    rows = [('a "b", c\nd', -5, True, 0.5), (None, None, False, None)]
+    assert b"".join(encoded(Format.CSV, columns, rows)) == (b'a,b,c,d\r\n"a ""b"", c\nd",-5,true,0.5\r\n,,false,\r\n')
+
+
+def test_an_export_is_on_the_record(small_world: World) -> None:
+    given_studies.study(small_world, protocol=given_studies.small())
+    fetch(small_world, "runs")
+    with small_world.database.reading() as session:
+        assert session.scalars(select(AuditEntry.action).order_by(AuditEntry.number.desc())).first() == "study.exported"
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("small/exports/nothing", 404),
+        ("small/exports/audit_details", 404),
+        ("small/exports/runs?format=xlsx", 422),
+        ("small/exports/runs?format=csv&columns=condition", 422),
+        ("small/exports/..%2f..%2fetc", 404),
+        ("other/exports/runs", 404),
+    ],
+)
+def test_there_are_no_other_exports(small_world: World, address: str, status: int) -> None:
+    given_studies.study(small_world, protocol=given_studies.small())
+    answer = small_world.staff(Role.ANALYST).post(f"/api/v1/studies/{address}")
+    assert (answer.status_code, answer.mimetype) == (status, "application/problem+json")
+
+
+def test_the_catalogue_says_what_one_gets_now(small_world: World) -> None:
+    made = given_studies.study(small_world, protocol=given_studies.small())
+    found = small_world.staff(Role.ANALYST, study_id=made.id).get("/api/v1/studies/small/exports").get_json()["tables"]
+    assert {table["table"] for table in found if not table["available"]} == BLINDED_TABLES
+    hidden = {table["table"]: {c["name"] for c in table["columns"] if not c["available"]} for table in found}
+    assert {
+        name: columns for name, columns in hidden.items() if columns and name not in BLINDED_TABLES
+    } == BLINDED_COLUMNS
+
+
+MANY = 100_000
+
+
+def many_runs(world: World, study_id: int) -> None:
+    """100,000 runs of a thousand participants, written straight into the database."""
+    with world.database.writing() as session:
+        people = [
+            {"study_id": study_id, "code": f"P{n:07d}", "state": "enrolled", "created_us": n} for n in range(1000)
+        ]
+        session.execute(insert(Participant), people)
+        ids = session.scalars(select(Participant.id)).all()
+        each = MANY // len(ids)
+        for start in range(0, len(ids), 100):
+            rows = [
+                {
+                    "participant_id": participant,
+                    "code": f"{participant:04d}{position:04d}",
+                    "position": position,
+                    "application": "torcs",
+                    "phase": "main",
+                    "seconds": 120,
+                    "condition_sealed": b"",
+                    "rating": 5,
+                }
+                for participant in ids[start : start + 100]
+                for position in range(1, each + 1)
+            ]
+            session.execute(insert(Run), rows)
+
+
+def resident_bytes() -> int:
+    """The memory of this process, of C libraries too."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
+    """As tuples the rows would take more than 60 MB."""
+    made = given_studies.study(world, protocol=given_studies.small())
+    many_runs(world, made.id)
+    for form in Format:
+        with world.database.writing() as session:
+            export = services.prepare(session, session.get_one(Study, made.id), "runs", form, None)
+        pieces = services.stream(world.database, export, form)
+        first, most, size = next(pieces), resident_bytes(), 0
+        before = most
+        for piece in pieces:
+            most, size = max(most, resident_bytes()), size + len(piece)
+        assert first
+        assert size > MANY
+        assert most - before < 32 << 20, form
+
+
+def test_rows_of_a_table_are_asked_for_as_they_are_needed() -> None:
+    taken = []
+
+    def rows() -> Iterator[tuple[int]]:
+        for number in range(100_000):
+            taken.append(number)
+            yield (number,)
+
+    table = Table("t", "x", (Column("n", Kind.INTEGER, "x"),), lambda *_: iter(()))
+    for form, most in ((Format.CSV, 1000), (Format.JSON_LINES, 1000), (Format.PARQUET, 20_000)):
+        taken.clear()
+        next(encoded(form, table.columns, rows()))
+        assert len(taken) == most

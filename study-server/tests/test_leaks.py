@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Nothing that anybody is answered before unblinding depends on the allocation, and no condition is named in it."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select
+from structlog.testing import capture_logs
+
+from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.allocation import unblinding
+from happe_study.allocation.unblinding import Order
+from happe_study.exports import services as exports
+from happe_study.exports.formats import Format
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from leaks import LABELS, clients, masked, person_codes, run_codes, same_chances, server
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask import Flask
+    from flask.testing import FlaskClient
+    from werkzeug.routing import Rule
+    from werkzeug.test import TestResponse
+
+    from leaks import Server
+
+# What is the same on every server, and may speak of conditions: the API's description, the protocols that ship.
+PUBLIC = {"openapi.spec", "study_pages.new_study_form"}
+# What nobody in this history reads: it says where to go, or is about the password of who signed in by a browser.
+ELSEWHERE = {
+    "study_pages.start",
+    "participant_pages.start",
+    "run_pages.back",
+    "security.verify",
+    "security.change_password",
+}
+FILES = {"static", "security.static"}  # of the package; not asked for, as they know no study
+RUNS_ASKED_FOR = 12
+SEEDS = (("one", 91), ("two", 119))  # under which every run that is played differs, but for the training
+
+Pair = tuple["Server", "Server"]
+Asked = tuple[str, str, "TestResponse"]
+
+
+@pytest.fixture
+def logs(caplog: pytest.LogCaptureFixture) -> Iterator[list[object]]:
+    """Everything that is logged from the first request on."""
+    caplog.set_level(logging.INFO)
+    with capture_logs() as entries:
+        yield entries  # type: ignore[misc]
+
+
+@pytest.fixture
+def pair(tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch, logs: list[object]) -> Iterator[Pair]:
+    """Two servers on which the same happened under different allocations."""
+    assert logs == []
+    made = []
+    for name, seed in SEEDS:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "server.db").write_bytes(sqlite_template.read_bytes())
+        same_chances(monkeypatch, 1)
+        made.append(server(folder, f"sqlite:///{folder / 'server.db'}", seed))
+    yield made[0], made[1]
+    for each in made:
+        each.world.close()
+
+
+def addresses(app: Flask, made: Server) -> Iterator[tuple[str, str]]:
+    """Every address that can be asked for by GET, with its endpoint: of all runs, people and devices."""
+    for rule in sorted(app.url_map.iter_rules(), key=lambda each: each.rule):
+        if "GET" in (rule.methods or ()) and rule.endpoint not in FILES:
+            for filled in _filled(rule, made):
+                yield filled, rule.endpoint
+    for query in ("runs?limit=3", "runs?state=complete", "participants?limit=2", "participants?state=enrolled"):
+        yield f"/api/v1/studies/small/{query}", "a query"
+    yield "/api/v1/audit?limit=7&after=20", "a query"
+
+
+def _filled(rule: Rule, made: Server) -> list[str]:
+    """A route's address for each thing that it can be about."""
+    things = {
+        "study": ["small"],
+        "email": ["analyst@example.org"],
+        "trace": [made.trace],
+        "token": [made.people[0][1]],
+    }
+    for prefix, codes in (
+        ("/participants/", person_codes(made)),
+        ("/runs/", run_codes(made)[:RUNS_ASKED_FOR]),
+        ("/devices/", [made.laptop.device.code, made.meter.device.code]),
+    ):
+        if f"{prefix}<code>" in rule.rule:
+            things["code"] = codes
+    unknown = rule.arguments - things.keys()
+    assert not unknown, f"{rule.rule}: teach this test what {unknown} are"
+    found = [rule.rule]
+    for name in rule.arguments:
+        found = [re.sub(rf"<(?:\w+:)?{name}>", thing, each) for each in found for thing in things[name]]
+    return [f"{each}?count=3" if each.endswith("/missing") else each for each in found]
+
+
+def everything_asked(made: Server, patch: pytest.MonkeyPatch, only: Role | None = None) -> list[Asked]:
+    """Every answer to everybody, or to one role: who asked what, the endpoint, the answer."""
+    same_chances(patch, 2)
+    return list(_asked(made, {who: client for who, client in clients(made).items() if only in (None, who)}))
+
+
+def _asked(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked]:
+    for what, answer in made.answers:
+        yield f"a device: {what}", "", answer
+    for who, client in everybody.items():
+        for address, endpoint in addresses(made.world.app, made):
+            yield f"{who}: GET {address}", endpoint, client.get(address)
+        for table in exports.tables(made.study):
+            for form in Format:
+                address = f"/api/v1/studies/small/exports/{table}?format={form}"
+                yield f"{who}: POST {address}", "", _whole(client.post(address, buffered=True))
+
+
+def _whole(answer: TestResponse) -> TestResponse:
+    """An answer that has been read, so that what it came from is closed."""
+    answer.close()
+    return answer
+
+
+def all_of(answer: TestResponse) -> bytes:
+    """Status, headers and body."""
+    headers = "".join(f"{name}: {value}\n" for name, value in sorted(answer.headers.items()))
+    body: bytes = answer.data
+    return f"{answer.status}\n{headers}\n".encode() + body
+
+
+def difference(what: str, one: bytes, other: bytes) -> str:
+    """What was asked, and where two answers part."""
+    a, b = masked(one), masked(other)
+    at = next((place for place, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1]), min(len(a), len(b)))
+    return f"{what}\n{a[max(0, at - 200) : at + 80]!r}\n{b[max(0, at - 200) : at + 80]!r}"
+
+
+def test_two_servers_that_differ_in_the_allocation_alone_answer_alike(
+    pair: Pair, logs: list[object], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = pair
+    assert [a for a, b in zip(one.conditions, two.conditions, strict=True) if a == b] == ["T-HAPPE False"] * 4
+    asked = set()
+    for (what, endpoint, first), (same, _endpoint, second) in zip(
+        everything_asked(one, monkeypatch), everything_asked(two, monkeypatch), strict=True
+    ):
+        assert what == same
+        a, b = all_of(first), all_of(second)
+        assert masked(a) == masked(b), difference(what, a, b)
+        assert len(a) == len(b), what
+        assert first.status_code < 500, what
+        if endpoint not in PUBLIC:
+            named = [label for label in LABELS if label in a or label in b]
+            assert not named, (what, named)
+        asked.add((endpoint, first.status_code))
+    assert {endpoint for endpoint, _status in asked} - {
+        endpoint for endpoint, status in asked if status == 200
+    } == ELSEWHERE
+    logged = repr([*logs, *caplog.messages]).encode()
+    assert len(logs) > 1000
+    assert [label for label in LABELS if label in logged] == []
+
+
+def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same two servers, unblinded, differ in each place where a condition, or what follows from it, is shown."""
+    for each in pair:
+        with each.world.database.writing() as session:
+            study = session.scalars(select(Study)).one()
+            unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", "small"))
+    answers = [[(asked[0], asked[2]) for asked in everything_asked(each, monkeypatch, Role.ANALYST)] for each in pair]
+    differing = {
+        re.sub(r"[0-9A-Z]{8}", "CODE", what.partition(": ")[2])
+        for (what, first), (_same, second) in zip(*answers, strict=True)
+        if masked(all_of(first)) != masked(all_of(second))
+    }
+    expected = {
+        f"POST /api/v1/studies/small/exports/{table}?format={form}"
+        for table in ("runs", "ratings", "records", "samples", "keys", "profiles", "learning_events", "traces")
+        for form in Format
+    }
+    assert (
+        expected
+        | {
+            "GET /api/v1/studies/small/runs",
+            "GET /api/v1/studies/small/runs/CODE",
+            "GET /api/v1/studies/small/commitment",
+        }
+        <= differing
+    )
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize(
+    "around",
+    [
+        b'{"condition": "%s"}',
+        b'{"salt": "%s"}',
+        b'{"sealed": "%s"}',
+        b"a.%s.b",
+        b"%s",
+        b"0123456789abcdef%s0123456789abcdef",
+        b'value="IjQ0.%s.abcdef.aaaaaaaaaaaaaaaaaaaaaaaaaaa"',
+        b"x-condition: %s\n",
+        b'name="id" value="%s"',
+    ],
+)
+def test_masking_hides_no_condition(label: bytes, around: bytes) -> None:
+    content = around % label
+    assert label in masked(content)
+
+
+def test_masking_hides_what_differs_by_chance() -> None:
+    for one, other in (
+        (b'"chain_sha256": "' + b"a" * 64 + b'"', b'"chain_sha256": "' + b"0" * 64 + b'"'),
+        (b'"salt": "' + b"a" * 32 + b'"', b'"salt": "' + b"0" * 32 + b'"'),
+        (b'{"sealed":"' + b"A" * 747 + b'="}', b'{"sealed":"' + b"+" * 747 + b'="}'),
+        (b"IjQ0.aFh_-w." + b"x" * 27, b"IjQ0.aFh_-x." + b"y" * 27),
+        (b'name="id" value="%s"' % str(uuid4()).encode(), b'name="id" value="%s"' % str(uuid4()).encode()),
+        (b"Date: Sat, 21 Nov 2026 11:12:11 GMT\n", b"Date: Sun, 22 Nov 2026 00:00:00 GMT\n"),
+    ):
+        assert masked(one) == masked(other)
+    assert masked(b"IjQ0.aFh_-w." + b"x" * 27) != masked(b"IjQ1.aFh_-w." + b"x" * 27)
+
+
+def test_before_unblinding_every_run_is_listed_without_its_condition(pair: Pair) -> None:
+    one = pair[0]
+    for role in Role:
+        answer = one.world.client(one.world.account(role)).get("/api/v1/studies/small/runs?limit=200")
+        if Right.RUN_READ in RIGHTS[role]:
+            assert {run["condition"] for run in answer.get_json()["runs"]} == {None}
+            assert {run["code"] for run in answer.get_json()["runs"]} == set(run_codes(one))
+        else:
+            assert answer.status_code == 403
+    with one.world.database.reading() as session:
+        assert set(session.scalars(select(Run.condition))) == {None}

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study is created, replaced while it is a draft, and locked for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select
+
+import given_studies
+from happe_study.accounts.rights import Role
+from happe_study.allocation.models import Slot
+from happe_study.allocation.plan import plan, verify
+from happe_study.allocation.sealing import open_seed, open_slot
+from happe_study.audit.models import AuditEntry
+from happe_study.problems import Problem
+from happe_study.rules import Caller, Who
+from happe_study.studies import services
+from happe_study.studies.models import Study
+from happe_study.studies.protocol import MOST_BYTES
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+    from world import World
+
+KEY = fixed_secrets().allocation
+TOML = "application/toml"
+
+
+def investigator(study_id: int | None) -> Caller:
+    return Caller(Who.STAFF, 1, "i@example.org", roles=frozenset({(Role.INVESTIGATOR, study_id)}))
+
+
+def count(world: World, table: type[Study | Slot]) -> int:
+    with world.database.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_locked_study_has_the_sealed_slots_of_its_committed_seed(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small(participants=8))
+    assert study.state == "locked"
+    assert study.seed_sealed is not None
+    assert study.commitment is not None
+    seed, salt = open_seed(KEY, study.name, study.seed_sealed)
+    assert verify(study.commitment, seed, salt)
+    with world.database.reading() as session:
+        slots = session.scalars(select(Slot).order_by(Slot.position)).all()
+        opened = [open_slot(KEY, (study.name, slot.stratum, slot.position), slot.plan_sealed) for slot in slots]
+        assert opened == plan(services.protocol_of(study), seed, salt)[""]
+        assert len({len(slot.plan_sealed) for slot in slots}) == 1
+        actions = session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)).all()
+    assert actions == ["study.created", "study.locked"]
+
+
+@pytest.mark.parametrize("name", ["paper-a3", "paper-a5", "crossover"])
+def test_each_protocol_that_ships_can_be_locked(small_world: World, name: str) -> None:
+    study = given_studies.study(small_world, name)
+    protocol = services.protocol_of(study)
+    assert count(small_world, Slot) == sum(protocol.quotas.values())
+    with small_world.database.reading() as session:
+        status = services.status(session, study)
+    assert status["slots"] == [
+        {"stratum": stratum, "slots": quota, "taken": 0} for stratum, quota in sorted(protocol.quotas.items())
+    ]
+
+
+def test_a_draft_takes_another_protocol_and_a_locked_study_does_not(world: World) -> None:
+    given_studies.study(world, protocol=given_studies.small(participants=4), locked=False)
+    study = given_studies.study(world, protocol=given_studies.small(participants=8))
+    assert count(world, Study) == 1
+    assert count(world, Slot) == 8
+    with pytest.raises(Problem) as refused:
+        given_studies.study(world, protocol=given_studies.small(participants=4), locked=False)
+    assert (refused.value.status, refused.value.kind) == (409, "locked")
+    with world.database.reading() as session:
+        assert session.get_one(Study, study.id).protocol == given_studies.small(participants=8)
+
+
+def test_a_study_is_locked_once(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    with pytest.raises(Problem) as refused, world.database.writing() as session:
+        services.lock(session, session.get_one(Study, study.id), fixed_secrets(), None)
+    assert refused.value.kind == "locked"
+    assert count(world, Slot) == 4
+    with world.database.reading() as session:
+        assert session.get_one(Study, study.id).commitment == study.commitment
+
+
+def test_one_study_more_takes_the_right_in_every_study(small_world: World) -> None:
+    mine = given_studies.study(small_world, protocol=given_studies.small("mine"), locked=False)
+    given_studies.study(small_world, protocol=given_studies.small("other"), locked=False)
+    with small_world.database.writing() as session:
+        services.create(session, given_studies.small("mine", 8), investigator(mine.id))
+        services.create(session, given_studies.small("new"), investigator(None))
+    for name, kind in (("newer", "forbidden"), ("other", "name-taken")):
+        with pytest.raises(Problem) as refused, small_world.database.writing() as session:
+            services.create(session, given_studies.small(name), investigator(mine.id))
+        assert refused.value.kind == kind
+
+
+@pytest.fixture
+def staff(small_world: World) -> FlaskClient:
+    return small_world.staff(Role.INVESTIGATOR)
+
+
+def test_a_study_is_created_replaced_and_locked_over_http(staff: FlaskClient) -> None:
+    made = staff.post("/api/v1/studies", data=given_studies.small(), content_type=TOML)
+    assert (made.status_code, made.get_json()["state"]) == (201, "draft")
+    assert made.get_json()["protocol"] == given_studies.small()
+    again = staff.post("/api/v1/studies", data=given_studies.small(participants=8), content_type="text/plain")
+    assert again.status_code == 200
+    assert staff.get("/api/v1/studies/small/commitment").status_code == 404
+    locked = staff.post("/api/v1/studies/small/lock")
+    assert (locked.status_code, locked.get_json()["state"]) == (200, "locked")
+    assert staff.post("/api/v1/studies/small/lock").status_code == 409
+    assert staff.get("/api/v1/studies/small").get_json() == locked.get_json()
+    assert staff.get("/api/v1/studies").get_json() == {
+        "studies": [{"name": "small", "title": "A small study", "state": "locked"}]
+    }
+    status = staff.get("/api/v1/studies/small/status").get_json()
+    assert status["slots"] == [{"stratum": "", "slots": 8, "taken": 0}]
+    assert set(status["participants"].values()) == set(status["runs"].values()) == {0}
+
+
+def test_anybody_reads_the_commitment_of_a_locked_study_and_no_more(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    answer = small_world.client().get("/api/v1/studies/small/commitment")
+    assert answer.status_code == 200
+    assert (answer.get_json()["commitment"], answer.get_json()["seed"], answer.get_json()["salt"]) == (
+        study.commitment,
+        None,
+        None,
+    )
+    assert small_world.client().get("/api/v1/studies/other/commitment").status_code == 404
+    assert small_world.client().get("/api/v1/studies/small").status_code == 401
+
+
+def test_a_wrong_protocol_is_refused_with_its_lines(staff: FlaskClient) -> None:
+    wrong = given_studies.small(participants=5).replace("seconds = 90", "seconds = 0")
+    line = wrong.splitlines().index("seconds = 0") + 1
+    answer = staff.post("/api/v1/studies", data=wrong, content_type=TOML)
+    assert answer.status_code == 422
+    assert answer.mimetype == "application/problem+json"
+    assert answer.get_json()["errors"][0]["pointer"] == f"line {line}"
+    assert answer.get_json()["errors"][0]["detail"].startswith("application[2].seconds: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"", TOML, 422),
+        (b"\xff\xfe", TOML, 422),
+        (b"name = \x00", TOML, 422),
+        (b"[" * 5000, TOML, 422),
+        (b"name = '../../etc'", TOML, 422),
+        (b"#" * (MOST_BYTES + 1), TOML, 413),
+        (b"#" * (1 << 21), TOML, 413),
+        (b"{}", "application/json", 415),
+        (b"{}", "application/toml+x", 415),
+    ],
+)
+def test_what_is_no_protocol_is_refused(staff: FlaskClient, body: bytes, content_type: str, status: int) -> None:
+    answer = staff.post("/api/v1/studies", data=body, content_type=content_type)
+    assert answer.status_code == status
+    assert answer.mimetype == "application/problem+json"
