@@ -5,32 +5,38 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from happe_study import migrations
 from happe_study.database import Database
+from operated import Operated
 from postgres import Postgres
 from world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A cluster for the session, with a migrated database `template_happe`."""
-    cluster = Postgres(tmp_path_factory.mktemp("postgres") / "cluster")
-    cluster.execute("CREATE DATABASE template_happe")
-    migrated = Database(cluster.url("template_happe"))
-    migrations.upgrade(migrated)
-    migrated.dispose()
-    yield cluster
-    cluster.stop()
+def postgres() -> Iterator[Postgres]:
+    """A cluster for the session, with a migrated database `template_happe`.
+
+    Not in pytest's own folder: each session of pytest closes that to others, and PostgreSQL may be another user.
+    """
+    with tempfile.TemporaryDirectory(prefix="happe-postgres-") as folder:
+        cluster = Postgres(Path(folder) / "cluster")
+        cluster.execute("CREATE DATABASE template_happe")
+        migrated = Database(cluster.url("template_happe"))
+        migrations.upgrade(migrated)
+        migrated.dispose()
+        yield cluster
+        cluster.stop()
 
 
 @pytest.fixture(scope="session")
@@ -81,3 +87,19 @@ def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
 def _copy(template: Path, folder: Path) -> str:
     shutil.copy(template, folder / "server.db")
     return f"sqlite:///{folder / 'server.db'}"
+
+
+@pytest.fixture
+def operated(database_url: str, tmp_path: Path) -> Iterator[Operated]:
+    """A server with its files, on each kind of database."""
+    made = Operated(tmp_path, database_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def small_operated(sqlite_url: str, tmp_path: Path) -> Iterator[Operated]:
+    """A server with its files, on SQLite."""
+    made = Operated(tmp_path, sqlite_url)
+    yield made
+    made.close()

@@ -3,18 +3,56 @@
 
 from __future__ import annotations
 
-import tomllib
+import difflib
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - pydantic asks for it
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from limits import parse_many
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from happe_study.studies import toml_lines
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 SECRET_BYTES = 32
 SECRET_NAMES = ("session", "password", "allocation")
 MEBI = 1 << 20
+HIGHEST_PORT = 65535
+MOST_BYTES = 64 * 1024  # of the file
+DATABASES = ("sqlite", "postgresql+psycopg")
+OFF = "off"
+HOST_AND_PORT = r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}"
 
-Port = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
+
+def _port(address: str) -> str:
+    if address != OFF and int(address.rpartition(":")[2]) > HIGHEST_PORT:
+        raise ValueError(f"the port is above {HIGHEST_PORT}")
+    return address
+
+
+def _database(text: str) -> str:
+    read_url(text)
+    return text
+
+
+def _rate(text: str) -> str:
+    try:
+        parse_many(text)
+    except ValueError as error:
+        raise ValueError("is no rate, such as '10 per minute; 100 per day'") from error
+    return text
+
+
+# HOST:PORT; port 0 is any that is free.
+Address = Annotated[str, Field(pattern=rf"^{HOST_AND_PORT}$"), AfterValidator(_port)]
+AddressOrOff = Annotated[str, Field(pattern=rf"^({OFF}|{HOST_AND_PORT})$"), AfterValidator(_port)]
+Rate = Annotated[str, AfterValidator(_rate)]
+Whole = Annotated[int, Strict()]
+DatabaseUrl = Annotated[str, AfterValidator(_database)]
 
 
 class ConfigError(Exception):
@@ -22,17 +60,18 @@ class ConfigError(Exception):
 
 
 class Limits(BaseModel):
-    """What one upload, device or study may take. Bytes, but for the rates (requests)."""
+    """What one upload, device or study may take, and what must stay free on the disk. Bytes, but for the rates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    record_bytes: int = Field(8 * MEBI, ge=1)
-    part_bytes: int = Field(64 * MEBI, ge=1)
-    device_bytes: int = Field(256 << 30, ge=1)
-    study_bytes: int = Field(1 << 40, ge=1)
-    login: str = "10 per minute; 100 per day"
-    enrol: str = "20 per minute"
-    participant: str = "600 per minute"
+    record_bytes: Whole = Field(default=8 * MEBI, ge=1)
+    part_bytes: Whole = Field(default=64 * MEBI, ge=1)
+    device_bytes: Whole = Field(default=256 << 30, ge=1)
+    study_bytes: Whole = Field(default=1 << 40, ge=1)
+    free_bytes: Whole = Field(default=1 << 30, ge=0)
+    login: Rate = "10 per minute; 100 per day"
+    enrol: Rate = "20 per minute"
+    participant: Rate = "600 per minute"
 
 
 class Config(BaseModel):
@@ -48,15 +87,24 @@ class Config(BaseModel):
 
     data: Path
     secrets: Path | None = None
-    database_url: str | None = None
+    database_url: DatabaseUrl | None = None
     database_url_file: Path | None = None
-    listen: Port = "127.0.0.1:8080"
-    metrics_listen: Port | None = "127.0.0.1:9180"
+    listen: Address = "127.0.0.1:8080"
+    metrics_listen: AddressOrOff = "127.0.0.1:9180"
     public_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+$")] = "http://127.0.0.1:8080"
-    trusted_proxies: int = Field(0, ge=0, le=8)
-    workers: int = Field(2, ge=1, le=64)
-    threads: int = Field(8, ge=1, le=256)
+    trusted_proxies: Whole = Field(default=0, ge=0, le=8)
+    workers: Whole = Field(default=2, ge=1, le=64)
+    threads: Whole = Field(default=8, ge=1, le=256)
+    stop_seconds: Whole = Field(default=30, ge=1, le=3600)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_addresses: bool = False
     limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _one_database(self) -> Config:
+        if self.database_url and self.database_url_file:
+            raise ValueError("database_url and database_url_file are two names of one thing; keep one")
+        return self
 
     @property
     def secrets_folder(self) -> Path:
@@ -70,10 +118,15 @@ class Config(BaseModel):
 
     @property
     def url(self) -> str:
-        """The database's URL."""
-        if self.database_url_file:
-            return self.database_url_file.read_text().strip()
-        return self.database_url or f"sqlite:///{self.data / 'server.db'}"
+        """The database's URL. Raises ConfigError."""
+        if self.database_url_file is None:
+            return self.database_url or f"sqlite:///{self.data / 'server.db'}"
+        try:
+            text = self.database_url_file.read_text(encoding="utf-8").strip()
+            read_url(text)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self.database_url_file}: {getattr(error, 'strerror', None) or error}") from error
+        return text
 
     @property
     def https(self) -> bool:
@@ -90,19 +143,42 @@ class Secrets:
     allocation: bytes
 
 
-def load_config(path: Path) -> Config:
-    """The configuration in a file. Relative paths in it start at its folder. Raises ConfigError."""
+def read_url(text: str) -> URL:
+    """A database's URL. Raises ValueError, whose message does not repeat it: it may hold a password."""
     try:
-        fields = tomllib.loads(path.read_text())
-        return read_config(fields, path.resolve().parent)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ValueError("is no URL of a database, such as postgresql+psycopg://user@host/name") from None
+    if url.drivername not in DATABASES:
+        raise ValueError(f"begins with none of {', '.join(f'{name}://' for name in DATABASES)}")
+    if url.drivername == "sqlite" and not url.database:
+        raise ValueError("names no file, such as sqlite:////var/lib/happe-server/server.db")
+    return url
+
+
+def load_config(path: Path) -> Config:
+    """The configuration in a file. Relative paths in it start at its folder. Raises ConfigError, OSError.
+
+    The message of a ConfigError has a line `FILE:LINE: FIELD: what is wrong` for each mistake.
+    """
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise ConfigError(f"{path}: is longer than {MOST_BYTES} bytes")
+    try:
+        document = toml_lines.read(raw.decode())
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: is not UTF-8") from error
+    except toml_lines.TomlError as error:
+        raise ConfigError(f"{path}:{error.line}: {error.message}") from error
+    try:
+        return read_config(document.data, path.resolve().parent)
     except ValidationError as error:
-        lines = [f"{path}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise ConfigError("\n".join(lines)) from error
+        raise ConfigError("\n".join(f"{path}:{document.line(e['loc'])}: {said(e)}" for e in error.errors())) from error
 
 
-def read_config(fields: dict[str, object], folder: Path) -> Config:
+def read_config(fields: dict[str, Any], folder: Path) -> Config:
     """A configuration from its fields, its paths made absolute. Raises pydantic's ValidationError."""
     config = Config.model_validate(fields)
     paths = {
@@ -111,6 +187,33 @@ def read_config(fields: dict[str, object], folder: Path) -> Config:
         if (value := getattr(config, name)) is not None
     }
     return config.model_copy(update=paths)
+
+
+def said(error: ErrorDetails) -> str:
+    """A mistake in our words: field, and what is wrong. The value is not repeated."""
+    name = ".".join(map(str, error["loc"]))
+    match error["type"]:
+        case "extra_forbidden":
+            return f"{name}: unknown{_meant(error['loc'])}"
+        case "value_error":
+            return f"{name}: {error['ctx']['error']}".removeprefix(": ")
+        case "string_pattern_mismatch":
+            return f"{name}: {SHAPES[str(error['loc'][-1])]}"
+    return f"{name}: {WORDS.get(error['type']) or error['msg'][:1].lower() + error['msg'][1:]}"
+
+
+WORDS = {"missing": "must be there", "path_type": "must be a path", "int_type": "must be a whole number"}
+SHAPES = {
+    "listen": "must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080",
+    "metrics_listen": "must be HOST:PORT, such as 127.0.0.1:9180, or 'off'",
+    "public_url": "must be https://HOST or http://HOST:PORT, with no path",
+}
+
+
+def _meant(path: tuple[int | str, ...]) -> str:
+    known = Limits.model_fields if path[0] == "limits" else Config.model_fields
+    close = difflib.get_close_matches(str(path[-1]), known, n=1)
+    return f"; did you mean {'.'.join([*map(str, path[:-1]), close[0]])}?" if close else ""
 
 
 def load_secrets(folder: Path) -> Secrets:

@@ -67,11 +67,18 @@ class Database:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         self._writing = self.engine.execution_options(happe_begin="BEGIN IMMEDIATE")
+        self._looking = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session whose changes are thrown away."""
         with Session(self.engine, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def looking_up(self) -> Iterator[Session]:
+        """A session for a look at a row or two, as each request begins with: PostgreSQL is asked once, not thrice."""
+        with Session(self._looking, autoflush=False) as session:
             yield session
 
     @contextmanager

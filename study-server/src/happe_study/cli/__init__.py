@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-server: the command line."""
+"""The program `happe-server`."""
+
+from happe_study.cli.program import main
+
+__all__ = ["main"]

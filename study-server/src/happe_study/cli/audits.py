@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server audit`: whether the audit log is whole."""
+
+from __future__ import annotations
+
+import click
+
+from happe_study.audit.models import AuditHead
+from happe_study.audit.verify import Head, Report, noted_head, verify_log
+from happe_study.cli.commands import Group, examples, json_option, print_json
+from happe_study.cli.errors import EX_CHECK_FAILED, Failure
+from happe_study.cli.server import Server, pass_server
+
+MORE = """Whoever can write to the database could make the whole log anew. So note its head elsewhere now and then, and
+give it to verify later:
+
+Examples:
+  happe-server audit head | mail -s 'HAPPE audit' auditor@example.org
+  happe-server audit verify --expect 1284:5f0c..."""
+
+
+class _Noted(click.ParamType[Head]):
+    """NUMBER:SHA256."""
+
+    name = "NUMBER:SHA256"
+
+    def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> Head:
+        """The head, or a usage error."""
+        try:
+            return value if isinstance(value, Head) else noted_head(str(value))
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
+
+
+@click.group(cls=Group, epilog=MORE)
+def audit() -> None:
+    """The audit log: verify it, note its head."""
+
+
+@audit.command(epilog=examples("happe-server audit head", "happe-server audit head --json"))
+@json_option
+@pass_server
+def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Print the log's last link, to be noted elsewhere."""
+    with server.reading() as session:
+        row = session.get_one(AuditHead, 1)
+        found = Head(row.number, row.chain_sha256)
+    if as_json:
+        print_json({"number": found.number, "chain_sha256": found.chain_sha256})
+    else:
+        click.echo(str(found))
+
+
+@audit.command(epilog=examples("happe-server audit verify", 'happe-server audit verify --expect "$(cat head.txt)"'))
+@click.option(
+    "--expect", type=_Noted(), metavar="NUMBER:SHA256", help="A head that was noted earlier: it must be in the log"
+)
+@json_option
+@pass_server
+def verify(server: Server, expect: Head | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Recompute the whole log.
+
+    The exit status is 1 if an entry was changed, is missing, or was put elsewhere.
+    """
+    with server.reading() as session:
+        report = verify_log(session, expect)
+    if as_json:
+        print_json(_document(report))
+    elif report.is_whole:
+        erased = f", {report.erased} of them erased as announced" if report.erased else ""
+        click.echo(f"The audit log is whole: {report.entries} entries{erased}. Head {report.head}")
+    if not report.is_whole:
+        raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in report.faults))
+
+
+def _document(report: Report) -> dict[str, object]:
+    return {
+        "whole": report.is_whole,
+        "entries": report.entries,
+        "erased": report.erased,
+        "head": str(report.head),
+        "faults": [{"number": number, "fault": fault} for number, fault in report.faults],
+    }

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server backup` and `restore`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from happe_study.cli.commands import Command, json_option, print_json
+from happe_study.cli.errors import EX_CHECK_FAILED, Failure, show
+from happe_study.cli.server import Server, pass_server
+from happe_study.operations.backup import making, restoring
+from happe_study.operations.backup.manifest import Manifest, NoBackupError
+from happe_study.operations.backup.postgresql import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BACKUP = """The server may be at work: what it had acknowledged before the backup began is in it. The name appears when
+all of it has reached the disk; what a backup that was killed leaves begins with a dot and can be removed.
+
+Secrets are not in it, unless asked for. Keep a backup with them apart and safe: with it, everybody is
+unblinded. Withdrawn participants' data is in backups made before the withdrawal: don't keep them for ever.
+
+Examples:
+  happe-server backup /var/backups/happe/$(date +%F)
+  happe-server backup monday.tar --json
+  happe-server backup --with-secrets /media/safe/happe.tar"""
+
+RESTORE = """The configuration says where: --config. Its data folder must be empty or missing (but for its secrets), its
+PostgreSQL database empty. Every file is verified before any is put into place, and the audit log
+afterwards.
+
+Examples:
+  happe-server restore /var/backups/happe/2026-11-02
+  happe-server --config ./rehearsal.toml restore monday.tar
+  happe-server --config ./rehearsal.toml check --deep"""
+
+SECRETS = {
+    "restored": "The secrets are restored, too.",
+    "there already": "The secrets that are there are the server's.",
+    "missing": "The backup has no secrets. Copy the server's to {folder} before you run it.",
+    "others are there": "The secrets in {folder} are others than the server had: put its own there, or no study opens.",
+}
+
+
+@click.command(cls=Command, epilog=BACKUP)
+@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path))
+@click.option("--with-secrets", is_flag=True, help="Put the secrets in, too")
+@json_option
+@pass_server
+def backup(server: Server, place: Path, with_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
+    """Copy database and traces to a new folder or tar, while the server runs."""
+    server.require_revision()
+    source = making.Source(server.config, server.secrets, server.database)
+    try:
+        with _progress("Backing up") as progress:
+            made = making.make(source, place.absolute(), with_secrets=with_secrets, progress=progress)
+    except ProgramError as error:
+        raise Failure(os.EX_UNAVAILABLE, str(error)) from error
+    if with_secrets:
+        show([f"{place}: holds the secrets, by which everybody is unblinded; keep it safe (its mode is 0600 or 0700)"])
+    if as_json:
+        print_json(_document(place, made))
+    else:
+        click.echo(f"{place}: {len(made.files)} files, {made.size} bytes. Audit head {_head(made)}")
+    if made.missing:
+        wrong = f"{len(made.missing)} parts of traces are missing or damaged on the server itself"
+        raise Failure(EX_CHECK_FAILED, f"{wrong}; the rest is backed up", *made.missing[:20])
+
+
+@click.command(cls=Command, epilog=RESTORE)
+@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(exists=True, path_type=Path))
+@json_option
+@pass_server
+def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Put a backup into an empty place, and verify it."""
+    config = server.empty_config
+    try:
+        with _progress("Restoring") as progress:
+            done = restoring.restore(config, place.absolute(), progress)
+    except NoBackupError as error:
+        raise Failure(os.EX_DATAERR, f"{place}: {error}") from error
+    except ProgramError as error:
+        raise Failure(os.EX_UNAVAILABLE, str(error)) from error
+    if as_json:
+        facts = {"secrets": done.secrets, "audit_whole": done.is_whole, "needs_migration": done.needs_migration}
+        print_json(_document(place, done.manifest) | facts)
+    else:
+        click.echo(f"{config.data}: restored {len(done.manifest.files)} files. Audit head {_head(done.manifest)}")
+        click.echo(SECRETS[done.secrets].format(folder=config.secrets_folder))
+        if done.needs_migration:
+            click.echo("The database is of an older program. Next: happe-server migrate")
+    if not done.is_whole:
+        raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in done.report.faults))
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar at a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.length = max(total, 1)
+            bar.update(done - bar.pos)
+
+        yield tell
+
+
+def _head(made: Manifest) -> str:
+    return f"{made.audit.number}:{made.audit.chain_sha256}"
+
+
+def _document(place: Path, made: Manifest) -> dict[str, object]:
+    return {
+        "backup": str(place),
+        "files": len(made.files),
+        "bytes": made.size,
+        "audit_head": _head(made),
+        "revision": made.revision,
+        "has_secrets": made.has_secrets,
+        "missing": made.missing,
+    }

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from happe_study.cli.commands import Command, json_option, print_json
+from happe_study.cli.errors import EX_CHECK_FAILED
+from happe_study.cli.server import Server, pass_server
+from happe_study.operations.checking import Verdict
+from happe_study.operations.checking import check as look
+from happe_study.traces import upkeep
+from happe_study.traces.storage import Storage
+
+MORE = """The server may be at work. Says ok, warn or fail of each thing, with what to do. The exit status is 1 if
+anything fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first
+removes what uploads that died left on the disk: unfinished files, and files that the database does not name.
+
+Examples:
+  happe-server check
+  happe-server check --deep --sweep    # weekly
+  happe-server check --json | jq '.[] | select(.verdict != "ok")'"""
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.option("--deep", is_flag=True, help="Read every byte of the traces")
+@click.option("--sweep", is_flag=True, help="Remove what uploads that died left")
+@json_option
+@pass_server
+@click.pass_context
+def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
+    """Whether all is well: configuration, secrets, database, audit log, traces, room."""
+    if sweep:
+        server.require_revision()
+        upkeep.sweep(server.database, Storage(server.config.traces_folder))
+    findings = list(look(server.path, server.config, server.database, deep=deep))
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for each in findings:
+            click.echo(f"{each.verdict:<4}  {each.what}: {each.detail}")
+            if each.advice:
+                click.echo(f"      {each.advice}")
+    if any(finding.verdict is Verdict.FAIL for finding in findings):
+        context.exit(EX_CHECK_FAILED)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""click's commands and groups in this program's look: help in the lines it was written in, examples below."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 108}
+
+
+class _Plain:
+    """Shows description and epilog as they were written."""
+
+    def format_help_text(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the description."""
+        text = description(self)  # type: ignore[arg-type]
+        if text:
+            formatter.write("\n")
+            formatter.write("".join(f"{line}\n" for line in text.splitlines()))
+
+    def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show what stands below the options: more, and examples."""
+        text = footer(self)  # type: ignore[arg-type]
+        if text:
+            formatter.write("\n")
+            formatter.write("".join(f"{line}\n" for line in text.splitlines()))
+
+
+class Command(_Plain, click.Command):
+    """A command."""
+
+
+class Group(_Plain, click.Group):
+    """A command that has commands."""
+
+    command_class = Command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show commands in the order in which they were added."""
+        rows = [(name, summary(self.commands[name])) for name in self.list_commands(context)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Names, in the order in which they were added."""
+        return list(self.commands)
+
+
+def description(command: click.Command) -> str:
+    """What a command is for. The first line is its summary, without the docstring's full stop."""
+    first, newline, rest = inspect.cleandoc(command.help or "").partition("\n")
+    return f"{first.removesuffix('.')}{newline}{rest}"
+
+
+def summary(command: click.Command) -> str:
+    """The first line of the description."""
+    return description(command).partition("\n")[0]
+
+
+def footer(command: click.Command) -> str:
+    """What stands below a command's options."""
+    return command.epilog or ""
+
+
+def examples(*lines: str) -> str:
+    """An epilog with examples."""
+    return "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="Print JSON")
+
+
+def print_json(value: object) -> None:
+    """Print a document for programs."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(rows: Iterable[Iterable[object]]) -> None:
+    """Print rows in columns as wide as they must be."""
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def is_terminal() -> bool:
+    """Whether a person reads standard error."""
+    return sys.stderr.isatty()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server device` and `happe-server participant`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+from sqlalchemy import select
+
+from happe_study.cli import named
+from happe_study.cli.commands import Group, examples, json_option, print_json, print_table
+from happe_study.cli.server import Server, pass_server
+from happe_study.devices import services
+from happe_study.devices.models import Device, DeviceKind
+from happe_study.participants import services as participants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+study_argument = click.argument("study")
+MOST_INVITED = 1000
+
+
+@click.group(
+    cls=Group,
+    epilog=examples(
+        "happe-server device enrol paper-a3 t61 --kind laptop",
+        "happe-server device list paper-a3",
+        "happe-server device revoke paper-a3 7K2M9QXA",
+    ),
+)
+def device() -> None:
+    """Laptops and measuring hosts of a study."""
+
+
+@device.command(
+    epilog=examples(
+        "happe-server device enrol paper-a3 t61 --kind laptop", "happe-server device enrol paper-a3 bench --kind meter"
+    )
+)
+@study_argument
+@click.argument("name")
+@click.option(
+    "--kind",
+    type=click.Choice([str(kind) for kind in DeviceKind]),
+    required=True,
+    help="laptop: runs the applications; meter: measures power",
+)
+@json_option
+@pass_server
+def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Make a device, and a code that it enrols with.
+
+    The code works once, for 24 hours, and is shown this once. A device that was revoked gets a new one.
+    """
+    with server.writing() as session:
+        found = named.study(session, study)
+        there = session.scalar(select(Device).where(Device.study_id == found.id, Device.name == name))
+        if there is not None and there.kind == kind and there.revoked_us is not None:
+            made, code = there, services.renew(session, there, None)
+        else:
+            made, code = services.create(session, found.id, name, DeviceKind(kind), None)
+        facts = {"device": made.code, "name": name, "kind": kind, "enrolment_code": code}
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(f"{name} is device {made.code}. On it, within 24 hours, enrol with the code  {code}")
+
+
+@device.command("list", epilog=examples("happe-server device list paper-a3"))
+@study_argument
+@json_option
+@pass_server
+def list_(server: Server, study: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """List a study's devices."""
+    with server.reading() as session:
+        found = named.study(session, study)
+        devices = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name))
+        rows = [_shown(each) for each in devices]
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        click.echo(f"{study} has no device yet: happe-server device enrol {study} NAME --kind laptop")
+    else:
+        print_table([each.values() for each in rows])
+
+
+@device.command(epilog=examples("happe-server device revoke paper-a3 7K2M9QXA"))
+@study_argument
+@click.argument("code")
+@pass_server
+def revoke(server: Server, study: str, code: str) -> None:
+    """End a device's token, now."""
+    with server.writing() as session:
+        services.revoke(session, named.device(session, study, code), None)
+    click.echo(f"{code} is revoked.")
+
+
+@click.group(cls=Group, epilog=examples("happe-server participant invite paper-a3 --count 20 >links.txt"))
+def participant() -> None:
+    """Participants of a study."""
+
+
+@participant.command(
+    epilog=examples(
+        "happe-server participant invite paper-a3",
+        "happe-server participant invite paper-a3 --count 20 --json >links.json",
+    )
+)
+@study_argument
+@click.option(
+    "--count", type=click.IntRange(1, MOST_INVITED), default=1, show_default=True, metavar="N", help="How many"
+)
+@json_option
+@pass_server
+def invite(server: Server, study: str, count: int, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Make participants, and the link of each.
+
+    A link lets whoever has it take part as that participant, and is shown this once: hand it to one person.
+    """
+    with server.writing() as session:
+        found = named.study(session, study)
+        made = list(_invited(server, session, found, count))
+    if as_json:
+        print_json(made)
+    else:
+        print_table([each.values() for each in made])
+
+
+def _invited(server: Server, session: Any, study: Any, count: int) -> Iterator[dict[str, str]]:  # noqa: ANN401
+    for _ in range(count):
+        row, token = participants.invite(session, study, None)
+        yield {"participant": row.code, "link": f"{server.config.public_url}/p/{token}"}
+
+
+def _shown(row: Device) -> dict[str, Any]:
+    state = "revoked" if row.revoked_us else "enrolled" if row.enrolled_us else "waits for its code"
+    heard = f"{datetime.fromtimestamp(row.heartbeat_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC" if row.heartbeat_us else None
+    return {"device": row.code, "name": row.name, "kind": row.kind, "state": state, "heard_of": heard}

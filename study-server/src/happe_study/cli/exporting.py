@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server study export`: a study's tables as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from happe_study.cli import named
+from happe_study.cli.commands import Command, json_option, print_json, print_table
+from happe_study.cli.errors import Failure, show
+from happe_study.cli.server import Server, pass_server
+from happe_study.exports import services
+from happe_study.exports.formats import Format
+from happe_study.operations.owner import sync_folder
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.exports.services import Export
+
+MORE = """Writes every table that may be had now into a folder, a file each; the table `dictionary` says what each
+column is. Before the study is unblinded, what could tell a condition is in none of them, whoever asks. No
+file is overwritten, and each export is in the audit log.
+
+Examples:
+  happe-server study export paper-a3 --out export
+  happe-server study export paper-a3 --out export --format parquet --table runs --table samples"""
+
+UNFINISHED = ".unfinished"
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("name", metavar="STUDY")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder for the files")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([str(form) for form in Format]),
+    default=str(Format.CSV),
+    show_default=True,
+    help="Their format; jsonl is a JSON object a line",
+)
+@click.option("--table", "wanted", metavar="TABLE", multiple=True, help="This table; may be given again  [all]")
+@json_option
+@pass_server
+def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001, PLR0913, PLR0917 - an option each
+    """Write a study's data into files: CSV, JSON lines or Parquet."""
+    out.mkdir(exist_ok=True)
+    with server.writing() as session:
+        exports = _prepared(session, name, wanted, Format(form))
+        for each in exports:
+            _require_absent(out / each.file_name(Format(form)))
+    written = [_write(server, each, out, Format(form)) for each in exports]
+    sync_folder(out)
+    if as_json:
+        print_json(written)
+    else:
+        print_table([(each["file"], f"{each['bytes']} bytes") for each in written])
+
+
+def _prepared(session: Session, name: str, wanted: tuple[str, ...], form: Format) -> list[Export]:
+    """The tables to write, each noted in the audit log. Those that nobody gets yet are an error if asked for."""
+    study = named.study(session, name)
+    tables = services.tables(study)
+    if unknown := [table for table in wanted if table not in tables]:
+        raise Failure(os.EX_USAGE, f"{unknown[0]}: no such table; there are {', '.join(tables)}")
+    closed = [table.name for table in tables.values() if not table.is_open(study.state)]
+    if closed and not wanted:
+        show([f"left out, as nobody gets them before {name} is unblinded: {', '.join(closed)}"])
+    names = wanted or [table for table in tables if table not in closed]
+    return [services.prepare(session, study, table, form, None) for table in dict.fromkeys(names)]
+
+
+def _require_absent(file: Path) -> None:
+    if file.exists():
+        raise Failure(os.EX_CANTCREAT, f"{file}: is there already; export to another folder")
+
+
+def _write(server: Server, made: Export, out: Path, form: Format) -> dict[str, object]:
+    """Write a table under another name first, so that what has its own is whole."""
+    file = out / made.file_name(form)
+    unfinished = file.with_name(f".{file.name}{UNFINISHED}")
+    try:
+        with unfinished.open("wb") as opened:
+            for piece in services.stream(server.database, made, form):
+                opened.write(piece)
+            opened.flush()
+            os.fsync(opened.fileno())
+        unfinished.rename(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return {"table": made.table.name, "file": str(file), "bytes": file.stat().st_size}

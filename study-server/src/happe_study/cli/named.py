@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command names, found; else an error that says how to find its name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from happe_study.accounts import services as accounts
+from happe_study.cli.errors import Failure
+from happe_study.devices.models import Device
+from happe_study.studies.models import Study
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.accounts.models import Account
+
+
+def account(session: Session, email: str) -> Account:
+    """The account of an address. Raises Failure."""
+    found = accounts.find(session, email)
+    if found is None:
+        raise Failure(os.EX_NOINPUT, f"{email}: no such account; `happe-server user list` shows all")
+    return found
+
+
+def study(session: Session, name: str) -> Study:
+    """The study of a name. Raises Failure."""
+    found = session.scalar(select(Study).where(Study.name == name))
+    if found is None:
+        raise Failure(os.EX_NOINPUT, f"{name}: no such study; `happe-server study list` shows all")
+    return found
+
+
+def device(session: Session, study_name: str, code: str) -> Device:
+    """A study's device. Raises Failure."""
+    found = session.scalar(select(Device).where(Device.code == code, Device.study_id == study(session, study_name).id))
+    if found is None:
+        advice = f"`happe-server device list {study_name}` shows all"
+        raise Failure(os.EX_NOINPUT, f"{code}: {study_name} has no such device; {advice}")
+    return found

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Passwords: asked for at the terminal, or from a file. Never from the command line or the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from happe_study.accounts.services import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from happe_study.cli.errors import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+password_file: Callable[[Any], Any] = click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Read the password from a file's first line; - is standard input  [asked for]",
+)
+
+
+def new(path: Path | None, whose: str) -> str:
+    """A new password: from a file, or asked for twice. Raises Failure for one that is too short or too long."""
+    password = read(path, whose) if path else _asked(f"Password for {whose} (at least {SHORTEST_PASSWORD} characters)")
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        wanted = f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters"
+        raise Failure(os.EX_DATAERR, f"the password has {len(password)} characters; it needs {wanted}")
+    if path is None and password != _asked("Again"):
+        raise Failure(os.EX_DATAERR, "the two passwords differ; nothing was done")
+    return password
+
+
+def read(path: Path | None, whose: str) -> str:
+    """A password that exists: from a file, or asked for once."""
+    if path is None:
+        return _asked(f"Password of {whose}")
+    text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    return text.split("\n", 1)[0].removesuffix("\r")
+
+
+def _asked(prompt: str) -> str:
+    answer: str = click.prompt(prompt, hide_input=True, err=True)
+    return answer

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command works on: the server of a configuration file."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from happe_study import migrations
+from happe_study.app import create_app
+from happe_study.audit import chain
+from happe_study.cli.errors import Failure
+from happe_study.config import Config, Secrets, load_config, load_secrets
+from happe_study.database import Database
+from happe_study.operations import owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from apiflask import APIFlask
+    from sqlalchemy.orm import Session
+
+DEFAULT_CONFIG = Path("/etc/happe/server.toml")
+VARIABLE = "HAPPE_SERVER_CONFIG"
+
+
+class Server:
+    """A server as its configuration describes it. Reads no more of it than the command needs."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet."""
+        self.path = path
+        self.operator = owner.operator()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration of a server that is there. From here on root is the owner of its data."""
+        config = self._read()
+        if not config.data.is_dir():
+            raise Failure(os.EX_NOINPUT, f"{config.data}: no such folder; `happe-server init` or `restore` makes it")
+        owner.become_owner(config.data)
+        return config
+
+    @cached_property
+    def empty_config(self) -> Config:
+        """The configuration of a server that is not there yet, but for the folder of its data perhaps."""
+        config = self._read()
+        if config.data.is_dir():
+            owner.become_owner(config.data)
+        return config
+
+    def _read(self) -> Config:
+        if self.path.exists():
+            return load_config(self.path)
+        advice = f"`happe-server init` makes one, --config or {VARIABLE} names another"
+        raise Failure(os.EX_NOINPUT, f"{self.path}: no such configuration; {advice}")
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """The secrets."""
+        return load_secrets(self.config.secrets_folder)
+
+    @cached_property
+    def database(self) -> Database:
+        """The database, whatever its revision is."""
+        database = Database(self.config.url)
+        if database.is_sqlite and not Path(database.url.database or "").is_file():
+            raise Failure(
+                os.EX_NOINPUT, f"{database.url.database}: no database; `happe-server init` or `restore` makes one"
+            )
+        return database
+
+    @cached_property
+    def app(self) -> APIFlask:
+        """The application, on a database of this program's revision."""
+        self.require_revision()
+        return create_app(self.config, self.secrets)
+
+    def close(self) -> None:
+        """Close the connections that were opened."""
+        if "database" in self.__dict__:
+            self.database.dispose()
+        if "app" in self.__dict__:
+            self.app.extensions["happe"].database.dispose()
+
+    def require_revision(self) -> None:
+        """Raise a Failure that says what to do if the database is of another revision."""
+        found, wanted = migrations.current(self.database), migrations.head()
+        if found == wanted:
+            return
+        if found is not None and not migrations.is_known(found):
+            newer = f"the database is at revision {found}, which this program does not know"
+            raise Failure(os.EX_CONFIG, f"{newer}; run the newer program that made it")
+        behind = f"the database is at revision {found or 'none'}, this program needs {wanted}"
+        raise Failure(os.EX_CONFIG, f"{behind}; back up, then run `happe-server migrate`")
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction in which the audit log names the operating system's user."""
+        database: Database = self.app.extensions["happe"].database
+        token = chain.SERVER.set(self.operator)
+        try:
+            with self.app.app_context(), database.writing() as session:
+                yield session
+        finally:
+            chain.SERVER.reset(token)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session that changes nothing."""
+        self.require_revision()
+        with self.database.reading() as session:
+            yield session
+
+
+pass_server = click.make_pass_decorator(Server)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server study`: studies from protocol to unblinding."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from sqlalchemy import select
+
+from happe_study.cli import exporting, named, unblinding
+from happe_study.cli.commands import Group, examples, json_option, print_json, print_table
+from happe_study.cli.errors import Failure
+from happe_study.cli.server import Server, pass_server
+from happe_study.studies import services
+from happe_study.studies.models import Study
+from happe_study.studies.protocol import Protocol, ProtocolError, read_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MORE = examples(
+    "happe-server study check paper-a3.toml",
+    "happe-server study create paper-a3.toml",
+    "happe-server study lock paper-a3          # draws the allocation; the protocol stays as it is from here on",
+    "happe-server study status paper-a3",
+    "happe-server study export paper-a3 --out export",
+    "happe-server study unblind paper-a3       # by a custodian, when every run is complete",
+)
+
+STANDARD_INPUT = "-"
+name_argument = click.argument("name", metavar="STUDY")
+file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
+
+
+@click.group(cls=Group, epilog=MORE)
+def study() -> None:
+    """Studies: check a protocol, create, lock, look at, unblind, export."""
+
+
+@study.command(epilog=examples("happe-server study check paper-a3.toml", "happe-server study check - <paper-a3.toml"))
+@file_argument
+@json_option
+def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Whether a protocol is valid; needs no server.
+
+    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one.
+    """
+    protocol = _checked(file, _text(file))
+    if as_json:
+        print_json({"name": protocol.name, "title": protocol.title})
+    else:
+        click.echo(f"{file}: the protocol of {protocol.name} is valid.")
+
+
+@study.command(epilog=examples("happe-server study create paper-a3.toml"))
+@file_argument
+@json_option
+@pass_server
+def create(server: Server, file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Make a draft from a protocol, or give a draft another protocol.
+
+    Until it is locked, nobody can be invited, and the same command replaces the draft's protocol.
+    """
+    text = _text(file)
+    _checked(file, text)
+    with server.writing() as session:
+        made = services.create(session, text, None)
+        facts = {"study": made.name, "state": made.state, "protocol_sha256": made.protocol_sha256}
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(f"{made.name} is a draft. When it is final: happe-server study lock {made.name}")
+
+
+@study.command(epilog=examples("happe-server study lock paper-a3"))
+@name_argument
+@click.option("--yes", is_flag=True, help="Don't ask")
+@json_option
+@pass_server
+def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
+    """Draw and seal the allocation, and open the study to participants.
+
+    From then on the protocol stays as it is. Note the commitment elsewhere, or publish it: when the study is
+    unblinded, it shows that the allocation was not changed in between.
+    """
+    with server.reading() as session:
+        named.study(session, name)
+    if not yes:
+        click.confirm(f"Lock {name}? Its protocol can't be changed any more.", abort=True, err=True)
+    with server.writing() as session:
+        found = named.study(session, name)
+        services.lock(session, found, server.secrets, None)
+        facts = {"study": found.name, "protocol_sha256": found.protocol_sha256, "commitment": found.commitment}
+    if as_json:
+        print_json(facts)
+        return
+    click.echo(f"{name} is locked. Publish or note:\n  protocol    {facts['protocol_sha256']}")
+    click.echo(f"  commitment  {facts['commitment']}")
+
+
+@study.command("list", epilog=examples("happe-server study list", "happe-server study list --json | jq -r '.[].study'"))
+@json_option
+@pass_server
+def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """List studies."""
+    with server.reading() as session:
+        studies: list[dict[str, Any]] = [
+            {"study": each.name, "state": each.state, "created_us": each.created_us, "title": each.title}
+            for each in session.scalars(select(Study).order_by(Study.name))
+        ]
+    if as_json:
+        print_json(studies)
+    elif not studies:
+        click.echo("There is no study yet: happe-server study create FILE")
+    else:
+        print_table([(each["study"], each["state"], _day(each["created_us"]), each["title"]) for each in studies])
+
+
+@study.command(epilog=examples("happe-server study status paper-a3", "happe-server study status paper-a3 --json"))
+@name_argument
+@json_option
+@pass_server
+def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """How far a study is: slots, participants, runs, devices.
+
+    Nothing is counted by condition.
+    """
+    with server.reading() as session:
+        facts = services.status(session, named.study(session, name))
+    if as_json:
+        print_json(facts)
+    else:
+        print_table(_status_rows(facts))
+
+
+study.add_command(unblinding.unblind)
+study.add_command(exporting.export)
+
+
+def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "study", f"{facts['study']}, {facts['state']}"
+    for each in facts["slots"]:
+        stratum = f" {each['stratum']}" if each["stratum"] else ""
+        yield f"slots{stratum}", f"{each['taken']} of {each['slots']} taken"
+    for what in ("participants", "runs"):
+        counted = ", ".join(f"{count} {state}" for state, count in facts[what].items() if count)
+        yield what, counted or "none yet"
+    for each in facts["devices"]:
+        heard = f"heard of {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "never heard of"
+        yield "device", f"{each['code']} {each['name']}, {'enrolled' if each['enrolled'] else 'not enrolled'}, {heard}"
+
+
+def _text(file: Path) -> str:
+    name = "standard input" if str(file) == STANDARD_INPUT else str(file)
+    try:
+        return sys.stdin.buffer.read().decode() if str(file) == STANDARD_INPUT else file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Failure(os.EX_DATAERR, f"{name}: is not UTF-8 at byte {error.start}") from error
+
+
+def _checked(file: Path, text: str) -> Protocol:
+    try:
+        return read_protocol(text.encode())
+    except ProtocolError as error:
+        wrong = [
+            f"{file}:{mistake.line}: {f'{mistake.field}: ' if mistake.field else ''}{mistake.message}"
+            for mistake in error.mistakes
+        ]
+        raise Failure(os.EX_DATAERR, *wrong) from error
+
+
+def _day(us: int) -> str:
+    return f"{datetime.fromtimestamp(us / 1e6, UTC):%Y-%m-%d}"
+
+
+def _moment(us: int) -> str:
+    return f"{datetime.fromtimestamp(us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"

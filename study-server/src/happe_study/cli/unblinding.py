@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server study unblind`: by a custodian, with a password, a reason, and the name typed out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from flask_security.utils import verify_password
+
+from happe_study.accounts import services as accounts
+from happe_study.accounts.rights import Right
+from happe_study.allocation.unblinding import Order, unblind_run
+from happe_study.allocation.unblinding import unblind as unblind_study
+from happe_study.cli import named, passwords
+from happe_study.cli.commands import Command, json_option, print_json
+from happe_study.cli.errors import EX_CHECK_FAILED, Failure
+from happe_study.cli.server import Server, pass_server
+from happe_study.clock import now_us
+from happe_study.rules import Caller, staff_caller
+from happe_study.runs import services as runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.studies.models import Study
+
+MORE = """Asks for what is not given: the custodian's address and password, the reason, and the study's name (or the
+run's code) typed out. It can't be undone, and the audit log keeps who did it and why.
+
+With --run, one run's condition is told to the custodian, for an emergency. It is stored nowhere; the others
+stay blind.
+
+Examples:
+  happe-server study unblind paper-a3 --custodian carl@example.org
+  happe-server study unblind paper-a3 --run 7K2M9QXA --custodian carl@example.org"""
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("name", metavar="STUDY")
+@click.option("--run", "run_code", metavar="CODE", help="One run alone, in an emergency")
+@click.option("--custodian", metavar="EMAIL", help="The custodian's address  [asked for]")
+@click.option("--reason", metavar="TEXT", help="Why, for the audit log  [asked for]")
+@passwords.password_file
+@json_option
+@pass_server
+def unblind(  # noqa: PLR0913, PLR0917 - an option each
+    server: Server,
+    name: str,
+    run_code: str | None,
+    custodian: str | None,
+    reason: str | None,
+    password_file: Path | None,
+    as_json: bool,  # noqa: FBT001 - click's flag
+) -> None:
+    """Reveal the conditions of a study for good, or of one run to the custodian."""
+    with server.reading() as session:
+        named.study(session, name)
+    email = custodian or click.prompt("The custodian's e-mail address", err=True)
+    password = passwords.read(password_file, email)
+    why = reason or click.prompt("Why", err=True)
+    typed = click.prompt(
+        f"Type {'the code of the run' if run_code else 'the name of the study'} to unblind it", err=True
+    )
+    with server.writing() as session:
+        study = named.study(session, name)
+        order = Order(_custodian(session, email, password, study), why, typed)
+        found = _unblinded(session, server, study, run_code, order)
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"{run_code}: {found['condition']}" if run_code else f"{name} is unblinded.")
+    if not found.get("agrees", True):
+        raise Failure(
+            EX_CHECK_FAILED, "what was sealed is not what seed and salt give; --json and the audit log have the details"
+        )
+
+
+def _unblinded(session: Session, server: Server, study: Study, code: str | None, order: Order) -> dict[str, Any]:
+    if code is None:
+        return {"study": study.name, **unblind_study(session, study, server.secrets, order).summary()}
+    run = runs.find(session, study.id, code)
+    return {"run": run.code, "condition": unblind_run(session, study, run, server.secrets, order)}
+
+
+def _custodian(session: Session, email: str, password: str, study: Study) -> Caller:
+    """The caller that an account is, if it may unblind the study and this is its password."""
+    account = accounts.find(session, email)
+    if account is None or not account.active or not account.password or not verify_password(password, account.password):
+        raise Failure(os.EX_NOPERM, "this is not the password of an account that can sign in; nothing was unblinded")
+    if account.password_given:
+        raise Failure(os.EX_NOPERM, "somebody else chose this password; sign in and change it first")
+    who = staff_caller(account.id, account.email, account.grants, now_us())
+    if not who.may(Right.UNBLIND, study.id):
+        advice = f"`happe-server user grant {account.email} custodian --study {study.name}` by an administrator"
+        raise Failure(os.EX_NOPERM, f"{account.email} is no custodian of {study.name}; {advice}")
+    return who

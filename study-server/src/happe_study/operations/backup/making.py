@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Making a backup: database first, then the files that it names, then the manifest, then the name."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+from happe_study.app import VERSION
+from happe_study.clock import now_us
+from happe_study.config import SECRET_NAMES
+from happe_study.operations.backup import manifest, snapshots
+from happe_study.operations.owner import sync_folder
+from happe_study.traces.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from happe_study.config import Config, Secrets
+    from happe_study.database import Database
+
+PIECE = 1 << 20
+TAR = ".tar"
+UNFINISHED = ".unfinished"
+
+
+class Readable(Protocol):
+    """What bytes come from."""
+
+    def read(self, size: int = ..., /) -> bytes:
+        """The next bytes."""
+        ...
+
+
+class Target(Protocol):
+    """Where a backup goes."""
+
+    def add(self, path: str, source: Readable, size: int) -> None:
+        """Add a file of this size."""
+
+    def finish(self) -> None:
+        """Let everything reach the disk."""
+
+    def close(self) -> None:
+        """Let go of what is open, finished or not."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The server to back up."""
+
+    config: Config
+    secrets: Secrets
+    database: Database
+
+
+def make(
+    source: Source,
+    place: Path,
+    *,
+    with_secrets: bool = False,
+    progress: Callable[[int, int], None] = lambda _d, _t: None,
+) -> manifest.Manifest:
+    """Back up a server that may be at work to a new folder, or a new file that ends with .tar.
+
+    `progress` is told bytes done and bytes in all. Raises OSError, SQLAlchemyError, ProgramError; then nothing is left.
+    """
+    if place.exists():
+        raise FileExistsError(errno.EEXIST, "is there already; name another", place)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", place.parent)
+    work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", suffix=UNFINISHED, dir=place.parent))
+    try:
+        with closing(_Tar(work / "backup") if place.suffix == TAR else _Folder(work / "backup")) as target:
+            written = _fill(source, work, target, progress, with_secrets=with_secrets)
+        (work / "backup").rename(place)
+        sync_folder(place.parent)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return written
+
+
+def _fill(
+    source: Source,
+    work: Path,
+    target: Target,
+    progress: Callable[[int, int], None],
+    *,
+    with_secrets: bool,
+) -> manifest.Manifest:
+    snapshot = snapshots.take(source.database, work)
+    total = snapshot.file.stat().st_size + sum(part.bytes for part in snapshot.parts)
+    writer = _Writer(target, total, progress)
+    writer.add_file(snapshot.file.name, snapshot.file)
+    snapshot.file.unlink()
+    storage = Storage(source.config.traces_folder)
+    for part in snapshot.parts:
+        file = storage.part(part.trace, part.number)
+        writer.add_part(f"traces/{file.relative_to(storage.root)}", file, part)
+    for name in SECRET_NAMES if with_secrets else ():
+        writer.add_file(f"secrets/{name}.key", source.config.secrets_folder / f"{name}.key")
+    made = _manifest(source, snapshot, writer)
+    raw = made.written()
+    target.add(manifest.NAME, io.BytesIO(raw), len(raw))
+    target.finish()
+    return made
+
+
+def _manifest(source: Source, snapshot: snapshots.Snapshot, writer: _Writer) -> manifest.Manifest:
+    return manifest.Manifest(
+        made_us=now_us(),
+        program=VERSION,
+        database=snapshot.kind,
+        database_version=snapshot.version,
+        revision=snapshot.revision,
+        audit=snapshot.head,
+        fingerprints=manifest.fingerprints(source.secrets),
+        files=writer.entries,
+        missing=writer.missing,
+    )
+
+
+class _Writer:
+    """Adds files to a target and keeps the list of them."""
+
+    def __init__(self, target: Target, total: int, progress: Callable[[int, int], None]) -> None:
+        self.entries: list[manifest.Entry] = []
+        self.missing: list[str] = []
+        self._target = target
+        self._total = total
+        self._progress = progress
+        self._done = 0
+
+    def add_file(self, path: str, file: Path) -> None:
+        """Add a file."""
+        with file.open("rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            reader = _Hashing(opened)
+            self._target.add(path, reader, size)
+        self.entries.append(manifest.Entry(path=path, size=size, sha256=reader.digest.hexdigest()))
+        self._done += size
+        self._progress(self._done, self._total)
+
+    def add_part(self, path: str, file: Path, part: snapshots.Part) -> None:
+        """Add a trace's part, or note that it is not there as the database knows it."""
+        try:
+            whole = file.stat().st_size == part.bytes
+        except FileNotFoundError:
+            whole = False
+        if whole:
+            self.add_file(path, file)
+        if not whole or self.entries[-1].sha256 != part.sha256:
+            self.missing.append(path)
+
+
+class _Hashing:
+    """Reads a file and keeps the digest of what it read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = PIECE, /) -> bytes:
+        """The next bytes."""
+        piece = self._file.read(size)
+        self.digest.update(piece)
+        return piece
+
+
+class _Folder:
+    """A backup that is a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        root.mkdir(mode=0o700)
+
+    def add(self, path: str, source: Readable, size: int) -> None:
+        """Add a file; it reaches the disk before the next one is begun."""
+        target = self._root / path
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            while piece := source.read(min(PIECE, size)):
+                _write(file, piece)
+                size -= len(piece)
+            os.fsync(file.fileno())
+        if size:
+            raise OSError(errno.EIO, "became shorter while it was copied", path)
+
+    def finish(self) -> None:
+        """Let every folder reach the disk."""
+        for folder, _folders, _files in os.walk(self._root, topdown=False):
+            sync_folder(Path(folder))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Tar:
+    """A backup that is a tar."""
+
+    def __init__(self, file: Path) -> None:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._tar = tarfile.open(  # noqa: SIM115 - until it is finished
+            fileobj=self._file, mode="w", format=tarfile.PAX_FORMAT
+        )
+
+    def add(self, path: str, source: Readable, size: int) -> None:
+        """Add a file."""
+        member = tarfile.TarInfo(path)
+        member.size, member.mode, member.mtime = size, 0o600, now_us() // 1_000_000
+        self._tar.addfile(member, source)
+
+    def finish(self) -> None:
+        """End the archive."""
+        self._tar.close()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file; what it has not written is lost."""
+        self._file.close()
+
+
+def _write(file: IO[bytes], piece: bytes) -> None:
+    view = memoryview(piece)
+    while view:
+        view = view[file.write(view) :]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether all is well with a server: configuration, secrets, database, audit log, traces, room."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from happe_study import migrations
+from happe_study.allocation.sealing import SealError, open_seed
+from happe_study.audit.verify import verify_log
+from happe_study.config import ConfigError, load_secrets
+from happe_study.operations.serving import is_loopback
+from happe_study.operations.trace_files import look
+from happe_study.studies.models import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from happe_study.config import Config
+    from happe_study.database import Database
+
+OTHERS = 0o077
+WRITABLE = 0o022
+YOUNG_SECONDS = 3600
+SWEEP = "`happe-server check --sweep` removes it"
+LITTLE_ROOM = 4  # times what must stay free
+
+
+class Verdict(StrEnum):
+    """How it is."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, and what to do about it."""
+
+    what: str
+    verdict: Verdict
+    detail: str
+    advice: str = ""
+
+
+def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
+    """Look at everything, in the order in which one thing needs the other. `deep` reads every byte of the traces."""
+    yield from _configuration(path, config)
+    yield from _folders(config)
+    yield from _secrets(config)
+    revision = _revision(database)
+    yield revision
+    if revision.verdict is Verdict.OK:
+        yield from _database(config, database, deep=deep)
+    yield from _leftovers(config)
+    yield _room(config)
+
+
+def _configuration(path: Path, config: Config) -> Iterator[Finding]:
+    wrong = []
+    if path.stat().st_mode & WRITABLE:
+        wrong.append(("others can write it", f"chmod go-w {path}"))
+    if config.database_url and ":" in config.database_url.partition("://")[2].rpartition("@")[0]:
+        wrong.append(("it holds a password", "move database_url to a file of its own and name it in database_url_file"))
+    if not is_loopback(config.listen):
+        wrong.append((f"{config.listen} is reached from elsewhere without TLS", "listen on 127.0.0.1 behind a proxy"))
+    if config.https and not config.trusted_proxies:
+        wrong.append(
+            ("public_url is https and no proxy is trusted", "set trusted_proxies to 1 if one stands before it")
+        )
+    for detail, advice in wrong:
+        yield Finding("configuration", Verdict.WARN, f"{path}: {detail}", advice)
+    if not wrong:
+        yield Finding("configuration", Verdict.OK, str(path))
+
+
+def _folders(config: Config) -> Iterator[Finding]:
+    for folder in (config.data, config.secrets_folder):
+        if folder.is_dir() and folder.stat().st_mode & OTHERS:
+            mode = f"others may enter it (mode {folder.stat().st_mode & 0o777:03o})"
+            yield Finding("folders", Verdict.FAIL, f"{folder}: {mode}", f"chmod 700 {folder}")
+
+
+def _secrets(config: Config) -> Iterator[Finding]:
+    try:
+        load_secrets(config.secrets_folder)
+    except ConfigError as error:
+        yield Finding(
+            "secrets", Verdict.FAIL, str(error), "copy the server's own from a safe backup; never make new ones"
+        )
+    else:
+        yield Finding("secrets", Verdict.OK, str(config.secrets_folder))
+
+
+def _revision(database: Database) -> Finding:
+    try:
+        found, wanted = migrations.current(database), migrations.head()
+    except SQLAlchemyError as error:
+        said = str(getattr(error, "orig", error)).partition("\n")[0]
+        return Finding("database", Verdict.FAIL, f"it does not answer: {said}", "start it; see database_url")
+    if found == wanted:
+        return Finding("database", Verdict.OK, f"{database.url.get_backend_name()}, revision {found}")
+    advice = "happe-server migrate" if found is None or migrations.is_known(found) else "run the newer program"
+    return Finding("database", Verdict.FAIL, f"revision {found or 'none'}, this program needs {wanted}", advice)
+
+
+def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
+    if database.is_sqlite:
+        with database.reading() as session:
+            said = session.scalar(text(f"PRAGMA {'integrity_check' if deep else 'quick_check'}(1)"))
+        if said != "ok":
+            yield Finding("database", Verdict.FAIL, f"it is damaged: {said}", "restore a backup")
+    yield _audit(database)
+    yield from _seals(config, database)
+    yield from _traces(config, database, deep=deep)
+
+
+def _audit(database: Database) -> Finding:
+    with database.reading() as session:
+        report = verify_log(session)
+    if report.is_whole:
+        return Finding("audit log", Verdict.OK, f"{report.entries} entries, head {report.head}")
+    faults = ", ".join(f"{fault} at {number}" for number, fault in report.faults[:5])
+    return Finding(
+        "audit log", Verdict.FAIL, faults, "find out who could write to the database; `audit verify` has all"
+    )
+
+
+def _seals(config: Config, database: Database) -> Iterator[Finding]:
+    """Whether the allocation key is the one that the studies were locked under."""
+    try:
+        key = load_secrets(config.secrets_folder).allocation
+    except ConfigError:
+        return
+    with database.reading() as session:
+        sealed = session.execute(select(Study.name, Study.seed_sealed).where(Study.seed_sealed.is_not(None))).all()
+    for name, seed in sealed:
+        try:
+            open_seed(key, name, seed or b"")
+        except SealError:
+            advice = "put the allocation.key back that the study was locked under"
+            yield Finding(
+                "allocation", Verdict.FAIL, f"the seal of {name} does not open with this allocation key", advice
+            )
+
+
+def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
+    found = look(config.traces_folder, database, deep=deep)
+    for name in found.missing:
+        yield Finding("traces", Verdict.FAIL, f"{name} is missing", "restore it from a backup")
+    for name in found.damaged:
+        yield Finding("traces", Verdict.FAIL, f"{name} is not what was received", "restore it from a backup")
+    for name in found.orphans:
+        yield Finding("traces", Verdict.WARN, f"{name} belongs to nothing in the database", SWEEP)
+    if not (found.missing or found.damaged or found.orphans):
+        yield Finding("traces", Verdict.OK, f"{found.parts} parts, {found.bytes} bytes{', each read' if deep else ''}")
+
+
+def _leftovers(config: Config) -> Iterator[Finding]:
+    """What was begun and never finished."""
+    uploads = [path for path in config.traces_folder.glob("??/*/*.upload") if _is_old(path)]
+    restores = [path for path in config.data.glob(".restoring*") if _is_old(path)]
+    for path in uploads + restores:
+        advice = SWEEP if path in uploads else "remove it"
+        yield Finding("leftovers", Verdict.WARN, f"{path} was never finished", advice)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > YOUNG_SECONDS
+    except FileNotFoundError:
+        return False
+
+
+def _room(config: Config) -> Finding:
+    free, least = shutil.disk_usage(config.data).free, config.limits.free_bytes
+    detail = f"{free} bytes free on the disk of {config.data}"
+    if free < least:
+        return Finding(
+            "room", Verdict.FAIL, f"{detail}, {least} must stay free", "make room before uploads are refused"
+        )
+    verdict = Verdict.WARN if free < LITTLE_ROOM * least else Verdict.OK
+    return Finding("room", verdict, detail, "make room soon" if verdict is Verdict.WARN else "")

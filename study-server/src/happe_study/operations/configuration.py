@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The configuration file as `init` writes it: every option with what it is for and its default."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from happe_study.config import Config, Limits
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+HEAD = """\
+# The study server's configuration. docs/study-server.md explains it, `happe-server check` checks it. Every option is
+# here; take the # off and change it, then restart the server. Relative paths start at this file's folder.
+"""
+
+ABOUT = {
+    "data": "Where the database and the power traces are. The server's user alone may enter it (0700).",
+    "secrets": "Where the secrets are, if not in the folder `secrets` of the data. Files of the server's user (0600).",
+    "database_url": 'A PostgreSQL without a password: "postgresql+psycopg://user@/name?host=/run/postgresql".',
+    "database_url_file": "A file that holds the database's URL, for one with a password. Left out: SQLite in the data.",
+    "listen": "HOST:PORT. Nothing here speaks TLS: leave it on this machine, behind nginx or Caddy.",
+    "metrics_listen": 'Where Prometheus reads the metrics (GET /metrics), or "off".',
+    "public_url": "How browsers reach the server. With https:// cookies travel over https only.",
+    "trusted_proxies": "How many reverse proxies stand before it, whose X-Forwarded headers are believed. 0 to 8.",
+    "workers": "Processes. 1 to 64.",
+    "threads": "Requests that each process answers at a time. 1 to 256.",
+    "stop_seconds": "How long requests under way may take when the server is stopped. 1 to 3600.",
+    "log_level": '"debug", "info", "warning" or "error". "debug" also logs exceptions\' messages, which may repeat\n'
+    "# what clients sent: not for a study.",
+    "log_addresses": "Whether the log tells the address that a request came from.",
+    "limits": "What may be taken. Sizes are in bytes.",
+    "limits.record_bytes": "Of one run's record.",
+    "limits.part_bytes": "Of one part of a power trace.",
+    "limits.device_bytes": "Of all traces of one device.",
+    "limits.study_bytes": "Of all traces of one study.",
+    "limits.free_bytes": "What must stay free on the data's disk; with less, /healthz says 503.",
+    "limits.login": "Attempts to sign in, for each account and for each address.",
+    "limits.enrol": "Attempts to enrol a device, for each address.",
+    "limits.participant": "Requests of a participant.",
+}
+
+
+def written(fields: dict[str, Any]) -> str:
+    """The configuration file that has these fields, with all others as comments."""
+    lines = [HEAD, *_section(Config, fields, ""), f"# {ABOUT['limits']}", "[limits]"]
+    return "\n".join([*lines, *_section(Limits, fields.get("limits", {}), "limits.")])
+
+
+def _section(model: type[BaseModel], fields: dict[str, Any], prefix: str) -> list[str]:
+    lines = []
+    for name, option in model.model_fields.items():
+        if name == "limits":
+            continue
+        value = fields.get(name, option.get_default())
+        example = '""' if value is None or not isinstance(value, (str, int)) else json.dumps(value, ensure_ascii=False)
+        lines += [f"# {ABOUT[prefix + name]}", f"{'' if name in fields else '#'}{name} = {example}", ""]
+    return lines

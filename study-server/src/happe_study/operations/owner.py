@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whose the server's files are. Root works as that user, so that nothing in them becomes root's."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def operator() -> str:
+    """Who uses the command line, as the audit log names them: the operating system's user, behind sudo too."""
+    name = _name_of(os.getuid())
+    behind = os.environ.get("SUDO_USER", "")
+    return f"server:{behind if name == 'root' and behind.isprintable() and behind else name}"[:255]
+
+
+def become_owner(folder: Path) -> None:
+    """If root runs this program and the folder is another user's, be that user from now on."""
+    owner = folder.stat()
+    if os.geteuid() == 0 and owner.st_uid != 0:
+        become(owner.st_uid, owner.st_gid)
+
+
+def become(user: int, group: int) -> None:
+    """Be another user for the rest of this process, with that user's groups."""
+    os.environ["HOME"] = "/nonexistent"
+    os.initgroups(_name_of(user), group) if _known(user) else os.setgroups([group])
+    os.setresgid(group, group, group)
+    os.setresuid(user, user, user)
+
+
+def user_of(name: str) -> tuple[int, int]:
+    """A user's number and main group. KeyError if there is no such user."""
+    entry = pwd.getpwnam(name)
+    return entry.pw_uid, entry.pw_gid
+
+
+def sync_folder(folder: Path) -> None:
+    """Let names in a folder reach the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _known(user: int) -> bool:
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True
+
+
+def _name_of(user: int) -> str:
+    return pwd.getpwuid(user).pw_name if _known(user) else str(user)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The server as processes: gunicorn's master, its workers with threads, and the metrics' port."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
+
+from happe_study.app import create_app
+from happe_study.config import OFF
+from happe_study.operations import logs, metrics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from wsgiref.simple_server import WSGIServer
+
+    from flask import Flask
+    from gunicorn.arbiter import Arbiter
+    from gunicorn.workers.base import Worker
+
+    from happe_study.config import Config
+
+log = structlog.get_logger(__name__)
+
+LONGEST_LINE = 4094  # bytes of a request's first line
+MOST_HEADERS = 64
+LONGEST_HEADER = 8190
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+SWITCH_SECONDS = 0.001
+SILENT_SECONDS = 60  # a worker that does not come round for so long hangs, and is replaced
+
+
+class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
+    """gunicorn's messages as events. A worker's may repeat a path or an address: only their beginning is logged."""
+
+    def setup(self, cfg: Any) -> None:  # noqa: ANN401 - gunicorn's
+        """Nothing: `logs.configure` has done it."""
+        self.cfg = cfg
+        self._master = os.getpid()
+        self._access_log_enabled = False
+
+    def access(self, *_arguments: Any) -> None:  # noqa: ANN401 - gunicorn's
+        """Nothing: `watch` logs requests."""
+
+    def log(self, lvl: Any, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
+        """Log a message of gunicorn's."""
+        getattr(self, lvl if isinstance(lvl, str) else "info")(msg, *args, **fields)
+
+    def debug(self, msg: Any, *args: Any, **_fields: Any) -> None:  # noqa: ANN401
+        """Nothing below information: its configuration would be in it."""
+
+    def info(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+        """Log progress, which an operator rarely asks for."""
+        log.debug("gunicorn", **self._fields(msg, args, fields))
+
+    def warning(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+        """Log a warning, such as a request that is no HTTP."""
+        log.warning("gunicorn", **self._fields(msg, args, fields))
+
+    def error(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+        """Log an error."""
+        log.error("gunicorn", **self._fields(msg, args, fields))
+
+    def critical(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+        """Log what ends the server."""
+        self.error(msg, *args, **fields)
+
+    def exception(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+        """Log an error with where it happened."""
+        self.error(msg, *args, **fields, exc_info=True)
+
+    def _fields(self, msg: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+        if isinstance(msg, BaseException):
+            return {"message": type(msg).__name__, "exc_info": msg}
+        failed = {"exc_info": True} if fields.get("exc_info") else {}
+        if os.getpid() == self._master:
+            return {"message": str(msg) % args if args else str(msg), **failed}
+        return {"message": str(msg).partition(" from ")[0], **failed}
+
+
+class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
+    """A server of one configuration. `run` returns by SystemExit when the server has stopped."""
+
+    def __init__(self, config: Config, pid_file: Path | None = None) -> None:
+        """Settle how to run; nothing listens yet."""
+        self._config = config
+        self._pid_file = pid_file
+        self._shared: Path | None = None
+        self._metrics: WSGIServer | None = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Tell gunicorn its settings. No file and no variable of the environment has a say."""
+        settings = {**self._processes(), **_trust_nothing(), **self._hooks()}
+        for name, value in settings.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """Make a worker's application."""
+        return create_app(self._config)
+
+    def _processes(self) -> dict[str, Any]:
+        return {
+            "bind": [self._config.listen],
+            "worker_class": "gthread",
+            "workers": self._config.workers,
+            "threads": self._config.threads,
+            "timeout": SILENT_SECONDS,
+            "graceful_timeout": self._config.stop_seconds,
+            "keepalive": 5,
+            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 - unlinked at once
+            "pidfile": str(self._pid_file) if self._pid_file else None,
+            "proc_name": "happe-server",
+            "umask": 0o077,
+            "logger_class": GunicornLog,
+        }
+
+    def _hooks(self) -> dict[str, Any]:
+        return {
+            "on_starting": self._share,
+            "when_ready": self._ready,
+            "post_fork": self._forked,
+            "post_worker_init": _settle,
+            "child_exit": self._forget,
+            "on_exit": self._end,
+        }
+
+    def _share(self, _arbiter: Arbiter) -> None:
+        if self._config.metrics_listen != OFF:
+            self._shared = metrics.share(self._config.data)
+
+    def _ready(self, arbiter: Arbiter) -> None:
+        where = {}
+        if self._shared is not None:
+            host, port = host_and_port(self._config.metrics_listen)
+            self._metrics, _thread = metrics.serve(self._shared, host, port)
+            where = {"metrics": f"{host}:{self._metrics.server_port}"}
+        log.info("ready", listens=[str(each) for each in arbiter.LISTENERS], pid=os.getpid(), **where)
+
+    def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
+        if self._metrics is not None:
+            self._metrics.socket.close()  # the master's
+
+    def _forget(self, _arbiter: Arbiter, worker: Worker) -> None:
+        if self._shared is not None:
+            metrics.forget(self._shared, worker.pid)
+
+    def _end(self, _arbiter: Arbiter) -> None:
+        if self._shared is not None:
+            metrics.end(self._shared)
+        log.info("stopped", pid=os.getpid())
+
+
+def _settle(_worker: Worker) -> None:
+    """Prepare a worker for its first request.
+
+    The garbage collector never looks again at what lives as long as the worker; and a thread waits a millisecond for
+    the interpreter, not five, as who writes waits for it at each statement.
+    """
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def _trust_nothing() -> dict[str, Any]:
+    """Limits on requests; only the application's own ProxyFix believes X-Forwarded headers."""
+    return {
+        "limit_request_line": LONGEST_LINE,
+        "limit_request_fields": MOST_HEADERS,
+        "limit_request_field_size": LONGEST_HEADER,
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "forwarder_headers": "",
+        "header_map": "drop",
+        "control_socket_disable": True,
+    }
+
+
+def run(config: Config, pid_file: Path | None = None) -> None:
+    """Serve until a signal says stop. Ends by SystemExit, in the workers too. Raises OSError if it can't listen."""
+    logs.configure(config.log_level)
+    if not is_loopback(config.listen):
+        log.warning("listens beyond this machine without TLS", listen=config.listen)
+    for address in (config.listen, config.metrics_listen):
+        if address != OFF:
+            _try_to_listen(address)
+    _let_new_workers_be_stopped()
+    Serving(config, pid_file).run()
+
+
+def _let_new_workers_be_stopped() -> None:
+    """Let a worker die of a signal that comes before it has handlers of its own.
+
+    Those of the master, which it is born with, would only queue it, and stopping would take all of `stop_seconds`.
+    """
+
+    def be_stopped() -> None:
+        for each in STOPPING:
+            signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING),
+        after_in_child=be_stopped,
+    )
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach HOST:PORT."""
+    host, _port = host_and_port(address)
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """HOST:PORT in two, an IPv6 address without its brackets."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _try_to_listen(address: str) -> None:
+    """Raise an OSError that names the address, before gunicorn tries five times."""
+    try:
+        with socket.create_server(host_and_port(address), family=_family(address)):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, f"can't listen there: {os.strerror(error.errno or 0)}", address) from error
+
+
+def _family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if address.startswith("[") else socket.AF_INET

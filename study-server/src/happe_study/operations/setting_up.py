@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A new server: data folder, secrets, database, first administrator, configuration. All of it, or nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from sqlalchemy import inspect
+
+from happe_study import migrations
+from happe_study.accounts import services as accounts
+from happe_study.accounts.rights import Role
+from happe_study.app import create_app
+from happe_study.audit import chain
+from happe_study.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
+from happe_study.database import Database
+from happe_study.operations import owner
+from happe_study.operations.configuration import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATA = Path("/var/lib/happe-server")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the new server is to be. Paths are absolute; `given` are fields of Config."""
+
+    config: Path
+    data: Path
+    database_url_file: Path | None = None
+    given: dict[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that the configuration will have."""
+        listen = {"public_url": f"http://{self.given['listen']}"} if "listen" in self.given else {}
+        url = {"database_url_file": str(self.database_url_file)} if self.database_url_file else {}
+        return {"data": str(self.data), **url, **listen, **self.given}
+
+
+def check(wish: Wish) -> Config:
+    """The configuration of a new server, if it can be made. Raises ConfigError, OSError, KeyError for the owner."""
+    if wish.config.exists():
+        raise FileExistsError(errno.EEXIST, "there is one already; nothing was touched", wish.config)
+    if wish.data.exists() and any(wish.data.iterdir()):
+        raise FileExistsError(errno.ENOTEMPTY, "is not empty; nothing was touched", wish.data)
+    try:
+        config = read_config(wish.fields, wish.config.parent)
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"--{said(e).replace('_', '-')}" for e in error.errors())) from error
+    if wish.database_url_file is not None:
+        _require_empty(config)
+    return config
+
+
+def set_up(wish: Wish, config: Config, email: str, password: str, operator: str) -> None:
+    """Make the server. If anything fails, what was made is removed (but not what is in PostgreSQL)."""
+    with ExitStack() as undo:
+        _make_folder(wish.config.parent, undo, 0o755)
+        _make_folder(wish.data, undo, 0o700)
+        undo.callback(_empty, wish.data)
+        wish.data.chmod(0o700)
+        with _as_owner(wish):
+            make_secrets(config.secrets_folder)
+            config.traces_folder.mkdir(mode=0o700)
+            _fill_database(config, email, password, operator)
+        with wish.config.open("x", encoding="utf-8") as file:
+            undo.callback(wish.config.unlink)
+            os.fchmod(file.fileno(), 0o644)
+            file.write(written(wish.fields))
+            file.flush()
+            os.fsync(file.fileno())
+        owner.sync_folder(wish.config.parent)
+        undo.pop_all()
+
+
+def make_secrets(folder: Path) -> None:
+    """Make every secret, each in a file of its own that its owner alone can read."""
+    folder.mkdir(mode=0o700, parents=True)
+    for name in SECRET_NAMES:
+        write_secret(folder / f"{name}.key", secrets.token_bytes(SECRET_BYTES))
+    owner.sync_folder(folder)
+
+
+def write_secret(path: Path, secret: bytes) -> None:
+    """Write a secret to a new file. Raises FileExistsError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{secret.hex()}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _fill_database(config: Config, email: str, password: str, operator: str) -> None:
+    database = Database(config.url)
+    try:
+        migrations.upgrade(database)
+    finally:
+        database.dispose()
+    app = create_app(config, load_secrets(config.secrets_folder))
+    made: Database = app.extensions["happe"].database
+    token = chain.SERVER.set(operator)
+    try:
+        with app.app_context(), made.writing() as session:
+            account = accounts.create(session, None, email, password, given=False)
+            accounts.grant(session, None, account, Role.ADMINISTRATOR, None)
+    finally:
+        chain.SERVER.reset(token)
+        made.dispose()
+
+
+def _require_empty(config: Config) -> None:
+    """Raise ConfigError if there is something in PostgreSQL's database already."""
+    database = Database(config.url)
+    try:
+        tables = inspect(database.engine).get_table_names()
+    finally:
+        database.dispose()
+    if tables:
+        raise ConfigError(f"{config.database_url_file}: there are tables in that database already; name an empty one")
+
+
+@contextmanager
+def _as_owner(wish: Wish) -> Iterator[None]:
+    """Do something as the user who will run the server: files and PostgreSQL's peer are that user's."""
+    if wish.owner is None:
+        yield
+        return
+    user, group = owner.user_of(wish.owner)
+    os.chown(wish.data, user, group)
+    groups = os.getgroups()
+    os.initgroups(wish.owner, group)
+    os.setegid(group)
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+
+
+def _make_folder(folder: Path, undo: ExitStack, mode: int) -> None:
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700)
+        each.chmod(mode if each == folder else 0o755)
+        undo.callback(each.rmdir)
+
+
+def _empty(folder: Path) -> None:
+    for each in folder.iterdir():
+        shutil.rmtree(each) if each.is_dir() else each.unlink()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power traces that tests begin with, their parts uploaded by a meter."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import given_studies
+from given_devices import device, header, put_part, put_trace
+from happe_study.traces.storage import Storage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from world import World
+
+
+@dataclass
+class Uploading:
+    """A meter in the middle of a trace."""
+
+    world: World
+    client: FlaskClient
+    trace: str
+    acknowledged: dict[int, bytes] = field(default_factory=dict)
+
+    def put(self, number: int, size: int = 5000) -> None:
+        """Upload a part, and note it when the server has acknowledged it."""
+        content = part(number, size)
+        answer = put_part(self.client, self.trace, number, content)
+        assert answer.status_code in (200, 201), answer.text
+        self.acknowledged[number] = content
+
+    @property
+    def files(self) -> list[Path]:
+        """Where the acknowledged parts are."""
+        storage = Storage(self.world.config.traces_folder)
+        return [storage.part(UUID(self.trace), number) for number in self.acknowledged]
+
+
+def part(number: int, size: int = 5000) -> bytes:
+    """A part's bytes: between Parquet's marks, something that is another for each number."""
+    return b"PAR1" + random.Random(number).randbytes(size - 12) + (16).to_bytes(4, "little") + b"PAR1"  # noqa: S311
+
+
+def begun(world: World, name: str = "small") -> Uploading:
+    """A trace of which no part is there yet, in a new study."""
+    study = given_studies.study(world, name, protocol=given_studies.small(name))
+    laptop, meter = device(world, study), device(world, study, "meter")
+    client = world.client(meter.token)
+    document = header(study, meter, laptop)
+    assert put_trace(client, document).status_code in (200, 201)
+    return Uploading(world, client, document["id"])
+
+
+def uploaded(world: World, parts: int) -> Uploading:
+    """A trace with some parts."""
+    made = begun(world)
+    for number in range(parts):
+        made.put(number)
+    return made

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A server as its operator has it: a configuration file, a data folder with secrets, and the program `happe-server`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from click.testing import CliRunner
+
+from happe_study.cli.program import main
+from happe_study.config import SECRET_NAMES
+from happe_study.operations.setting_up import write_secret
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCES = Path(__file__).parents[1] / "src"
+PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
+        """Its standard output, read."""
+        return json.loads(self.out)
+
+
+def happe_server(*arguments: str | Path, typed: str = "") -> Ran:
+    """Run `happe-server` in this process. `typed` is its standard input."""
+    umask = os.umask(0o022)
+    try:
+        with CliRunner().isolation(input=typed) as (out, err, _both):
+            try:
+                main([str(each) for each in arguments])
+            except SystemExit as end:
+                status = end.code
+            sys.stdout.flush()
+            return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
+    finally:
+        os.umask(umask)
+
+
+class Operated:
+    """A server whose data, configuration and secrets are files, and the same server as a World for what is in it."""
+
+    def __init__(self, folder: Path, database_url: str) -> None:
+        self.data = folder / "data"
+        self.data.mkdir(mode=0o700)
+        (self.data / "traces").mkdir(mode=0o700)
+        secrets = self.data / "secrets"
+        secrets.mkdir(mode=0o700)
+        for name in SECRET_NAMES:
+            write_secret(secrets / f"{name}.key", getattr(fixed_secrets(), name))
+        self.database_url = database_url
+        self.file = folder / "server.toml"
+        self.configure()
+        self.world = World(self.data, database_url)
+
+    def configure(self, **fields: object) -> None:
+        """Write the configuration anew, with these fields besides those that must be there."""
+        limits = {"limits.free_bytes": 0}
+        every = {"data": str(self.data), "database_url": self.database_url, **limits, **fields}
+        self.file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in every.items()))
+
+    def run(self, *arguments: str | Path, typed: str = "") -> Ran:
+        """Run a command on it."""
+        return happe_server("--config", self.file, *arguments, typed=typed)
+
+    def done(self, *arguments: str | Path, typed: str = "") -> Ran:
+        """Run a command that must succeed."""
+        ran = self.run(*arguments, typed=typed)
+        assert ran.status == 0, ran.err
+        return ran
+
+    def close(self) -> None:
+        """Close the database's connections."""
+        self.world.close()
+
+
+class Running:
+    """`happe-server run` as a process of its own, on free ports of loopback."""
+
+    def __init__(self, file: Path, folder: Path, *options: str, **variables: str) -> None:
+        self.log = folder / "log.jsonl"
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(SOURCES),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **variables,
+        }
+        program = "from happe_study.cli import main; main()"
+        command = [sys.executable, "-c", program, "--config", str(file), "run", *options]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        ready = self.until("ready")
+        found = re.fullmatch(r"http://([^ ]+)", ready["listens"][0])
+        assert found
+        self.address = f"http://{found[1]}"
+        self.metrics = f"http://{ready['metrics']}/metrics" if "metrics" in ready else ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(PATIENCE_S)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """What it has logged."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+    def until(self, event: str) -> dict[str, Any]:
+        """The first entry of an event, waited for."""
+        for entry in self._awaited():
+            if entry["event"] == event:
+                return entry
+        raise AssertionError(f"no {event!r} in {self.log.read_text()}")
+
+    def _awaited(self) -> Iterator[dict[str, Any]]:
+        """Entries as they are logged, until the process has ended."""
+        with subprocess.Popen(
+            ["tail", f"--pid={self.process.pid}", "-s", "0.05", "-n", "+1", "-f", str(self.log)],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as tail:
+            try:
+                assert tail.stdout
+                yield from (json.loads(line) for line in tail.stdout if line.startswith("{"))
+            finally:
+                tail.kill()
+
+    def get(self, path: str, **headers: str) -> tuple[int, str]:
+        """Status and body of what GET answers."""
+        address = path if path.startswith("http") else self.address + path
+        request = urllib.request.Request(address, headers=headers)  # noqa: S310 - ours
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and wait; the exit status."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)

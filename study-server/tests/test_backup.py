@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Backups made while the server works, and restored: what was acknowledged before is there, and verifies."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+import given_traces
+from happe_study.operations.backup import making, restoring, snapshots
+from happe_study.operations.backup.manifest import NAME, NoBackupError
+from operated import SOURCES, Operated, Ran, happe_server
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from postgres import Postgres
+
+PATIENCE_S = 60
+
+
+class Elsewhere:
+    """An empty place to restore to: a data folder, and a database of the same kind."""
+
+    def __init__(self, folder: Path, url: str | None) -> None:
+        self.data = folder / "data"
+        self.file = folder / "server.toml"
+        folder.mkdir()
+        lines = [f"data = {json.dumps(str(self.data))}", "limits.free_bytes = 0"]
+        self.file.write_text("\n".join([*lines, f"database_url = {json.dumps(url)}" if url else ""]))
+
+    def run(self, *arguments: str | Path) -> Ran:
+        """Run a command on it."""
+        return happe_server("--config", self.file, *arguments)
+
+    def give_secrets(self, server: Operated) -> None:
+        """Copy a server's secrets here."""
+        self.data.mkdir(mode=0o700, exist_ok=True)
+        shutil.copytree(server.data / "secrets", self.data / "secrets")
+
+
+@pytest.fixture
+def elsewhere(request: pytest.FixtureRequest, operated: Operated, tmp_path: Path) -> Iterator[Elsewhere]:
+    """An empty place for a server on the same kind of database."""
+    if operated.database_url.startswith("sqlite"):
+        yield Elsewhere(tmp_path / "elsewhere", None)
+        return
+    cluster: Postgres = request.getfixturevalue("postgres")
+    cluster.execute("CREATE DATABASE elsewhere")
+    yield Elsewhere(tmp_path / "elsewhere", cluster.url("elsewhere"))
+    cluster.execute("DROP DATABASE elsewhere WITH (FORCE)")
+
+
+@pytest.fixture(params=["backup", "backup.tar"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where a backup goes: a folder, or a tar."""
+    return tmp_path / str(request.param)
+
+
+def test_a_backup_under_load_restores_to_a_server_that_verifies(
+    operated: Operated, elsewhere: Elsewhere, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = given_traces.uploaded(operated.world, 8)
+    before = dict(meter.acknowledged)
+    began, stop = threading.Event(), threading.Event()
+
+    def upload() -> None:
+        number = len(before)
+        while not stop.is_set():
+            meter.put(number)
+            number += 1
+            began.set()
+
+    taken = snapshots.take
+
+    def take_while_uploading(*arguments: Any) -> snapshots.Snapshot:  # noqa: ANN401 - handed on
+        began.clear()
+        assert began.wait(PATIENCE_S)
+        found = taken(*arguments)
+        began.clear()
+        assert began.wait(PATIENCE_S)
+        return found
+
+    monkeypatch.setattr(snapshots, "take", take_while_uploading)
+    uploader = threading.Thread(target=upload)
+    uploader.start()
+    try:
+        made = operated.run("backup", place, "--with-secrets", "--json")
+    finally:
+        stop.set()
+        uploader.join(PATIENCE_S)
+    assert made.status == 0, made.err
+
+    restored = elsewhere.run("restore", place, "--json")
+    assert restored.status == 0, restored.err
+    assert restored.json()["audit_head"] == made.json()["audit_head"]
+    checked = elsewhere.run("check", "--deep", "--json")
+    assert {finding["verdict"] for finding in checked.json()} == {"ok"}, checked.out
+    assert elsewhere.run("audit", "verify", "--expect", made.json()["audit_head"]).status == 0
+    for number, content in before.items():
+        trace = elsewhere.data / "traces" / meter.trace[:2] / meter.trace
+        assert (trace / f"{number:05d}.parquet").read_bytes() == content
+    assert len(meter.acknowledged) > len(before) + 1
+
+
+def test_a_backup_says_what_is_in_it(operated: Operated, tmp_path: Path) -> None:
+    given_traces.uploaded(operated.world, 2)
+    made = operated.done("backup", tmp_path / "b", "--json").json()
+    manifest = json.loads((tmp_path / "b" / NAME).read_text())
+    files = {str(path.relative_to(tmp_path / "b")) for path in (tmp_path / "b").rglob("*") if path.is_file()}
+    assert {entry["path"] for entry in manifest["files"]} | {NAME} == files
+    assert made["audit_head"] == f"{manifest['audit']['number']}:{manifest['audit']['chain_sha256']}"
+    assert (manifest["format"], manifest["revision"], manifest["missing"]) == (1, "0002", [])
+    assert made["bytes"] == sum(entry["size"] for entry in manifest["files"])
+
+
+def test_nobody_but_its_owner_can_read_a_backup(operated: Operated, place: Path) -> None:
+    operated.done("backup", place)
+    paths = [place, *place.rglob("*")]
+    assert {path.stat().st_mode & 0o077 for path in paths} == {0}
+
+
+def test_secrets_are_in_a_backup_only_if_asked_for(operated: Operated, place: Path) -> None:
+    operated.done("backup", place)
+    content = b"".join(path.read_bytes() for path in [place, *place.rglob("*")] if path.is_file())
+    for key in (operated.data / "secrets").iterdir():
+        assert key.read_text().strip().encode() not in content
+        assert bytes.fromhex(key.read_text()) not in content
+    said = operated.done("backup", place.with_name("secret.tar"), "--with-secrets").err
+    assert "holds the secrets" in said
+
+
+def test_secrets_come_back_with_their_modes(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    operated.done("backup", place, "--with-secrets")
+    assert "The secrets are restored, too." in elsewhere.run("restore", place).out
+    secrets = elsewhere.data / "secrets"
+    assert secrets.stat().st_mode & 0o777 == 0o700
+    for key in (operated.data / "secrets").iterdir():
+        assert (secrets / key.name).read_bytes() == key.read_bytes()
+        assert (secrets / key.name).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_secrets_it_is_said_that_they_are_missing(
+    operated: Operated, elsewhere: Elsewhere, place: Path
+) -> None:
+    operated.done("backup", place)
+    assert "The backup has no secrets. Copy the server's to" in elsewhere.run("restore", place).out
+    elsewhere.give_secrets(operated)
+    assert elsewhere.run("check").status == 0
+
+
+def test_secrets_that_are_there_are_compared(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    operated.done("backup", place)
+    elsewhere.give_secrets(operated)
+    (elsewhere.data / "secrets/allocation.key").write_text("11" * 32)
+    ran = elsewhere.run("restore", place)
+    assert ran.status == 0, ran.err
+    assert "are others than the server had" in ran.out
+
+
+def test_secrets_that_are_there_are_never_replaced(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    operated.done("backup", place, "--with-secrets")
+    elsewhere.give_secrets(operated)
+    (elsewhere.data / "secrets/allocation.key").write_text("11" * 32)
+    refused = elsewhere.run("restore", place)
+    assert refused.status == os.EX_CANTCREAT
+    assert [each.name for each in elsewhere.data.iterdir()] == ["secrets"]
+    assert (elsewhere.data / "secrets/allocation.key").read_text() == "11" * 32
+
+
+def test_a_place_with_something_in_it_is_refused(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    operated.done("backup", place)
+    elsewhere.data.mkdir()
+    (elsewhere.data / "note").touch()
+    refused = elsewhere.run("restore", place)
+    assert (refused.status, [each.name for each in elsewhere.data.iterdir()]) == (os.EX_CANTCREAT, ["note"])
+
+
+def test_a_server_is_not_restored_over(operated: Operated, place: Path) -> None:
+    operated.done("backup", place)
+    head = operated.done("audit", "head").out
+    assert operated.run("restore", place).status == os.EX_CANTCREAT
+    assert operated.done("audit", "head").out == head
+
+
+def test_a_database_with_tables_is_refused(operated: Operated, place: Path, tmp_path: Path) -> None:
+    operated.done("backup", place)
+    other = Elsewhere(tmp_path / "other", operated.database_url)
+    refused = other.run("restore", place)
+    assert refused.status == os.EX_CANTCREAT
+    assert not (other.data / "traces").exists()
+
+
+def test_a_backup_of_the_other_kind_of_database_is_refused(operated: Operated, place: Path, tmp_path: Path) -> None:
+    operated.done("backup", place)
+    sqlite = operated.database_url.startswith("sqlite")
+    url = "postgresql+psycopg://nobody@127.0.0.1:1/none" if sqlite else None
+    refused = Elsewhere(tmp_path / "other", url).run("restore", place)
+    assert refused.status == os.EX_DATAERR
+    assert "the configuration names another database" in refused.err
+
+
+def test_an_older_backup_is_restored_and_says_that_it_must_be_migrated(
+    operated: Operated, elsewhere: Elsewhere, place: Path
+) -> None:
+    source = making.Source(operated.world.config, fixed_secrets(), operated.world.database)
+    with operated.world.database.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    making.make(source, place)
+    assert "Next: happe-server migrate" in elsewhere.run("restore", place).out
+
+
+def test_a_newer_backup_is_refused(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    source = making.Source(operated.world.config, fixed_secrets(), operated.world.database)
+    with operated.world.database.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    making.make(source, place)
+    refused = elsewhere.run("restore", place)
+    assert refused.status == os.EX_DATAERR
+    assert "revision 9999" in refused.err
+    assert not elsewhere.data.exists()
+
+
+def test_a_name_that_is_taken_is_refused(operated: Operated, place: Path) -> None:
+    place.write_text("here first")
+    refused = operated.run("backup", place)
+    assert (refused.status, place.read_text()) == (os.EX_CANTCREAT, "here first")
+
+
+def test_a_folder_that_is_not_there_is_said(small_operated: Operated, tmp_path: Path) -> None:
+    refused = small_operated.run("backup", tmp_path / "none/backup")
+    assert refused.status == os.EX_NOINPUT
+    assert f"{tmp_path}/none: no such folder; make it first" in refused.err
+
+
+@pytest.mark.parametrize("damage", ["gone", "shorter", "changed"])
+def test_parts_that_the_server_has_lost_are_said_and_the_rest_is_backed_up(
+    operated: Operated, elsewhere: Elsewhere, place: Path, damage: str
+) -> None:
+    files = given_traces.uploaded(operated.world, 3).files
+    content = files[1].read_bytes()
+    files[1].unlink()
+    if damage != "gone":
+        files[1].write_bytes(content[:-1] if damage == "shorter" else bytes(len(content)))
+    made = operated.run("backup", place, "--with-secrets")
+    assert made.status == 1
+    assert "1 parts of traces are missing or damaged on the server itself" in made.err
+    assert elsewhere.run("restore", place).status == 0
+    findings = elsewhere.run("check", "--deep", "--json").json()
+    assert sum(finding["verdict"] == "fail" for finding in findings) == 1
+
+
+def cut(place: Path) -> None:
+    """End a tar early, or take a file of a folder away."""
+    if place.is_dir():
+        next(place.rglob("*.parquet")).unlink()
+    else:
+        os.truncate(place, place.stat().st_size // 2)
+
+
+def flip(place: Path) -> None:
+    """Change a bit in the middle of the largest file."""
+    file = max((path for path in [place, *place.rglob("*")] if path.is_file()), key=lambda path: path.stat().st_size)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 16
+    file.write_bytes(content)
+
+
+def lengthen(place: Path) -> None:
+    """Add a byte to a part."""
+    if place.is_dir():
+        with next(place.rglob("*.parquet")).open("ab") as file:
+            file.write(b"x")
+    else:
+        rewrite(place, lambda path, content: (path, content + b"x" if path.endswith(".parquet") else content))
+
+
+def climb(place: Path) -> None:
+    """Name a file outside of the place in the manifest."""
+    rewrite(
+        place, lambda path, content: (path, content.replace(b"traces/", b"traces/../../") if path == NAME else content)
+    )
+
+
+def no_manifest(place: Path) -> None:
+    """Lose the manifest."""
+    rewrite(place, lambda path, content: (None if path == NAME else path, content))
+
+
+def no_json(place: Path) -> None:
+    """Spoil the manifest."""
+    rewrite(place, lambda path, content: (path, content[:-9] if path == NAME else content))
+
+
+def twice(place: Path) -> None:
+    """Name a file twice."""
+
+    def change(path: str, content: bytes) -> tuple[str, bytes]:
+        if path != NAME:
+            return path, content
+        manifest = json.loads(content)
+        manifest["files"].append(manifest["files"][0])
+        return path, json.dumps(manifest).encode()
+
+    rewrite(place, change)
+
+
+def rewrite(place: Path, change: Callable[[str, bytes], tuple[str | None, bytes]]) -> None:
+    """Make a backup anew with every file changed; a name of None leaves the file out."""
+    if place.is_dir():
+        for path in [path for path in place.rglob("*") if path.is_file()]:
+            name, content = change(str(path.relative_to(place)), path.read_bytes())
+            path.unlink()
+            if name is not None:
+                path.write_bytes(content)
+        return
+    with tarfile.open(place) as old:
+        files = [(member.name, old.extractfile(member).read()) for member in old]  # type: ignore[union-attr]
+    with tarfile.open(place, "w") as new:
+        for known, content in files:
+            name, changed = change(known, content)
+            if name is not None:
+                member = tarfile.TarInfo(name)
+                member.size = len(changed)
+                new.addfile(member, io.BytesIO(changed))
+
+
+@pytest.mark.parametrize("damage", [cut, flip, lengthen, climb, no_manifest, no_json, twice])
+def test_a_damaged_backup_is_refused_and_leaves_no_server(
+    small_operated: Operated, tmp_path: Path, place: Path, damage: Callable[[Path], None]
+) -> None:
+    given_traces.uploaded(small_operated.world, 3)
+    small_operated.done("backup", place)
+    damage(place)
+    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
+    refused = elsewhere.run("restore", place)
+    assert refused.status == os.EX_DATAERR, refused
+    assert refused.err.startswith(f"happe-server: {place}: ")
+    left = {path.name for path in elsewhere.data.glob("*")} if elsewhere.data.exists() else set()
+    assert left <= {restoring.STAGE}
+    assert not (tmp_path / "elsewhere/traces").exists()
+
+
+def test_a_refused_backup_does_not_stand_in_the_way_of_a_good_one(small_operated: Operated, tmp_path: Path) -> None:
+    given_traces.uploaded(small_operated.world, 2)
+    small_operated.done("backup", tmp_path / "good")
+    small_operated.done("backup", tmp_path / "bad")
+    flip(tmp_path / "bad")
+    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
+    assert elsewhere.run("restore", tmp_path / "bad").status == os.EX_DATAERR
+    assert elsewhere.run("restore", tmp_path / "good").status == 0
+    assert not (elsewhere.data / restoring.STAGE).exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar", bytes(10240)])
+def test_a_file_that_is_no_backup_is_refused(small_operated: Operated, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "x.tar"
+    file.write_bytes(content)
+    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
+    refused = elsewhere.run("restore", file)
+    assert refused.status == os.EX_DATAERR
+    assert small_operated.data.exists()
+
+
+def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
+    small_operated: Operated, tmp_path: Path
+) -> None:
+    given_traces.uploaded(small_operated.world, 1)
+    small_operated.done("backup", tmp_path / "b")
+    rewrite(
+        tmp_path / "b",
+        lambda path, content: (path, content.replace(b'"number": ', b'"number": 9') if path == NAME else content),
+    )
+    ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", tmp_path / "b")
+    assert ran.status == 1
+    assert "truncated" in ran.err
+
+
+LIMITED = """
+import resource, signal, sys
+from happe_study.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
+main()
+"""
+
+
+def limited(size: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `happe-server` where no file can be longer than `size` bytes, as on a full disk."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    command = [sys.executable, "-c", LIMITED, str(size), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("size", [50_000, 400_000])
+def test_a_full_disk_leaves_no_backup(small_operated: Operated, place: Path, tmp_path: Path, size: int) -> None:
+    meter = given_traces.uploaded(small_operated.world, 1)
+    meter.put(1, 1_000_000)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    ran = limited(size, "--config", small_operated.file, "backup", place)
+    assert ran.returncode == os.EX_IOERR, ran.stderr
+    assert ran.stderr.startswith("happe-server: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != size
+
+
+def test_a_full_disk_leaves_no_restored_server(small_operated: Operated, place: Path, tmp_path: Path) -> None:
+    given_traces.uploaded(small_operated.world, 1).put(1, 1_000_000)
+    small_operated.done("backup", place, "--with-secrets")
+    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
+    ran = limited(500_000, "--config", elsewhere.file, "restore", place)
+    assert ran.returncode == os.EX_IOERR, ran.stderr
+    assert {path.name for path in elsewhere.data.iterdir()} == {restoring.STAGE}
+    assert elsewhere.run("restore", place).status == 0
+    assert elsewhere.run("check", "--deep").status == 0
+
+
+KILLED = """
+import os, signal, sys
+from happe_study.cli import main
+left = int(sys.argv.pop(1))
+def die(*_):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+real = os.fsync
+os.fsync = lambda descriptor: (die(), real(descriptor))[1]
+main()
+"""
+
+
+def killed_at(fsync: int, *arguments: str | Path) -> int:
+    """Run `happe-server` and kill it before its n-th fsync; its exit status."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    command = [sys.executable, "-c", KILLED, str(fsync), *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, check=False, env=environment, timeout=PATIENCE_S)
+    return ran.returncode
+
+
+def test_a_backup_killed_at_any_moment_is_none(small_operated: Operated, place: Path, tmp_path: Path) -> None:
+    given_traces.uploaded(small_operated.world, 2)
+    for moment in range(1, 60, 3):
+        status = killed_at(moment, "--config", small_operated.file, "backup", place)
+        if place.exists():
+            break
+        assert status == -signal.SIGKILL
+        for left in tmp_path.glob(f".{place.name}-*"):
+            with pytest.raises((NoBackupError, OSError)):
+                restoring.restore(small_operated.world.config, left)
+    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
+    assert elsewhere.run("restore", place).status == 0
+
+
+def test_a_restoring_killed_at_any_moment_can_be_done_again(small_operated: Operated, tmp_path: Path) -> None:
+    given_traces.uploaded(small_operated.world, 2)
+    small_operated.done("backup", tmp_path / "b", "--with-secrets")
+    for moment in range(1, 60, 4):
+        elsewhere = Elsewhere(tmp_path / f"elsewhere{moment}", None)
+        if killed_at(moment, "--config", elsewhere.file, "restore", tmp_path / "b") == 0:
+            break
+        whole = (elsewhere.data / "server.db").exists()
+        again = elsewhere.run("restore", tmp_path / "b")
+        assert again.status == (os.EX_CANTCREAT if whole else 0), again.err
+        assert elsewhere.run("check", "--deep").status == 0

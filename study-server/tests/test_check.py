@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server check` finds what is wrong, says what to do, and finds nothing where nothing is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+import given_traces
+from happe_study.operations import trace_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from operated import Operated, Ran
+
+LONG_AGO = 1_000_000_000  # in 2001, in seconds
+
+
+def verdicts(ran: Ran) -> dict[str, set[str]]:
+    """What `check --json` found, by what it looked at."""
+    found: dict[str, set[str]] = {}
+    for finding in ran.json():
+        found.setdefault(finding["what"], set()).add(finding["verdict"])
+    return found
+
+
+def one(ran: Ran, verdict: str) -> dict[str, Any]:
+    """The only finding with a verdict."""
+    (finding,) = [each for each in ran.json() if each["verdict"] == verdict]
+    return dict(finding)
+
+
+def age(path: Path) -> None:
+    """Let a file be old."""
+    os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+@pytest.fixture
+def parts(operated: Operated) -> list[Path]:
+    """The files of a trace of three parts."""
+    return given_traces.uploaded(operated.world, 3).files
+
+
+def test_a_server_with_traces_is_well(operated: Operated, parts: list[Path]) -> None:
+    assert all(part.is_file() for part in parts)
+    for options in ([], ["--deep"]):
+        ran = operated.run("check", "--json", *options)
+        assert ran.status == 0, ran.out
+        assert {verdict for found in verdicts(ran).values() for verdict in found} == {"ok"}
+
+
+def test_a_part_that_is_gone_is_missing(operated: Operated, parts: list[Path]) -> None:
+    parts[1].unlink()
+    ran = operated.run("check", "--json")
+    assert ran.status == 1
+    assert one(ran, "fail")["detail"].endswith("/1 is missing")
+
+
+def test_a_part_that_is_shorter_is_damaged(operated: Operated, parts: list[Path]) -> None:
+    parts[2].write_bytes(parts[2].read_bytes()[:-1])
+    ran = operated.run("check", "--json")
+    assert ran.status == 1
+    assert one(ran, "fail")["detail"].endswith("/2 is not what was received")
+
+
+def test_a_changed_part_is_found_by_reading_it(operated: Operated, parts: list[Path]) -> None:
+    content = bytearray(parts[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    parts[0].write_bytes(content)
+    assert operated.run("check").status == 0
+    ran = operated.run("check", "--deep", "--json")
+    assert ran.status == 1
+    assert one(ran, "fail")["detail"].endswith("/0 is not what was received")
+
+
+def test_a_part_that_no_row_names_is_an_orphan_once_it_is_old(
+    operated: Operated, parts: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts[0].with_name("00007.parquet").write_bytes(b"what an upload left that died before its commit")
+    assert verdicts(operated.run("check", "--json"))["traces"] == {"ok"}
+    monkeypatch.setattr(trace_files, "LEFT_ALONE_SECONDS", -1)
+    ran = operated.run("check", "--json")
+    assert ran.status == 0
+    assert one(ran, "warn")["detail"].endswith("/7 belongs to nothing in the database")
+
+
+def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, parts: list[Path]) -> None:
+    left = parts[0].with_name("00003-0123456789abcdef.upload")
+    left.write_bytes(b"half")
+    (operated.data / ".restoring").mkdir()
+    assert "leftovers" not in verdicts(operated.run("check", "--json"))
+    age(left)
+    age(operated.data / ".restoring")
+    assert verdicts(operated.run("check", "--json"))["leftovers"] == {"warn"}
+    assert f"{left} was never finished" in operated.run("check").out
+    assert str(left) not in operated.run("check", "--sweep").out
+    assert not left.exists()
+
+
+def test_sweeping_touches_no_part_that_a_row_names(operated: Operated, parts: list[Path]) -> None:
+    orphan = parts[0].with_name("00007.parquet")
+    orphan.write_bytes(b"what an upload left that died before its commit")
+    operated.done("check", "--sweep")
+    assert not orphan.exists()
+    assert operated.run("check", "--deep").status == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "said"),
+    [
+        (lambda data: data.chmod(0o750), "folders", "others may enter it (mode 750)"),
+        (lambda data: (data / "secrets").chmod(0o755), "folders", "others may enter it (mode 755)"),
+        (lambda data: (data / "secrets/session.key").unlink(), "secrets", "session.key"),
+        (lambda data: (data / "secrets/password.key").chmod(0o604), "secrets", "others can read it (mode 604)"),
+    ],
+    ids=["data", "secrets", "missing", "readable"],
+)
+def test_what_others_could_read_is_a_failure(
+    small_operated: Operated, change: Callable[[Path], None], what: str, said: str
+) -> None:
+    change(small_operated.data)
+    ran = small_operated.run("check", "--json")
+    assert ran.status == 1
+    finding = one(ran, "fail")
+    assert finding["what"] == what
+    assert said in finding["detail"]
+    assert finding["advice"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"listen": "0.0.0.0:8080"}, "0.0.0.0:8080 is reached from elsewhere without TLS"),
+        ({"public_url": "https://study.example.org"}, "public_url is https and no proxy is trusted"),
+    ],
+)
+def test_a_configuration_that_works_and_is_not_wise_is_a_warning(
+    small_operated: Operated, fields: dict[str, str], said: str
+) -> None:
+    small_operated.configure(**fields)
+    ran = small_operated.run("check", "--json")
+    assert ran.status == 0
+    assert said in one(ran, "warn")["detail"]
+
+
+def test_a_configuration_that_others_may_write_is_a_warning(small_operated: Operated) -> None:
+    small_operated.file.chmod(0o666)
+    assert "others can write it" in one(small_operated.run("check", "--json"), "warn")["detail"]
+
+
+def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(small_operated: Operated) -> None:
+    small_operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
+    ran = small_operated.run("check", "--json")
+    assert ran.status == 1
+    assert "it holds a password" in one(ran, "warn")["detail"]
+    assert "it does not answer" in one(ran, "fail")["detail"]
+    assert "geheim" not in ran.out + ran.err
+
+
+def test_little_room_is_a_warning_and_none_a_failure(small_operated: Operated) -> None:
+    free = os.statvfs(small_operated.data)
+    room = free.f_bavail * free.f_frsize
+    small_operated.configure(**{"limits.free_bytes": room // 2})
+    assert verdicts(small_operated.run("check", "--json"))["room"] == {"warn"}
+    small_operated.configure(**{"limits.free_bytes": 2 * room})
+    ran = small_operated.run("check", "--json")
+    assert ran.status == 1
+    assert verdicts(ran)["room"] == {"fail"}
+
+
+def test_a_broken_audit_log_is_a_failure(operated: Operated) -> None:
+    with operated.world.database.writing() as session:
+        session.execute(text("UPDATE audit_head SET number = 7"))
+    ran = operated.run("check", "--json")
+    assert ran.status == 1
+    assert one(ran, "fail")["detail"] == "head at 0"
+
+
+def test_an_older_database_is_a_failure_with_its_cure(operated: Operated) -> None:
+    with operated.world.database.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    ran = operated.run("check", "--json")
+    assert ran.status == 1
+    assert one(ran, "fail")["advice"] == "happe-server migrate"
+
+
+def test_people_read_a_line_for_each_thing(small_operated: Operated) -> None:
+    ran = small_operated.done("check")
+    assert [line[:4] for line in ran.out.splitlines()] == ["ok  "] * 6

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands about people, studies, devices and the audit log, on both databases."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select, text
+
+import given_studies
+from happe_study import migrations
+from happe_study.accounts import services as accounts
+from happe_study.accounts.rights import Role
+from happe_study.audit.models import AuditDetail
+from happe_study.operations import owner
+from happe_study.studies.models import Study
+from operated import PASSWORD, Operated, happe_server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANA = "ana@example.org"
+
+
+@pytest.fixture
+def protocol(tmp_path: Path) -> Path:
+    """A protocol in a file."""
+    file = tmp_path / "small.toml"
+    file.write_text(given_studies.small())
+    return file
+
+
+@pytest.fixture
+def locked(operated: Operated, protocol: Path) -> Operated:
+    """A server with the locked study `small`."""
+    operated.done("study", "create", protocol)
+    operated.done("study", "lock", "small", "--yes")
+    return operated
+
+
+def add(server: Operated, email: str = ANA) -> None:
+    """Make an account."""
+    server.done("user", "add", email, "--password-file", "-", typed=f"{PASSWORD}\n")
+
+
+def chosen(server: Operated, email: str = ANA) -> None:
+    """The owner of an account has changed the password."""
+    with server.world.database.writing() as session:
+        accounts.get(session, email).password_given = False
+
+
+def audited(server: Operated) -> list[str]:
+    """Who did the last thing, and what."""
+    with server.world.database.reading() as session:
+        details = session.scalars(select(AuditDetail).order_by(AuditDetail.number)).all()
+    return [detail.detail["by"] for detail in details]
+
+
+def test_an_account_gets_and_loses_roles(locked: Operated) -> None:
+    add(locked)
+    locked.done("user", "grant", ANA, "investigator", "--study", "small")
+    locked.done("user", "grant", ANA, "administrator")
+    locked.done("user", "revoke", ANA, "investigator", "--study", "small")
+    assert locked.done("user", "list", "--json").json() == [
+        {"email": ANA, "active": True, "grants": [{"role": "administrator", "study": None}]}
+    ]
+    assert locked.done("user", "list").out == f"{ANA}: administrator of every study\n"
+
+
+def test_an_account_with_a_role_in_a_study_is_listed_with_its_name(locked: Operated) -> None:
+    add(locked)
+    locked.done("user", "grant", ANA, "custodian", "--study", "small")
+    assert locked.done("user", "list").out == f"{ANA}: custodian of small\n"
+
+
+def test_roles_that_exclude_each_other_are_refused(locked: Operated) -> None:
+    add(locked)
+    locked.done("user", "grant", ANA, "custodian", "--study", "small")
+    refused = locked.run("user", "grant", ANA, "experimenter", "--study", "small")
+    assert refused.status == os.EX_DATAERR
+    assert "custodian" in refused.err
+
+
+def test_a_disabled_account_is_shown_so_and_comes_back(operated: Operated) -> None:
+    add(operated)
+    operated.done("user", "disable", ANA)
+    assert operated.done("user", "list").out == f"{ANA} (disabled): no role\n"
+    operated.done("user", "enable", ANA)
+    assert operated.done("user", "list").out == f"{ANA}: no role\n"
+
+
+def test_a_token_opens_the_interface_with_the_accounts_rights(locked: Operated) -> None:
+    add(locked)
+    locked.done("user", "grant", ANA, "investigator", "--study", "small")
+    assert "must first sign in" in locked.run("user", "token", ANA).err
+    chosen(locked)
+    token = locked.done("user", "token", ANA, "--days", "1").out.strip()
+    assert locked.world.client(token).get("/api/v1/studies/small").status_code == 200
+    assert locked.world.client(token).get("/api/v1/accounts").status_code == 403
+    assert locked.done("user", "token", ANA, "--json").json()["days"] == 30
+
+
+def test_another_password_is_one_that_the_owner_must_change(operated: Operated) -> None:
+    add(operated)
+    operated.done("user", "password", ANA, "--password-file", "-", typed="another long password\n")
+    with operated.world.database.reading() as session:
+        account = accounts.get(session, ANA)
+        assert account.password_given
+
+
+def test_the_audit_log_names_the_user_of_the_operating_system(locked: Operated) -> None:
+    add(locked)
+    assert set(audited(locked)) == {owner.operator()}
+    assert re.fullmatch(r"server:.+", owner.operator())
+
+
+def test_a_study_goes_from_its_protocol_to_its_lock(operated: Operated, protocol: Path) -> None:
+    assert operated.done("study", "check", protocol).out == f"{protocol}: the protocol of small is valid.\n"
+    assert operated.done("study", "create", protocol, "--json").json()["state"] == "draft"
+    said = operated.done("study", "lock", "small", typed="y\n")
+    assert "Lock small?" in said.err
+    with operated.world.database.reading() as session:
+        study = session.scalars(select(Study)).one()
+    assert study.commitment
+    assert study.commitment in said.out
+    assert [each["state"] for each in operated.done("study", "list", "--json").json()] == ["locked"]
+    assert operated.done("study", "list").out.startswith("small  locked  20")
+
+
+def test_a_study_is_not_locked_without_a_yes(operated: Operated, protocol: Path) -> None:
+    operated.done("study", "create", protocol)
+    assert operated.run("study", "lock", "small", typed="n\n").status == 130
+    assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
+
+
+def test_a_bad_protocol_is_refused_by_its_lines(operated: Operated, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(given_studies.small(participants=5))
+    for command in ("check", "create"):
+        ran = operated.run("study", command, file)
+        assert ran.status == os.EX_DATAERR
+        assert re.match(rf"happe-server: {file}:\d+: participants: ", ran.err)
+    assert operated.done("study", "list", "--json").json() == []
+
+
+def test_a_protocol_may_come_from_standard_input_and_needs_no_server(tmp_path: Path) -> None:
+    ran = happe_server("--config", tmp_path / "none.toml", "study", "check", "-", typed=given_studies.small())
+    assert (ran.status, ran.err) == (0, "")
+
+
+def test_the_status_of_a_study_counts_nothing_by_condition(locked: Operated) -> None:
+    locked.done("participant", "invite", "small", "--count", "2")
+    status = locked.done("study", "status", "small")
+    assert "slots         0 of 4 taken" in status.out
+    assert "participants  2 invited" in status.out
+    for condition in ("ondemand", "HAPPE"):
+        assert condition not in status.out + locked.done("study", "status", "small", "--json").out
+
+
+def test_an_invitation_is_a_link_that_works(locked: Operated) -> None:
+    made = locked.done("participant", "invite", "small", "--count", "2", "--json").json()
+    assert len({each["participant"] for each in made}) == 2
+    path = made[0]["link"].removeprefix("http://127.0.0.1:8080")
+    assert locked.world.client().get(path).status_code == 200
+
+
+def test_nobody_is_invited_to_a_draft(operated: Operated, protocol: Path) -> None:
+    operated.done("study", "create", protocol)
+    refused = operated.run("participant", "invite", "small")
+    assert refused.status == os.EX_DATAERR
+    assert "not locked yet" in refused.err
+
+
+def test_a_device_enrols_is_listed_revoked_and_enrols_anew(locked: Operated) -> None:
+    made = locked.done("device", "enrol", "small", "bench", "--kind", "meter", "--json").json()
+    enrolled = locked.world.client().post("/api/v1/devices/enrol", json={"code": made["enrolment_code"]})
+    assert enrolled.status_code in (200, 201), enrolled.text
+    listed = locked.done("device", "list", "small", "--json").json()
+    assert [(each["name"], each["state"]) for each in listed] == [("bench", "enrolled")]
+    locked.done("device", "revoke", "small", made["device"])
+    assert locked.done("device", "list", "small", "--json").json()[0]["state"] == "revoked"
+    again = locked.done("device", "enrol", "small", "bench", "--kind", "meter", "--json").json()
+    assert again["device"] == made["device"]
+    assert again["enrolment_code"] != made["enrolment_code"]
+    assert "waits for its code" in locked.done("device", "list", "small").out
+
+
+def test_a_name_that_a_device_has_is_refused(locked: Operated) -> None:
+    locked.done("device", "enrol", "small", "t61", "--kind", "laptop")
+    assert locked.run("device", "enrol", "small", "t61", "--kind", "laptop").status == os.EX_DATAERR
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_blinded_study_is_exported_without_what_could_tell(locked: Operated, tmp_path: Path, form: str) -> None:
+    locked.done("participant", "invite", "small", "--count", "2")
+    made = locked.done("study", "export", "small", "--out", tmp_path / "out", "--format", form, "--json")
+    written = {each["table"]: each["file"] for each in made.json()}
+    assert {"participants", "runs", "dictionary"} <= written.keys()
+    assert not {"samples", "profiles"} & written.keys()
+    assert "nobody gets them before small is unblinded" in made.err
+    assert sorted(written.values()) == sorted(str(path) for path in (tmp_path / "out").iterdir())
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o600}
+
+
+def test_an_export_overwrites_nothing_and_tells_what_there_is(locked: Operated, tmp_path: Path) -> None:
+    table = ("study", "export", "small", "--out", tmp_path / "out", "--table", "runs")
+    locked.done(*table)
+    refused = locked.run(*table)
+    assert refused.status == os.EX_CANTCREAT
+    assert "is there already" in refused.err
+    unknown = locked.run("study", "export", "small", "--out", tmp_path / "out", "--table", "secrets")
+    assert unknown.status == os.EX_USAGE
+    assert "there are participants, runs" in unknown.err
+    closed = locked.run("study", "export", "small", "--out", tmp_path / "out", "--table", "samples")
+    assert closed.status == os.EX_DATAERR
+    assert "before the study is unblinded" in closed.err
+
+
+def test_the_audit_log_is_verified_against_a_noted_head(locked: Operated) -> None:
+    noted = locked.done("audit", "head").out.strip()
+    add(locked)
+    assert locked.done("audit", "verify", "--expect", noted).out.startswith("The audit log is whole: 3 entries.")
+    other = noted[:-1] + ("0" if noted[-1] != "0" else "1")
+    refused = locked.run("audit", "verify", "--expect", other, "--json")
+    assert refused.status == 1
+    assert refused.json()["faults"] == [{"number": 2, "fault": "noted-head"}]
+    assert "audit entry 2: noted-head" in refused.err
+
+
+def test_a_changed_detail_is_found(locked: Operated) -> None:
+    with locked.world.database.writing() as session:
+        session.execute(text("""UPDATE audit_details SET detail = '{"by": "nobody"}' WHERE number = 1"""))
+    ran = locked.run("audit", "verify")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == "happe-server: audit entry 1: detail-changed\n"
+
+
+def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
+    document = operated.done("openapi").json()
+    assert document["openapi"].startswith("3.")
+    assert "/api/v1/devices/enrol" in document["paths"]
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        (["user", "grant", "nobody@example.org", "auditor"], os.EX_NOINPUT, "nobody@example.org: no such account"),
+        (["user", "password", "nobody@example.org"], os.EX_NOINPUT, "nobody@example.org: no such account"),
+        (["user", "grant", ANA, "king"], os.EX_USAGE, "'king' is not one of"),
+        (["user", "add", ANA, "--password-file", "/no/such"], os.EX_NOINPUT, "/no/such: No such file or directory"),
+        (["user", "token", ANA, "--days", "0"], os.EX_USAGE, "--days"),
+        (["study", "lock", "nothing", "--yes"], os.EX_NOINPUT, "nothing: no such study; `happe-server study list`"),
+        (["study", "status", "nothing"], os.EX_NOINPUT, "nothing: no such study"),
+        (["study", "check", "/no/such"], os.EX_NOINPUT, "/no/such: No such file or directory"),
+        (["device", "enrol", "nothing", "x", "--kind", "meter"], os.EX_NOINPUT, "nothing: no such study"),
+        (["device", "enrol", "nothing", "x"], os.EX_USAGE, "Missing option '--kind'"),
+        (["participant", "invite", "nothing"], os.EX_NOINPUT, "nothing: no such study"),
+        (["participant", "invite", "x", "--count", "0"], os.EX_USAGE, "--count"),
+        (["audit", "verify", "--expect", "x"], os.EX_USAGE, "a head is noted as NUMBER:SHA256"),
+        (["restore", "/no/such"], os.EX_USAGE, "/no/such"),
+        (["nothing"], os.EX_USAGE, "No such command 'nothing'"),
+        (["check", "--nothing"], os.EX_USAGE, "--nothing"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_goes_wrong_has_a_status_and_says_why(
+    small_operated: Operated, command: list[str], status: int, said: str
+) -> None:
+    ran = small_operated.run(*command)
+    assert ran.status == status
+    assert ran.out == ""
+    assert said in ran.err
+    assert all(line.startswith("happe-server: ") for line in ran.err.splitlines())
+
+
+def test_without_a_command_the_help_is_shown_as_an_error() -> None:
+    ran = happe_server()
+    assert ran.status == os.EX_USAGE
+    assert "--help" in ran.err
+
+
+def test_an_older_database_is_refused_until_it_is_migrated(operated: Operated) -> None:
+    migrations.downgrade(operated.world.database, "0001")
+    refused = operated.run("user", "list")
+    assert refused.status == os.EX_CONFIG
+    assert "run `happe-server migrate`" in refused.err
+    assert operated.done("migrate", "--json").json() == {"before": "0001", "after": migrations.head()}
+    assert "already" in operated.done("migrate").out
+    assert operated.done("user", "list", "--json").json() == []
+
+
+def test_a_newer_database_is_not_touched(operated: Operated) -> None:
+    with operated.world.database.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for command in ("migrate", "check", "run"):
+        ran = operated.run(command)
+        assert ran.status == (1 if command == "check" else os.EX_CONFIG)
+        assert "newer program" in ran.err + ran.out
+
+
+def test_a_database_that_is_away_is_said_without_its_password(small_operated: Operated) -> None:
+    small_operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
+    for command in (["audit", "head"], ["user", "list"], ["migrate"]):
+        ran = small_operated.run(*command)
+        assert ran.status == os.EX_UNAVAILABLE
+        assert "does not answer" in ran.err
+        assert "geheim" not in ran.err
+
+
+def test_a_database_that_was_never_made_is_not_made_by_looking(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(database_url=f"sqlite:///{tmp_path}/none.db")
+    ran = small_operated.run("user", "list")
+    assert ran.status == os.EX_NOINPUT
+    assert "happe-server init" in ran.err
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_every_role_can_be_granted_by_its_name(small_operated: Operated) -> None:
+    for role in Role:
+        add(small_operated, f"{role}@example.org")
+        small_operated.done("user", "grant", f"{role}@example.org", role)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Configurations that can't be used are refused by file, line and field, without a traceback and without a secret."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from happe_study.config import Config, ConfigError, load_config
+from happe_study.operations import configuration
+from operated import Operated, happe_server
+
+CASES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "bad_server_configs.toml").read_text())["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["says"][0]))
+def test_a_bad_configuration_is_refused_by_its_field(tmp_path: Path, case: dict[str, Any]) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text(case["text"])
+    ran = happe_server("--config", file, "check")
+    assert (ran.status, ran.out) == (os.EX_CONFIG, "")
+    assert ran.err.splitlines() == [f"happe-server: {file}{said}" for said in case["says"]]
+    assert "geheim" not in ran.err
+
+
+def test_there_are_enough_bad_configurations() -> None:
+    assert len(CASES) >= 25
+    assert {said.split(": ")[1].rpartition(".")[2] for case in CASES for said in case["says"]} >= {
+        name for name in Config.model_fields if name not in ("database_url_file", "limits")
+    }
+
+
+def test_a_file_that_is_not_utf8_is_refused_by_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_bytes(b'data = "d"\nlisten = "\xff"\n')
+    ran = happe_server("--config", file, "check")
+    assert (ran.status, ran.err) == (os.EX_CONFIG, f"happe-server: {file}:2: is not UTF-8\n")
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text("#" * (1 << 16) + "\n")
+    ran = happe_server("--config", file, "check")
+    assert (ran.status, ran.err) == (os.EX_CONFIG, f"happe-server: {file}: is longer than 65536 bytes\n")
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "folder"])
+def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    ran = happe_server("--config", tmp_path / name, "check")
+    assert ran.status == (os.EX_USAGE if name == "folder" else os.EX_NOINPUT)
+    assert str(tmp_path / name) in ran.err or name in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_configuration_may_be_named_by_the_environment(
+    small_operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAPPE_SERVER_CONFIG", str(small_operated.file))
+    assert happe_server("audit", "head").status == 0
+
+
+def test_relative_paths_start_at_the_files_folder(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('data = "d"\nsecrets = "/s"\ndatabase_url_file = "url"\n')
+    config = load_config(file)
+    assert (config.data, config.secrets_folder) == (tmp_path / "d", Path("/s"))
+    assert config.database_url_file == tmp_path / "url"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "No such file or directory"), ("mysql://ada:geheim@h/n", "begins with none of"), ("", "is no URL")],
+)
+def test_a_bad_file_of_the_databases_url_is_named(tmp_path: Path, content: str | None, said: str) -> None:
+    url = tmp_path / "url"
+    if content is not None:
+        url.write_text(content)
+    config = Config(data=tmp_path, database_url_file=url)
+    with pytest.raises(ConfigError, match=said) as error:
+        _ = config.url
+    assert str(url) in str(error.value)
+    assert "geheim" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda key: key.unlink(), "No such file"),
+        (lambda key: key.chmod(0o640), "others can read it (mode 640); chmod 600 it"),
+        (lambda key: key.write_text("00" * 31), "31 bytes, not 32"),
+        (lambda key: key.write_text("geheim"), "non-hexadecimal"),
+    ],
+    ids=["missing", "readable", "short", "no-hex"],
+)
+def test_a_bad_secret_is_named_and_not_shown(small_operated: Operated, change: Any, said: str) -> None:  # noqa: ANN401
+    key = small_operated.data / "secrets/allocation.key"
+    change(key)
+    ran = small_operated.run("backup", small_operated.data.parent / "backup")
+    assert ran.status == os.EX_CONFIG
+    assert ran.err.startswith(f"happe-server: {key}: ")
+    assert said in ran.err
+    assert "geheim" not in ran.err
+
+
+def test_every_option_is_explained_in_the_file_that_init_writes() -> None:
+    limits = {f"limits.{name}" for name in Config.model_fields["limits"].default.__class__.model_fields}
+    assert configuration.ABOUT.keys() == Config.model_fields.keys() | limits

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server init`: everything or nothing, and never over what is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_study.config import load_config, load_secrets
+from operated import PASSWORD, SOURCES, Ran, happe_server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from postgres import Postgres
+
+ADMINISTRATOR = "ada@example.org"
+
+
+def init(folder: Path, *options: str | Path, typed: str = f"{PASSWORD}\n") -> Ran:
+    """Run init with the password from standard input."""
+    where = ("--config", folder / "etc/server.toml", "init", "--data", folder / "data")
+    return happe_server(*where, "--administrator", ADMINISTRATOR, "--password-file", "-", *options, typed=typed)
+
+
+def mode(path: Path) -> int:
+    """A file's permissions."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_server_is_checked_clean(tmp_path: Path) -> None:
+    made = init(tmp_path, "--listen", "127.0.0.1:8081")
+    assert made.status == 0, made.err
+    checked = happe_server("--config", tmp_path / "etc/server.toml", "check", "--json")
+    assert {finding["what"]: finding["verdict"] for finding in checked.json()}["audit log"] == "ok"
+    assert checked.status == 0
+    listed = happe_server("--config", tmp_path / "etc/server.toml", "user", "list", "--json").json()
+    assert listed == [{"email": ADMINISTRATOR, "active": True, "grants": [{"role": "administrator", "study": None}]}]
+
+
+def test_only_the_owner_can_read_what_was_made(tmp_path: Path) -> None:
+    init(tmp_path)
+    config = load_config(tmp_path / "etc/server.toml")
+    assert mode(config.data) == mode(config.secrets_folder) == mode(config.traces_folder) == 0o700
+    assert {mode(each) for each in config.secrets_folder.iterdir()} == {0o600}
+    assert mode(config.data / "server.db") == 0o600
+    assert mode(tmp_path / "etc/server.toml") == 0o644
+    secrets = load_secrets(config.secrets_folder)
+    assert len({secrets.session, secrets.password, secrets.allocation}) == 3
+
+
+def test_the_next_steps_and_the_need_for_tls_are_said(tmp_path: Path) -> None:
+    said = init(tmp_path).out
+    assert f"happe-server --config {tmp_path}/etc/server.toml run" in said
+    assert "TLS" in said
+    (tmp_path / "other").mkdir()
+    assert "TLS" not in init(tmp_path / "other", "--public-url", "https://study.example.org").out
+
+
+def test_the_password_is_asked_for_twice(tmp_path: Path) -> None:
+    where = ("--config", tmp_path / "server.toml", "init", "--data", tmp_path / "data")
+    ran = happe_server(*where, typed=f"{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\n")
+    assert ran.status == 0, ran.err
+    assert PASSWORD not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (f"{PASSWORD}\nanother long one\n", "the two passwords differ"),
+        ("short\n", "the password has 5 characters; it needs 12 to 255 characters"),
+    ],
+)
+def test_a_password_that_will_not_do_leaves_nothing(tmp_path: Path, typed: str, said: str) -> None:
+    where = ("--config", tmp_path / "server.toml", "init", "--data", tmp_path / "data")
+    ran = happe_server(*where, "--administrator", ADMINISTRATOR, typed=typed)
+    assert ran.status == os.EX_DATAERR
+    assert said in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    init(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = init(tmp_path)
+    assert again.status == os.EX_CANTCREAT
+    assert "there is one already; nothing was touched" in again.err
+    (tmp_path / "etc/server.toml").unlink()
+    other = init(tmp_path)
+    assert other.status == os.EX_CANTCREAT
+    assert "is not empty; nothing was touched" in other.err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == {
+        path: content for path, content in before.items() if path.name != "server.toml"
+    }
+
+
+@pytest.mark.parametrize("address", ["nobody", "a@b", "a b@example.org", ""])
+def test_a_step_that_fails_undoes_the_ones_before(tmp_path: Path, address: str) -> None:
+    where = ("--config", tmp_path / "etc/server.toml", "init", "--data", tmp_path / "deep/data")
+    ran = happe_server(*where, "--administrator", address or "@", "--password-file", "-", typed=f"{PASSWORD}\n")
+    assert ran.status == os.EX_DATAERR
+    assert "Not an e-mail address" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--listen", "localhost", "--listen: must be HOST:PORT"),
+        ("--public-url", "study.example.org", "--public-url: must be https://HOST"),
+        ("--trusted-proxies", "9", "--trusted-proxies: input should be less than or equal to 8"),
+    ],
+)
+def test_a_bad_option_is_named_before_anything_is_made(tmp_path: Path, option: str, value: str, said: str) -> None:
+    ran = init(tmp_path, option, value)
+    assert ran.status == os.EX_CONFIG
+    assert said in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Path, postgres: Postgres) -> None:
+    postgres.execute("CREATE DATABASE init_here")
+    url = tmp_path / "url"
+    url.write_text(postgres.url("init_here") + "\n")
+    made = init(tmp_path, "--database-url-file", url)
+    assert made.status == 0, made.err
+    assert not list((tmp_path / "data").glob("server.db*"))
+    (tmp_path / "second").mkdir()
+    again = init(tmp_path / "second", "--database-url-file", url)
+    assert again.status == os.EX_CONFIG
+    assert "there are tables in that database already" in again.err
+    assert list((tmp_path / "second").iterdir()) == []
+
+
+def test_another_owner_takes_root(tmp_path: Path) -> None:
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.getuid() and str(parent).startswith("/tmp/"):  # noqa: S108 - pytest's
+            parent.chmod(parent.stat().st_mode | 0o011)
+    tmp_path.chmod(0o755)
+    made = init(tmp_path, "--owner", "nobody")
+    if os.geteuid() != 0:
+        assert made.status == os.EX_NOPERM
+        return
+    assert made.status == 0, made.err
+    owners = {path.owner() for path in (tmp_path / "data").rglob("*")}
+    assert owners == {"nobody"}
+    assert (tmp_path / "etc/server.toml").owner() == "root"
+
+
+def test_root_works_as_the_owner_of_the_data(tmp_path: Path) -> None:
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.getuid() and str(parent).startswith("/tmp/"):  # noqa: S108 - pytest's
+            parent.chmod(parent.stat().st_mode | 0o011)
+    tmp_path.chmod(0o755)
+    owner = "nobody" if os.geteuid() == 0 else tmp_path.owner()
+    made = init(tmp_path, *(["--owner", owner] if os.geteuid() == 0 else []))
+    assert made.status == 0, made.err
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "SUDO_USER": "ada"}
+    command = [sys.executable, "-c", "from happe_study.cli import main; main()"]
+    where = ["--config", str(tmp_path / "etc/server.toml"), "user", "add", "ana@example.org", "--password-file", "-"]
+    subprocess.run([*command, *where], env=environment, input=f"{PASSWORD}\n", text=True, check=True)
+    assert {path.owner() for path in (tmp_path / "data").rglob("*")} == {owner}
+
+
+def test_an_owner_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
+    made = init(tmp_path, "--owner", "no-such-user")
+    assert made.status == os.EX_USAGE
+    assert "no-such-user" in made.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_that_is_written_says_every_default(tmp_path: Path) -> None:
+    init(tmp_path)
+    written = (tmp_path / "etc/server.toml").read_text()
+    config = load_config(tmp_path / "etc/server.toml")
+    uncommented = "\n".join(
+        line.removeprefix("#") if line.startswith("#") and not line.startswith("# ") else line
+        for line in written.splitlines()
+        if not line.endswith('= ""')
+    )
+    whole = tmp_path / "etc/whole.toml"
+    whole.write_text(uncommented)
+    assert json.loads(load_config(whole).model_dump_json()) == json.loads(config.model_dump_json())

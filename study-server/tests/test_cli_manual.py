@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The manual page and the completions, as the tools that read them see them; docs/study-server.md; the unit."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_study.cli.description import described
+from happe_study.cli.program import program
+from happe_study.config import Config, Limits
+from happe_study.operations.metrics import NAMES
+from operated import SOURCES, happe_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_study.cli.description import Command
+
+ROOT = SOURCES.parents[1]
+PATIENCE_S = 15
+TREE = described(program, "happe-server")
+LEAVES = [command for command in TREE.all() if not command.commands]
+
+
+def tool(name: str) -> str:
+    """Where a tool is; `make setup` installs them all."""
+    found = shutil.which(name)
+    assert found, f"{name} is missing: `make setup` installs it"
+    return found
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual page in a file."""
+    file = tmp_path_factory.mktemp("manual") / "happe-server.8"
+    file.write_text(happe_server("--manual").out)
+    return file
+
+
+def test_the_manual_page_has_no_warnings(page: Path) -> None:
+    groff = [tool("groff"), "-man", "-ww", "-z", "-Tascii", "-rLL=100n", str(page)]
+    ran = subprocess.run(groff, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_man_shows_the_page(page: Path) -> None:
+    man = [tool("man"), "--warnings=w", "-E", "UTF-8", "-P", "cat", "-l", str(page)]
+    environment = os.environ | {"MANWIDTH": "120", "LC_ALL": "C.UTF-8"}
+    ran = subprocess.run(man, capture_output=True, check=False, env=environment)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    text = re.sub(r".\x08", "", ran.stdout.decode())
+    sections = (
+        "NAME",
+        "SYNOPSIS",
+        "DESCRIPTION",
+        "OPTIONS",
+        "COMMANDS",
+        "EXAMPLES",
+        "EXIT STATUS",
+        "FILES",
+        "SEE ALSO",
+    )
+    for section in sections:
+        assert f"\n{section}\n" in text, section
+    assert "happe-server - the study server of HAPPE\n" in text
+
+
+@pytest.mark.parametrize("command", list(TREE.all())[1:], ids=lambda command: command.path)
+def test_every_command_is_in_the_page_with_its_options(page: Path, command: Command) -> None:
+    text = page.read_text().replace("\\-", "-")
+    section = text.split(f'.SS "{command.path}"\n')[1].split(".SS ")[0].split(".SH ")[0]
+    for option in command.options:
+        if "--help" not in option.names:
+            assert all(f"\\fB{name}\\fR" in section for name in option.names), option.names
+
+
+@pytest.mark.parametrize("command", list(TREE.all()), ids=lambda command: command.path)
+def test_every_command_helps_with_a_summary_and_examples(command: Command) -> None:
+    ran = happe_server(*command.path.split()[1:], "--help")
+    assert (ran.status, ran.err) == (0, "")
+    assert command.summary in ran.out
+    assert "Examples:\n  " in ran.out
+    assert not command.summary.endswith(".")
+    assert all(len(line) <= 110 for line in ran.out.splitlines())
+    for option in command.options:
+        assert option.text, f"{command.path} {option.names}"
+
+
+def test_every_example_is_a_command_that_there_is() -> None:
+    paths = {command.path: command for command in TREE.all()}
+    for command in TREE.all():
+        for example in re.findall(r"(?<![\w-])happe-server ([a-z]+(?: [a-z]+)?)", command.footer):
+            words = example.split()
+            assert f"happe-server {words[0]}" in paths, example
+            group = paths[f"happe-server {words[0]}"]
+            assert not group.commands or " ".join(["happe-server", *words]) in paths, example
+
+
+def completed(script: Path, *words: str) -> set[str]:
+    """What bash offers for a command line whose last word is being typed."""
+    code = """
+        source "$1"; shift
+        compopt() { :; }  # only bash itself may call it, while it completes
+        COMP_WORDS=(happe-server "$@"); COMP_CWORD=$#
+        _happe_server
+        [[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    command = [tool("bash"), "--norc", "-eu", "-c", code, "bash", str(script), *words]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=script.parent, timeout=PATIENCE_S)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    return set(ran.stdout.decode().split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["st"], {"study"}),
+        (["study", ""], {"check", "create", "lock", "list", "status", "unblind", "export"}),
+        (["--ver"], {"--version"}),
+        (["user", "grant", "ana@example.org", "cust"], {"custodian"}),
+        (["device", "enrol", "--kind", ""], {"laptop", "meter"}),
+        (["device", "enrol", "--kind", "=", "la"], {"laptop"}),
+        (["check", "--d"], {"--deep"}),
+        (["--config", "se"], {"server.toml"}),
+        (["--config", "server.toml", "audit", "ve"], {"verify"}),
+        (["user", "token", "--days", ""], set()),
+        (["backup", "fol"], {"folder"}),
+        (["study", "create", "ser"], {"server.toml"}),
+        (["audit", "--secret"], set()),
+    ],
+    ids=" ".join,
+)
+def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "server.toml").touch()
+    script = tmp_path / "completion.bash"
+    script.write_text(happe_server("--completion", "bash").out)
+    assert completed(script, *words) == offered
+
+
+class Zsh:
+    """A zsh at a terminal, with the completions of a folder."""
+
+    def __init__(self, functions: Path, cwd: Path) -> None:
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            os.chdir(cwd)
+            os.environ.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", "COLUMNS": "200"})
+            os.execv(tool("zsh"), ["zsh", "-f", "-i"])  # noqa: S606 - no shell is wanted around the shell
+        self.type(f"PS1=; PROMPT_EOL_MARK=; fpath=('{functions}' $fpath); autoload -Uz compinit && compinit -u -D\n")
+        self.type("show() { zle -I; print -r -- LINE:$BUFFER:END }; zle -N show; bindkey '^X' show\n")
+        self.type("stty cols 200; echo rea''dy\n")
+        self.until("ready")
+
+    def type(self, text: str) -> None:
+        """Type."""
+        os.write(self.terminal, text.encode())
+
+    def until(self, end: str) -> str:
+        """What is shown until there is `end`."""
+        text, patience = "", time.monotonic() + PATIENCE_S
+        while end not in text:
+            assert select.select([self.terminal], [], [], patience - time.monotonic())[0], f"no {end!r} in {text!r}"
+            text += os.read(self.terminal, 4096).decode()
+        return text
+
+    def line_after(self, typed: str) -> str:
+        """The command line after TAB."""
+        self.type(f"{typed}\t\x18")
+        return self.until(":END\r\n").partition("LINE:")[2].partition(":END\r\n")[0]
+
+    def close(self) -> None:
+        """Leave it."""
+        os.close(self.terminal)
+        os.waitpid(self.child, 0)
+
+
+@pytest.fixture
+def zsh(tmp_path: Path) -> Iterator[Zsh]:
+    """A zsh that knows happe-server."""
+    functions, cwd = tmp_path / "functions", tmp_path / "cwd"
+    functions.mkdir()
+    cwd.mkdir()
+    (functions / "_happe-server").write_text(happe_server("--completion", "zsh").out)
+    (cwd / "folder").mkdir()
+    (cwd / "server.toml").touch()
+    made = Zsh(functions, cwd)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("happe-server st", "happe-server study "),
+        ("happe-server --ver", "happe-server --version "),
+        ("happe-server --conf", "happe-server --config="),
+        ("happe-server --config=se", "happe-server --config=server.toml "),
+        ("happe-server study un", "happe-server study unblind "),
+        ("happe-server device enrol --kind m", "happe-server device enrol --kind meter "),
+        ("happe-server user grant ana@example.org inv", "happe-server user grant ana@example.org investigator "),
+        ("happe-server study create ser", "happe-server study create server.toml "),
+        ("happe-server check --no-such", "happe-server check --no-such"),
+    ],
+)
+def test_zsh_completes(zsh: Zsh, typed: str, line: str) -> None:
+    assert zsh.line_after(typed) == line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_completion_is_good_syntax(shell: str) -> None:
+    script = happe_server("--completion", shell).out
+    ran = subprocess.run([tool(shell), "-n"], input=script.encode(), capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_no_other_shell_is_known() -> None:
+    ran = happe_server("--completion", "fish")
+    assert (ran.status, ran.out) == (os.EX_USAGE, "")
+
+
+@pytest.mark.parametrize("arguments", [["--manual"], ["--completion", "bash"], ["--help"]])
+def test_a_full_disk_is_an_error(arguments: list[str]) -> None:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    command = [sys.executable, "-c", "from happe_study.cli import main; main()", *arguments]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S, env=environment
+        )
+    assert ran.returncode == os.EX_IOERR
+    assert ran.stderr == b"happe-server: standard output: No space left on device; make room and try again\n"
+
+
+def page_of_docs() -> str:
+    """docs/study-server.md."""
+    return (ROOT / "docs/study-server.md").read_text()
+
+
+def test_the_documentation_has_every_option_of_the_configuration() -> None:
+    documented = re.findall(r"^### `(.+)`$", page_of_docs(), re.MULTILINE)
+    options = [name for name in Config.model_fields if name != "limits"]
+    assert documented == options + [f"limits.{name}" for name in Limits.model_fields]
+
+
+def test_the_documentation_has_every_default() -> None:
+    sections = dict(re.findall(r"^### `(.+)`\n(.+)$", page_of_docs(), re.MULTILINE))
+    for name, field in [*Config.model_fields.items(), *((f"limits.{n}", f) for n, f in Limits.model_fields.items())]:
+        value = field.get_default()
+        if isinstance(value, str):
+            assert f'Default `"{value}"`' in sections[name]
+        elif isinstance(value, bool):
+            assert f"Default {str(value).lower()}" in sections[name]
+        elif isinstance(value, int):
+            units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "": 1}
+            said = re.match(r"Default (\d+) ?([KMGT]iB)?", sections[name])
+            assert said, name
+            assert int(said[1]) * units[said[2] or ""] == value
+
+
+@pytest.mark.parametrize("command", LEAVES, ids=lambda command: command.path)
+def test_the_documentation_has_every_command_and_option(command: Command) -> None:
+    text = page_of_docs()
+    assert f"`{command.path}`" in text
+    for option in command.options:
+        assert any(f"{name}" in text for name in option.names), option.names
+
+
+def test_the_documentation_has_every_metric() -> None:
+    assert re.findall(r"^\| `(happe_\w+)`", page_of_docs(), re.MULTILINE) == list(NAMES)
+
+
+def test_every_command_in_the_documentation_is_one() -> None:
+    paths = {command.path: command for command in TREE.all()}
+    for words in re.findall(r"happe-server ([a-z]+(?: [a-z]+)?)", page_of_docs()):
+        first, *second = words.split()
+        if (command := paths.get(f"happe-server {first}")) and command.commands and second:
+            assert f"happe-server {words}" in paths, words
+
+
+def test_the_unit_exposes_little() -> None:
+    unit = ROOT / "packaging/systemd/happe-server.service"
+    verify = [tool("systemd-analyze"), "security", "--offline=true", "--threshold=15", "--no-pager", str(unit)]
+    ran = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_unit_starts_a_command_that_there_is() -> None:
+    unit = (ROOT / "packaging/systemd/happe-server.service").read_text()
+    assert "\nExecStart=/usr/bin/happe-server run\n" in unit
+    assert int(re.findall(r"TimeoutStopSec=(\d+)s", unit)[0]) > Config.model_fields["stop_seconds"].default

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server study unblind`: a custodian's password, a reason, the name typed out; else nothing is told."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select, text
+
+import given_studies
+from enrolled import enrol
+from happe_study.accounts import services as accounts
+from happe_study.accounts.rights import Role
+from happe_study.allocation.sealing import open_condition
+from happe_study.audit.models import AuditDetail
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from operated import PASSWORD, Operated, Ran
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CARL = "carl@example.org"
+WHY = "every run is complete"
+
+
+def account(server: Operated, email: str, *roles: Role) -> None:
+    """An account that chose its own password, with roles in every study."""
+    with server.world.app.app_context(), server.world.database.writing() as session:
+        made = accounts.create(session, None, email, PASSWORD, given=False)
+        for role in roles:
+            accounts.grant(session, None, made, role, None)
+
+
+@pytest.fixture
+def study(operated: Operated) -> int:
+    """The locked study `small` with one participant, and a custodian; the study's id."""
+    made = given_studies.study(operated.world, "small", protocol=given_studies.small())
+    enrol(operated.world, made.id)
+    account(operated, CARL, Role.CUSTODIAN)
+    return made.id
+
+
+@pytest.fixture
+def password(tmp_path: Path) -> Path:
+    """A file with the custodian's password."""
+    file = tmp_path / "password"
+    file.write_text(PASSWORD)
+    return file
+
+
+def unblind(server: Operated, *options: str | Path, typed: str = "small\n") -> Ran:
+    """Unblind the study as the custodian."""
+    return server.run("study", "unblind", "small", "--custodian", CARL, "--reason", WHY, *options, typed=typed)
+
+
+def conditions(server: Operated) -> set[str | None]:
+    """The conditions that the database shows."""
+    with server.world.database.reading() as session:
+        return set(session.scalars(select(Run.condition)))
+
+
+def test_a_custodian_unblinds_a_study(operated: Operated, study: int, password: Path) -> None:
+    done = unblind(operated, "--password-file", password, "--json")
+    assert done.status == 0, done.err
+    assert done.json()["agrees"]
+    assert None not in conditions(operated)
+    with operated.world.database.reading() as session:
+        assert session.get_one(Study, study).state == "unblinded"
+        last = session.scalars(select(AuditDetail).order_by(AuditDetail.number.desc())).first()
+    assert last is not None
+    assert last.detail["by"] == f"staff:{CARL}"
+    assert last.detail["reason"] == WHY
+
+
+@pytest.mark.usefixtures("study")
+def test_everything_is_asked_for(operated: Operated) -> None:
+    typed = f"{CARL}\n{PASSWORD}\n{WHY}\nsmall\n"
+    done = operated.run("study", "unblind", "small", typed=typed)
+    assert (done.status, done.out) == (0, "small is unblinded.\n")
+    assert PASSWORD not in done.err
+
+
+@pytest.mark.usefixtures("study")
+def test_one_run_is_told_to_the_custodian_and_stored_nowhere(operated: Operated, password: Path) -> None:
+    with operated.world.database.reading() as session:
+        run = session.scalars(select(Run)).first()
+    assert run is not None
+    label = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed).label
+    done = unblind(operated, "--run", run.code, "--password-file", password, typed=f"{run.code}\n")
+    assert (done.status, done.out) == (0, f"{run.code}: {label}\n")
+    assert conditions(operated) == {None}
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize(("typed", "status"), [("Small\n", 65), ("\n\nlarge\n", 65), ("", 130), ("small", 0)])
+def test_the_name_must_be_typed_out(operated: Operated, password: Path, typed: str, status: int) -> None:
+    assert unblind(operated, "--password-file", password, typed=typed).status == status
+    assert (None in conditions(operated)) == (status != 0)
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.CUSTODIAN])
+def test_no_other_role_unblinds(operated: Operated, password: Path, role: Role) -> None:
+    account(operated, f"{role}@example.org", role)
+    done = operated.run(
+        *("study", "unblind", "small", "--custodian", f"{role}@example.org", "--reason", WHY),
+        *("--password-file", password),
+        typed="small\n",
+    )
+    assert done.status == os.EX_NOPERM
+    assert "is no custodian of small" in done.err
+    assert conditions(operated) == {None}
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE accounts SET active = :no",
+        "UPDATE accounts SET password_given = :yes",
+        "UPDATE accounts SET password = ''",
+    ],
+)
+def test_an_account_that_can_not_sign_in_unblinds_nothing(operated: Operated, password: Path, change: str) -> None:
+    with operated.world.database.writing() as session:
+        values = {name: flag for name, flag in (("no", False), ("yes", True)) if f":{name}" in change}
+        session.execute(text(change), values)
+    done = unblind(operated, "--password-file", password)
+    assert done.status == os.EX_NOPERM
+    assert conditions(operated) == {None}
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("wrong", ["", "another password", PASSWORD.upper()])
+def test_a_wrong_password_unblinds_nothing(operated: Operated, password: Path, wrong: str) -> None:
+    password.write_text(wrong)
+    done = unblind(operated, "--password-file", password)
+    assert done.status == os.EX_NOPERM
+    assert conditions(operated) == {None}
+
+
+@pytest.mark.usefixtures("study")
+def test_another_allocation_key_unblinds_nothing(operated: Operated, password: Path) -> None:
+    key = operated.data / "secrets/allocation.key"
+    key.write_text("11" * 32)
+    done = unblind(operated, "--password-file", password)
+    assert done.status == os.EX_DATAERR
+    assert conditions(operated) == {None}
+    failed = operated.run("check")
+    assert failed.status == 1
+    assert "fail  allocation: the seal of small does not open with this allocation key" in failed.out

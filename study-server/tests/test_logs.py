@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The log holds constant events and fields, and never what somebody sent."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from flask import Flask
+
+from happe_study.operations import logs, watch
+from happe_study.operations.metrics import NAMES, Metrics
+from happe_study.operations.serving import host_and_port, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECRET = "opensesame"  # noqa: S105 - what must not be logged
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What is logged; afterwards logging is as it was."""
+    handlers, level = logging.getLogger().handlers, logging.getLogger().level
+    stream = io.StringIO()
+    logs.configure("info", stream)
+    yield stream
+    logging.getLogger().handlers = handlers
+    logging.getLogger().setLevel(level)
+    structlog.reset_defaults()
+
+
+def entries(stream: io.StringIO) -> list[dict[str, Any]]:
+    """The lines of a log."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def fail() -> None:
+    """Raise an error that came from another, both repeating a secret."""
+    try:
+        "".index(SECRET)
+    except ValueError as error:
+        raise RuntimeError(f"no {SECRET}") from error
+
+
+def log_failure() -> None:
+    """Log an error as the application does."""
+    try:
+        fail()
+    except RuntimeError:
+        structlog.get_logger().exception("unexpected error")
+
+
+def test_an_exception_is_logged_by_type_and_place(written: io.StringIO) -> None:
+    log_failure()
+    (entry,) = entries(written)
+    assert entry["event"] == "unexpected error"
+    assert entry["error"] == "RuntimeError < ValueError"
+    assert "test_logs.py" in entry["frames"][0]
+    assert entry["frames"][0].endswith(" fail")
+    assert SECRET not in written.getvalue()
+
+
+def test_its_message_is_logged_only_while_debugging() -> None:
+    stream = io.StringIO()
+    logs.configure("debug", stream)
+    log_failure()
+    structlog.reset_defaults()
+    logging.getLogger().handlers = []
+    assert entries(stream)[0]["message"] == f"no {SECRET}"
+
+
+def test_a_library_is_logged_without_what_it_put_into_its_message(written: io.StringIO) -> None:
+    logging.getLogger("sqlalchemy").warning("the row %s is odd", SECRET)
+    logging.getLogger("urllib3").error(f"no {SECRET}")  # noqa: G004 - as libraries do
+    logging.getLogger("alembic").info("not told")
+    first, second = entries(written)
+    assert (first["event"], first["library"], first["template"]) == (
+        "library message",
+        "sqlalchemy",
+        "the row %s is odd",
+    )
+    assert second["where"].startswith("test_logs:")
+    assert SECRET not in written.getvalue()
+
+
+def test_levels_below_the_wanted_one_are_not_written(written: io.StringIO) -> None:
+    structlog.get_logger().debug("quiet")
+    structlog.get_logger().info("said", count=1)
+    (entry,) = entries(written)
+    assert (entry["event"], entry["level"], entry["count"]) == ("said", "info", 1)
+
+
+class Terminal(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_people_at_a_terminal_read_text(monkeypatch: pytest.MonkeyPatch, written: io.StringIO) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    logs.configure("info", terminal)
+    structlog.get_logger().info("ready", port=8080)
+    assert "ready" in terminal.getvalue()
+    assert "port=8080" in terminal.getvalue()
+    assert not terminal.getvalue().startswith("{")
+    assert written.getvalue() == ""
+
+
+def test_an_application_that_fails_is_logged_and_counted(written: io.StringIO) -> None:
+    app, metrics = Flask("failing"), Metrics()
+
+    @app.post("/take/<token>")
+    def take(token: str) -> str:
+        raise ValueError(token)
+
+    app.before_request(lambda: None)
+    watch.install(app, metrics, addresses=False)
+    answer = app.test_client().post(f"/take/{SECRET}?{SECRET}", data=SECRET, headers={"X-Secret": SECRET})
+    answer.close()
+    entry = entries(written)[-1]
+    assert (entry["event"], entry["route"], entry["status"]) == ("request", "/take/<token>", 500)
+    assert SECRET not in written.getvalue()
+    labels = {"method": "POST", "route": "/take/<token>", "status": "500"}
+    assert metrics.registry.get_sample_value("happe_requests_total", labels) == 1
+
+
+def test_no_metric_counts_bytes_as_the_size_of_a_single_upload_can_tell_its_condition() -> None:
+    assert not [name for name in NAMES if "byte" in name or "size" in name]
+
+
+def test_writers_are_counted_while_they_are_busy() -> None:
+    metrics = Metrics()
+    metrics.busy(+1)
+    metrics.busy(+1)
+    metrics.busy(-1)
+    assert metrics.registry.get_sample_value("happe_writers_busy") == 1
+
+
+def test_every_metric_has_no_label_but_route_method_and_status() -> None:
+    metrics = Metrics()
+    metrics.answered("GET", "/", 200, 0.1)
+    labels = {label for family in metrics.registry.collect() for each in family.samples for label in each.labels}
+    assert labels == {"method", "route", "status", "le"}
+    assert {family.name for family in metrics.registry.collect()} == {name.removesuffix("_total") for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback"),
+    [
+        ("127.0.0.1:1", True),
+        ("127.9.9.9:1", True),
+        ("localhost:1", True),
+        ("[::1]:1", True),
+        ("0.0.0.0:1", False),
+        ("[::]:1", False),
+        ("10.0.0.1:1", False),
+        ("127.example.org:1", False),
+    ],
+)
+def test_what_only_this_machine_can_reach_is_known(address: str, loopback: bool) -> None:  # noqa: FBT001 - a case
+    assert is_loopback(address) == loopback
+
+
+def test_an_address_is_split() -> None:
+    assert host_and_port("[::1]:80") == ("::1", 80)
+    assert host_and_port("localhost:8080") == ("localhost", 8080)

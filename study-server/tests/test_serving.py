@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server run` as a process: it answers, logs, counts, tells systemd, and stops in order."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+from happe_study.accounts.rights import Role
+from operated import PATIENCE_S, SOURCES, Operated, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FREE_PORTS = {"listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0"}
+
+
+@pytest.fixture
+def running(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
+    """A server that runs."""
+    small_operated.configure(**FREE_PORTS)
+    with Running(small_operated.file, tmp_path) as made:
+        yield made
+
+
+def sample(metrics: str, name: str, **labels: str) -> float:
+    """A metric's value; 0 if it isn't there."""
+    for line in metrics.splitlines():
+        matched = re.fullmatch(rf"{name}(?:\{{(.*)\}})? (\S+)", line)
+        if matched and dict(re.findall(r'(\w+)="([^"]*)"', matched[1] or "")) == labels:
+            return float(matched[2])
+    return 0.0
+
+
+def test_a_server_answers_and_stops_in_order(running: Running) -> None:
+    assert running.get("/healthz") == (200, "ok\n")
+    assert running.stop() == 0
+    assert [entry["event"] for entry in running.entries()][-1] == "stopped"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+def test_an_interrupted_server_stops_too(running: Running, how: signal.Signals) -> None:
+    assert running.stop(how) == 0
+
+
+def test_a_server_that_is_stopped_while_its_workers_start_does_not_wait_for_them(
+    small_operated: Operated, tmp_path: Path
+) -> None:
+    small_operated.configure(**FREE_PORTS, stop_seconds=3600, workers=4)
+    for _ in range(3):
+        with Running(small_operated.file, tmp_path) as running:
+            assert running.stop() == 0
+
+
+def test_a_request_under_way_is_answered_before_the_server_stops(running: Running) -> None:
+    host, _, port = running.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+        client.sendall(b"POST /api/v1/devices/enrol HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+        client.sendall(b"Content-Length: 10\r\nConnection: close\r\n\r\n{")
+        running.get("/healthz")  # by now the other one is being read
+        running.process.send_signal(signal.SIGTERM)
+        client.sendall(b'"a": 123}')
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert running.process.wait(PATIENCE_S) == 0
+
+
+def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running) -> None:
+    for code in ("7K2M9QXA", "ABCDEFGH", "00000000"):
+        running.get(f"/api/v1/studies/{code}")
+        running.get(f"/p/{code}{code}{code}")
+        running.get(f"/nowhere/{code}")
+    status, metrics = running.get(running.metrics)
+    assert status == 200
+    labels = {"method": "GET", "route": "/api/v1/studies/<study>", "status": "401"}
+    assert sample(metrics, "happe_requests_total", **labels) == 3
+    assert sample(metrics, "happe_requests_total", method="GET", route="none", status="404") == 3
+    seconds = {"method": "GET", "route": "/api/v1/studies/<study>"}
+    assert sample(metrics, "happe_request_seconds_count", **seconds) == 3
+    assert sample(metrics, "happe_writers_busy") == 0
+    assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics)
+
+
+def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
+    host, _, port = running.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+        client.sendall(b"BREW /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 405")
+    metrics = running.get(running.metrics)[1]
+    assert "BREW" not in metrics
+    assert sample(metrics, "happe_requests_total", method="other", route="none", status="405") == 1
+
+
+def test_the_metrics_are_on_their_own_port_alone(running: Running) -> None:
+    assert running.get("/metrics")[0] == 404
+    assert "happe_" not in running.get("/healthz")[1]
+
+
+def test_the_metrics_can_be_left_out(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(listen="127.0.0.1:0", metrics_listen="off")
+    with Running(small_operated.file, tmp_path) as running:
+        assert running.metrics == ""
+        assert running.get("/healthz")[0] == 200
+        assert running.stop() == 0
+
+
+def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Running, small_operated: Operated) -> None:
+    folder = small_operated.data / ".metrics"
+    assert [each.name for each in folder.iterdir()] == [str(running.process.pid)]
+    assert running.stop() == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_server_leaves_of_its_metrics_goes_with_the_next_start(
+    small_operated: Operated, tmp_path: Path
+) -> None:
+    small_operated.configure(**FREE_PORTS)
+    with Running(small_operated.file, tmp_path) as killed:
+        assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
+    with Running(small_operated.file, tmp_path) as running:
+        assert [each.name for each in (small_operated.data / ".metrics").iterdir()] == [str(running.process.pid)]
+        assert running.stop() == 0
+
+
+def test_the_server_is_not_healthy_without_its_database(running: Running, small_operated: Operated) -> None:
+    with small_operated.world.database.writing() as session:
+        session.execute(text("ALTER TABLE audit_head RENAME TO gone"))
+    assert running.get("/healthz") == (503, "unavailable\n")
+    entry = running.until("not healthy")
+    assert entry["reason"] == "database"
+
+
+def test_the_server_is_not_healthy_without_room(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(**FREE_PORTS, **{"limits.free_bytes": 1 << 60})
+    with Running(small_operated.file, tmp_path) as running:
+        assert running.get("/healthz") == (503, "unavailable\n")
+        assert running.until("not healthy")["reason"] == "disk is full"
+
+
+def test_a_killed_worker_is_replaced(running: Running) -> None:
+    master = running.process.pid
+    children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    assert running.get("/healthz")[0] == 200
+    assert running.get(running.metrics)[0] == 200
+
+
+def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(**FREE_PORTS)
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(PATIENCE_S)
+        with Running(small_operated.file, tmp_path, NOTIFY_SOCKET=str(tmp_path / "notify")) as running:
+            assert systemd.recv(4096).startswith(b"READY=1")
+            assert running.stop() == 0
+
+
+def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(**FREE_PORTS)
+    with Running(small_operated.file, tmp_path, "--pid-file", str(tmp_path / "pid")) as running:
+        assert int((tmp_path / "pid").read_text()) == running.process.pid
+        assert running.stop() == 0
+    assert not (tmp_path / "pid").exists()
+
+
+def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
+    running: Running, small_operated: Operated
+) -> None:
+    token = small_operated.world.account(Role.AUDITOR)
+    assert running.get("/api/v1/studies", Authorization=f"Bearer {token}")[0] == 200
+    running.get(f"/p/{token}")
+    running.get("/sign-in?password=opensesame", Cookie="happe_session=opensesame")
+    master = running.process.pid
+    processes = [str(master), *Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+    said = b"".join(Path(f"/proc/{each}/{what}").read_bytes() for each in processes for what in ("cmdline", "environ"))
+    assert running.stop() == 0
+    said += running.log.read_bytes()
+    keys = [key.read_text().strip().encode() for key in (small_operated.data / "secrets").iterdir()]
+    assert len(processes) == 3
+    for secret in [*keys, token.encode(), b"opensesame"]:
+        assert secret not in said
+
+
+def test_a_request_is_logged_by_its_pattern(running: Running) -> None:
+    running.get("/api/v1/studies/7K2M9QXA?with=7K2M9QXA")
+    assert running.stop() == 0
+    (entry,) = [entry for entry in running.entries() if entry["event"] == "request"]
+    assert entry.pop("ms") >= 0
+    assert entry.pop("at").endswith("Z")
+    assert entry == {
+        "event": "request",
+        "level": "info",
+        "method": "GET",
+        "route": "/api/v1/studies/<study>",
+        "status": 401,
+        "caller": "anybody",
+    }
+    assert "7K2M9QXA" not in running.log.read_text()
+
+
+def test_addresses_are_logged_only_if_asked_for(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(**FREE_PORTS, log_addresses=True)
+    with Running(small_operated.file, tmp_path) as running:
+        running.get("/sign-in")
+        assert running.stop() == 0
+        assert [each["address"] for each in running.entries() if each["event"] == "request"] == ["127.0.0.1"]
+
+
+def test_what_is_no_http_is_logged_without_what_it_said(running: Running) -> None:
+    host, _, port = running.address.removeprefix("http://").partition(":")
+    for garbage in (
+        b"opensesame\r\n\r\n",
+        b"GET /" + b"a" * 5000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/9.9\r\nopensesame\r\n\r\n",
+    ):
+        with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+            client.sendall(garbage)
+            assert client.recv(65536).startswith(b"HTTP/1.1 4")
+    assert running.stop() == 0
+    log = running.log.read_text()
+    assert "opensesame" not in log
+    assert "aaaaaaaa" not in log
+    assert '127.0.0.1"' not in log.replace(f'"{running.address}"', "")
+
+
+def test_the_journal_gets_priorities(tmp_path: Path) -> None:
+    log = tmp_path / "journal"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "JOURNAL_STREAM": "8:1"}
+    program = "from happe_study.operations import logs; import structlog; logs.configure('info'); " + "".join(
+        f"structlog.get_logger().{level}('happened', count=1); " for level in ("info", "warning", "error")
+    )
+    with log.open("wb") as file:
+        subprocess.run([sys.executable, "-c", program], stderr=file, env=environment, check=True)
+    lines = log.read_text().splitlines()
+    assert [line[:3] for line in lines] == ["<6>", "<4>", "<3>"]
+    assert [json.loads(line[3:])["event"] for line in lines] == ["happened"] * 3
+
+
+def start(server: Operated) -> subprocess.CompletedProcess[str]:
+    """Run a server that can't start."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    command = [sys.executable, "-c", "from happe_study.cli import main; main()", "--config", str(server.file), "run"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+@pytest.mark.parametrize("field", ["listen", "metrics_listen"])
+def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        small_operated.configure(**{**FREE_PORTS, field: address})
+        ran = start(small_operated)
+    assert ran.returncode == os.EX_UNAVAILABLE
+    assert ran.stderr.startswith(f"happe-server: {address}: can't listen there: Address already in use; another server")
+
+
+def test_an_older_database_is_not_served(small_operated: Operated) -> None:
+    with small_operated.world.database.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    ran = start(small_operated)
+    assert ran.returncode == os.EX_CONFIG
+    assert "run `happe-server migrate`" in ran.stderr
+
+
+def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
+    (small_operated.data / "secrets/session.key").unlink()
+    assert start(small_operated).returncode == os.EX_CONFIG
+
+
+def test_listening_beyond_this_machine_is_warned_of(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.configure(listen="0.0.0.0:0", metrics_listen="off")
+    with Running(small_operated.file, tmp_path) as running:
+        warned: dict[str, Any] = running.until("listens beyond this machine without TLS")
+        assert warned["level"] == "warning"
+        assert running.stop() == 0
