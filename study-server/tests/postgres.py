@@ -23,9 +23,6 @@ class Postgres:
         folder.mkdir(mode=0o755, parents=True)
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
-            for parent in folder.parents:
-                if not parent.stat().st_mode & 0o001:
-                    parent.chmod(parent.stat().st_mode | 0o011)  # pytest's folders are 0700
         self._run(
             "initdb", "-D", str(folder / "data"), "--auth=trust", "--username=happe", "--encoding=UTF8", "--no-sync"
         )
@@ -64,7 +61,15 @@ class Postgres:
         command = [found, *arguments]
         if os.geteuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
+            self._let_through()
         log = self.folder / "output"
         with log.open("ab") as output:  # pg_ctl's child would keep a pipe open
             done = subprocess.run(command, stdout=output, stderr=output, check=False, cwd=self.folder, timeout=120)
         assert done.returncode == 0, f"{program}: {log.read_text()}"
+
+    def _let_through(self) -> None:
+        """Let others reach the folder: pytest's are 0700, and each session that starts makes the uppermost so again."""
+        for parent in self.folder.parents:
+            mode = parent.stat().st_mode
+            if not mode & 0o001:
+                parent.chmod(mode | 0o011)

@@ -136,7 +136,7 @@ def session_cookie(config: Config) -> str:
 
 def study_id(database: Database, name: str) -> int | None:
     """The study of this name; None if there is none."""
-    with database.reading() as session:
+    with database.looking_up() as session:
         return session.scalar(select(Study.id).where(Study.name == name))
 
 
@@ -147,7 +147,7 @@ def bearer(database: Database) -> Caller | None:
         return None
     scheme, _, secret = header.partition(" ")
     if scheme.lower() == "bearer" and secret:
-        with database.reading() as session:
+        with database.looking_up() as session:
             if found := tokens.caller_of(session, secret.strip()):
                 return found
     raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or is not any more.")
@@ -157,7 +157,7 @@ def by_cookie(database: Database) -> Caller:
     """Who a browser belongs to: a participant on the participants' pages, else signed-in staff, else anybody."""
     secret = request.cookies.get(PARTICIPANT_COOKIE)
     if secret and request.path.startswith("/p/"):
-        with database.reading() as session:
+        with database.looking_up() as session:
             return tokens.caller_of(session, secret) or Caller()
     if current_user.is_authenticated:
         proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password

@@ -11,6 +11,8 @@ from happe_study.database import table
 from happe_study.profiles.models import LearningEvent, Uafp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.orm import Session
 
     from happe_study.runs.record import RunRecord
@@ -18,11 +20,17 @@ if TYPE_CHECKING:
 _UAFPS, _EVENTS = insert(table(Uafp)), insert(table(LearningEvent))
 
 
-def keep(session: Session, run_id: int, record: RunRecord) -> None:
-    """Keep a run's UAFP before and after it and its lessons: at most two statements, whatever their number."""
-    moments = {"before": record.profile_before, "after": record.profile_after}
-    uafps = [{"run_id": run_id, "moment": moment, "khz": list(khz)} for moment, khz in moments.items() if khz]
+def keep_all(session: Session, learned: Sequence[tuple[int, RunRecord]]) -> None:
+    """Keep UAFPs before and after runs, by their ids, and lessons: at most two statements, whatever their number."""
+    uafps = [
+        {"run_id": run_id, "moment": moment, "khz": list(khz)}
+        for run_id, record in learned
+        for moment, khz in (("before", record.profile_before), ("after", record.profile_after))
+        if khz
+    ]
+    events = [{"run_id": run_id, **vars(lesson)} for run_id, record in learned for lesson in record.learned]
+    connection = session.connection()
     if uafps:
-        session.execute(_UAFPS, uafps)
-    if record.learned:
-        session.execute(_EVENTS, [{"run_id": run_id, **vars(lesson)} for lesson in record.learned])
+        connection.execute(_UAFPS, uafps)
+    if events:
+        connection.execute(_EVENTS, events)
