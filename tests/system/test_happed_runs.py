@@ -220,7 +220,7 @@ def test_a_blind_run_that_nobody_is_left_at_stays_blind(owner: Client, happed: H
     fetched(owner, run)
 
 
-READING = [
+READING: list[tuple[Any, ...]] = [
     ("ListProfiles", "s", SUBJECT),
     ("GetProfile", "ss", SUBJECT, "torcs"),
     ("ListEvents", "ssxu", SUBJECT, "torcs", 0, 10),
