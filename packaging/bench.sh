@@ -7,3 +7,4 @@ cmake --build --preset dev --target happe-bench happe-sim >build/dev.log 2>&1 ||
 build/bin/happe-bench --benchmark_format=json --benchmark_out=build/bench.json --benchmark_repetitions=5 \
     --benchmark_report_aggregates_only=true >/dev/null
 build/venv/bin/python tests/bench/report.py build/bench.json
+PYTHONPATH=study-server/src:study-server/tests build/venv/bin/python study-server/bench/upload_speed.py

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What uploads are measured against: the same framework and database, one validated insert a request, nothing else."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from apiflask import APIFlask
+from pydantic import BaseModel, Field
+from sqlalchemy.orm import Mapped, mapped_column
+
+from happe_study.database import Base, Database, Digest, Micros, Name, Serial
+
+if TYPE_CHECKING:
+    from happe_study.config import Config
+
+
+class Note(Base):
+    """A row of the reference. The study server's database has no such table."""
+
+    __tablename__ = "reference_notes"
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    client_id: Mapped[str] = mapped_column(Digest, unique=True)
+    name: Mapped[str] = mapped_column(Name)
+    value: Mapped[int]
+    at_us: Mapped[int] = mapped_column(Micros)
+
+
+class NewNote(BaseModel):
+    """A request's body."""
+
+    client_id: str = Field(min_length=1, max_length=64)
+    name: str = Field(min_length=1, max_length=255)
+    value: int = Field(ge=0, le=1_000_000)
+
+
+def create_reference(config: Config) -> APIFlask:
+    """The reference's application, on a database that has its table."""
+    app = APIFlask("reference", spec_path=None, docs_path=None)
+    database = Database(config.url, pool_size=config.threads)
+
+    @app.post("/notes")
+    @app.input(NewNote, location="json")
+    def insert(json_data: NewNote) -> tuple[dict[str, bool], int]:
+        with database.writing() as session:
+            session.add(Note(**json_data.model_dump(), at_us=time.time_ns() // 1000))
+        return {"stored": True}, 201
+
+    return app

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Starts the study server or the reference as processes of their own, under the same gunicorn settings.
+
+usage: serving.py study|reference CONFIG.json      (as the benchmark runs it)
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from happe_study.config import Config
+from happe_study.operations import logs
+from happe_study.operations.serving import Serving, host_and_port
+from reference import create_reference
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+START_SECONDS = 60
+STOP_SECONDS = 60
+KIBI = 1024
+
+
+class Reference(Serving):
+    """The reference under the study server's settings."""
+
+    def load(self) -> Flask:
+        """Make a worker's application."""
+        return create_reference(self._config)
+
+
+SERVERS = {"study": Serving, "reference": Reference}
+
+
+@dataclass
+class Server:
+    """A server that runs. Its journal is `journal`."""
+
+    name: str
+    address: tuple[str, int]
+    process: subprocess.Popen[bytes]
+    journal: Path
+
+    def peak_bytes(self) -> int:
+        """The most memory that its processes have had resident so far, summed. What they share is counted for each."""
+        return sum(_peak_bytes(pid) for pid in self._pids())
+
+    def cpu_seconds(self) -> float:
+        """The processor time that its processes have had so far."""
+        return sum(_cpu_seconds(pid) for pid in self._pids())
+
+    def _pids(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [self.process.pid, *map(int, children)]
+
+    def stop(self) -> None:
+        """Stop it, as an operator would."""
+        self.process.terminate()
+        self.process.wait(STOP_SECONDS)
+
+
+def start(name: str, config: Config, folder: Path) -> Server:
+    """Start a server and wait until it answers. Raises RuntimeError with its journal if it does not."""
+    path, journal = folder / f"{name}.json", folder / f"{name}.log"
+    path.write_text(config.model_dump_json(exclude_unset=True))
+    with journal.open("wb") as output:
+        command = [sys.executable, __file__, name, str(path)]
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    server = Server(name, host_and_port(config.listen), process, journal)
+    end = time.monotonic() + START_SECONDS
+    while not _answers(server.address):
+        if time.monotonic() > end or process.poll() is not None:
+            process.kill()
+            raise RuntimeError(f"{name} does not answer:\n{journal.read_text()}")
+        time.sleep(0.05)
+    return server
+
+
+def free_address() -> str:
+    """HOST:PORT where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+def _answers(address: tuple[str, int]) -> bool:
+    connection = http.client.HTTPConnection(*address, timeout=5)
+    try:
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _peak_bytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * KIBI for line in lines if line.startswith("VmHWM:"))
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime of proc(5)
+
+
+if __name__ == "__main__":
+    logs.configure("info")
+    SERVERS[sys.argv[1]](Config.model_validate_json(Path(sys.argv[2]).read_text())).run()

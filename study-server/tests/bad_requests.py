@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The requests of data/bad_requests.jsonl: what a line means.
+
+    about     why it is there
+    who       a caller of scene.py; `anybody` sends no token
+    method, path, headers
+    json, text, base64, repeat   the body: JSON, text, bytes, or [a piece, how often, what closes each or nothing more]
+    status    of the answer
+    type      of the problem, after urn:happe:problem: (of the API; a page has none)
+    at        pointers of all its errors, in any order; without it nothing is asked of them
+
+`{name}` in path, headers and body stands for what scene.py has under this name. `{long:PIECE*N}` is a piece so often.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scene import Scene
+
+Json = dict[str, Any]
+
+PATH = Path(__file__).parent / "data/bad_requests.jsonl"
+CASES: list[Json] = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
+NAME = re.compile(r"{([a-z_]+)}")
+END = 8192  # bytes
+LONG = re.compile(r"{long:([^*}]+)\*(\d+)}")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as it is sent."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes | None
+
+    def texts(self) -> list[str]:
+        """All that an answer might repeat; of what is very long its begin and end."""
+        body = self.body or b""
+        ends = body if len(body) <= 2 * END else body[:END] + body[-END:]
+        read = ends.decode("utf-8", "replace")
+        return [self.path, *self.headers.values(), read, ends.decode("unicode_escape", "replace")]
+
+
+def sent(case: Json, scene: Scene) -> Sent:
+    """A case with everything filled in. The caller's token is in the headers, unless the case gives one itself."""
+    names = scene.names()
+
+    def filled(text: str) -> str:
+        text = LONG.sub(lambda found: found[1] * int(found[2]), text)
+        return NAME.sub(lambda found: names.get(found[1], found[0]), text)
+
+    headers = {name: filled(value) for name, value in case.get("headers", {}).items()}
+    if "json" in case:
+        headers.setdefault("Content-Type", "application/json")
+    token = scene.tokens.get(case["who"])
+    if token and "Authorization" not in headers:
+        headers["Authorization"] = f"Bearer {token}"
+    body = _body(case)
+    if body is not None and "base64" not in case:
+        body = filled(body.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+    return Sent(case["method"], filled(case["path"]), headers, body)
+
+
+def _body(case: Json) -> bytes | None:
+    if "json" in case:
+        return json.dumps(case["json"], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    if "text" in case:
+        return str(case["text"]).encode()
+    if "base64" in case:
+        return base64.b64decode(case["base64"])
+    if "repeat" in case:
+        piece, times, *closing = case["repeat"]
+        repeated: str = piece * times + "".join(closing) * times
+        return repeated.encode()
+    return None

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is malformed, oversized, forged or hostile is refused as it should be, and changes nothing.
+
+The requests are in data/bad_requests.jsonl (bad_requests.py says how they are written). One server on each kind of
+database takes them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+from bad_requests import CASES, Sent, sent
+from happe_study.models import Base
+from happe_study.web import HEADERS
+from scene import UNLIMITED, Scene, furnish
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import TextClause
+    from werkzeug.test import TestResponse
+
+    from postgres import Postgres
+
+TABLES = Base.metadata.sorted_tables
+MOST_ECHOED = 80  # characters of a request that an answer may repeat in one piece
+LEAST_CASES = 300
+FIELDS = {"about", "who", "method", "path", "headers", "json", "text", "base64", "repeat", "status", "type", "at"}
+BODIES = {"json", "text", "base64", "repeat"}
+# What would tell how the server is made or where it is, and what is blinded.
+NEVER_SAID = ("site-packages", "Traceback", ".py", "sqlalchemy", "psycopg", "sqlite", "pydantic.dev", "/home/", "/usr/")
+CONDITIONS = ("T-HAPPE", "O-HAPPE", "B-HAPPE")
+
+
+class Server:
+    """A furnished server and what it held before anybody sent anything."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.world = World(folder, url, limits=UNLIMITED)
+        self.scene: Scene = furnish(self.world)
+        self.before = self.digest()
+
+    def digest(self) -> str:
+        """SHA-256 of every row of every table, and of the names and contents of all files of traces."""
+        summed = hashlib.sha256()
+        with self.world.database.reading() as session:
+            for row in session.execute(self._rows()):
+                summed.update(repr(tuple(row)).encode())
+        for path in sorted(self.world.config.traces_folder.rglob("*")):
+            summed.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
+        return summed.hexdigest()
+
+    def _rows(self) -> TextClause:
+        """A query of every row of every table, each as one text. Its names are of our own tables."""
+        if self.world.database.is_sqlite:
+            written = {t.name: " || ',' || ".join(f'quote("{c.name}")' for c in t.columns) for t in TABLES}
+        else:
+            written = {t.name: f'CAST("{t.name}" AS text)' for t in TABLES}
+        each = (f"SELECT '{name}', {row} AS r FROM \"{name}\"" for name, row in written.items())  # noqa: S608
+        return text(f"SELECT * FROM ({' UNION ALL '.join(each)}) AS every ORDER BY 1, 2")  # noqa: S608
+
+    def answer(self, request: Sent) -> TestResponse:
+        """Send a request as a client that knows nobody."""
+        return self.world.app.test_client(use_cookies=False).open(
+            request.path, method=request.method, headers=request.headers, data=request.body
+        )
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A furnished server on each kind of database."""
+    folder: Path = tmp_path_factory.mktemp("refusing")
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "server.db")
+        url = f"sqlite:///{folder / 'server.db'}"
+    else:
+        cluster: Postgres = request.getfixturevalue("postgres")
+        cluster.execute("CREATE DATABASE refusing TEMPLATE template_happe")
+        url = cluster.url("refusing")
+    made = Server(folder, url)
+    yield made
+    made.world.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
+def test_a_bad_request_is_refused_and_changes_nothing(server: Server, case: dict[str, Any]) -> None:
+    request = sent(case, server.scene)
+    response = server.answer(request)
+    assert response.status_code == case["status"], response.text
+    if request.path.startswith("/api/") and response.status_code >= HTTPStatus.BAD_REQUEST:
+        assert_problem(response, case)
+    assert_tells_nothing(server, request, response)
+    assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
+    assert server.digest() == server.before
+
+
+def test_there_are_enough_cases_and_each_says_what_it_is() -> None:
+    assert len(CASES) >= LEAST_CASES
+    assert len({case["about"] for case in CASES}) == len(CASES)
+    assert len({repr(sorted(case.items() - {("about", case["about"])})) for case in map(hashable, CASES)}) == len(CASES)
+    assert all(case.keys() <= FIELDS and len(case.keys() & BODIES) <= 1 for case in CASES)
+
+
+def hashable(case: dict[str, Any]) -> dict[str, str]:
+    """A case whose values can be compared."""
+    return {name: value if name == "about" else repr(value) for name, value in case.items()}
+
+
+def assert_problem(response: TestResponse, case: dict[str, Any]) -> None:
+    """The answer is a problem of the kind that is expected, at the expected places."""
+    assert response.mimetype == "application/problem+json"
+    assert response.headers["Cache-Control"] == "no-store"
+    problem = response.json or {}
+    assert problem.get("status") == case["status"]
+    assert problem.get("type") == f"urn:happe:problem:{case['type']}"
+    if "at" in case:
+        assert sorted(error["pointer"] for error in problem.get("errors", ())) == sorted(case["at"]), problem
+
+
+def assert_tells_nothing(server: Server, request: Sent, response: TestResponse) -> None:
+    """The answer repeats no long piece of the request, and tells nothing of the server's inside."""
+    said = (
+        [response.text, *(error["detail"] + error["pointer"] for error in (response.json or {}).get("errors", ()))]
+        if response.is_json
+        else [response.text]
+    )
+    assert not [piece for words in said for piece in pieces(words) if any(piece in given for given in request.texts())]
+    inside = (str(server.world.config.data), *NEVER_SAID, *CONDITIONS)
+    assert not [word for word in inside if word in response.text]
+
+
+def pieces(words: str) -> Iterator[str]:
+    """Every piece of a text that is longer than an answer may repeat."""
+    return (words[start : start + MOST_ECHOED + 1] for start in range(len(words) - MOST_ECHOED))

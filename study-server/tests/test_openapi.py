@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The OpenAPI document is one, and says of everything in it what it is. Whether it is true: test_schemathesis.py."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+
+from happe_study import openapi_words
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Json:
+    """The OpenAPI document."""
+    folder = tmp_path_factory.mktemp("document")
+    shutil.copy(sqlite_template, folder / "server.db")
+    world = World(folder, f"sqlite:///{folder / 'server.db'}")
+    found: Json = world.client().get("/api/v1/openapi.json").json or {}
+    world.close()
+    return found
+
+
+def test_the_document_is_openapi(document: Json) -> None:
+    assert re.fullmatch(r"3\.1\.\d+", document["openapi"])
+    assert document["info"]["title"]
+    assert document["info"]["description"] == openapi_words.ABOUT
+    jsonschema_rs.Draft202012Validator(OPENAPI).validate(document)
+    for _name, schema in schemas_in(document):
+        jsonschema_rs.meta.validate(schema)
+
+
+def test_all_that_the_document_refers_to_is_in_it_and_used(document: Json) -> None:
+    names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert set(references(document)) == names
+
+
+def test_each_operation_is_described(document: Json) -> None:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            where = f"{method} {path}"
+            assert operation["summary"].endswith("."), where
+            assert len(operation["tags"]) == 1, where
+            assert all(answer["description"] for answer in operation["responses"].values()), where
+            assert set(re.findall(r"{(\w+)}", path)) == {
+                each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"
+            }, where
+
+
+def test_each_tag_is_listed_once(document: Json) -> None:
+    used = {tag for item in document["paths"].values() for operation in item.values() for tag in operation["tags"]}
+    listed = [tag["name"] for tag in document["tags"]]
+    assert sorted(listed) == sorted(used)
+
+
+def test_each_field_and_parameter_is_described(document: Json) -> None:
+    without = [f"{name}.{field}" for name, schema in schemas_in(document) for field in undescribed(schema)]
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            parameters = operation.get("parameters", ())
+            without += [f"{method} {path} {each['name']}" for each in parameters if not each.get("description")]
+    assert without == []
+
+
+def test_there_are_no_words_for_fields_that_do_not_exist(document: Json) -> None:
+    fields = {field for _name, schema in schemas_in(document) for field in all_fields(schema)}
+    parameters = {
+        each["name"]
+        for item in document["paths"].values()
+        for operation in item.values()
+        for each in operation.get("parameters", ())
+    }
+    known = {name.rpartition(".")[2] for name in (*openapi_words.FIELDS, *openapi_words.TIMES)}
+    assert known - fields == set()
+    assert set(openapi_words.PARAMETERS) - parameters == set()
+
+
+# The parts of the OpenAPI 3.1 schema (its 2022-10-07 edition) that this document uses.
+OPENAPI: Json = {
+    "type": "object",
+    "required": ["openapi", "info", "paths"],
+    "additionalProperties": False,
+    "properties": {
+        "openapi": {"type": "string"},
+        "info": {"type": "object", "required": ["title", "version"]},
+        "servers": {"type": "array", "items": {"type": "object", "required": ["url"]}},
+        "security": {"type": "array"},
+        "tags": {"type": "array", "items": {"type": "object", "required": ["name"]}, "uniqueItems": True},
+        "components": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "schemas": {"type": "object", "propertyNames": {"pattern": r"^[A-Za-z0-9._-]+$"}},
+                "securitySchemes": {"type": "object"},
+            },
+        },
+        "paths": {
+            "type": "object",
+            "propertyNames": {"pattern": "^/"},
+            "additionalProperties": {
+                "type": "object",
+                "propertyNames": {"enum": ["get", "put", "post", "delete"]},
+                "additionalProperties": {"$ref": "#/$defs/operation"},
+            },
+        },
+    },
+    "$defs": {
+        "operation": {
+            "type": "object",
+            "required": ["responses", "summary", "tags", "security"],
+            "additionalProperties": False,
+            "properties": {
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "summary": {"type": "string"},
+                "description": {"type": "string"},
+                "operationId": {"type": "string"},
+                "parameters": {"type": "array", "items": {"$ref": "#/$defs/parameter"}},
+                "requestBody": {
+                    "type": "object",
+                    "required": ["content"],
+                    "properties": {
+                        "description": {"type": "string"},
+                        "required": {"const": True},
+                        "content": {"$ref": "#/$defs/content"},
+                    },
+                    "additionalProperties": False,
+                },
+                "responses": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "propertyNames": {"pattern": "^[1-5][0-9]{2}$"},
+                    "additionalProperties": {
+                        "type": "object",
+                        "required": ["description"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "description": {"type": "string"},
+                            "headers": {"type": "object"},
+                            "content": {"$ref": "#/$defs/content"},
+                            "links": {"type": "object"},
+                        },
+                    },
+                },
+                "security": {"type": "array"},
+            },
+        },
+        "parameter": {
+            "type": "object",
+            "required": ["name", "in", "schema"],
+            "additionalProperties": False,
+            "properties": {
+                "name": {"type": "string"},
+                "in": {"enum": ["path", "query", "header"]},
+                "required": {"type": "boolean"},
+                "description": {"type": "string"},
+                "schema": {"type": "object"},
+            },
+            "if": {"properties": {"in": {"const": "path"}}},
+            "then": {"properties": {"required": {"const": True}}, "required": ["required"]},
+        },
+        "content": {
+            "type": "object",
+            "propertyNames": {"pattern": r"^[a-z]+/[a-z0-9.+-]+$"},
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"schema": {"type": ["object", "boolean"]}},
+            },
+        },
+    },
+}
+
+
+def schemas_in(document: Json) -> list[tuple[str, Json]]:
+    """Every component's schema, by name."""
+    return list(document["components"]["schemas"].items())
+
+
+def all_fields(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    """The names of a schema's fields, and of those within."""
+    if isinstance(schema, dict):
+        for name, value in schema.get("properties", {}).items():
+            yield name
+            yield from all_fields(value)
+        yield from all_fields(schema.get("items"))
+
+
+def undescribed(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    """The names of a schema's fields that nothing is said of."""
+    if isinstance(schema, dict):
+        for name, value in schema.get("properties", {}).items():
+            if not value.get("description"):
+                yield name
+            yield from undescribed(value)
+        yield from undescribed(schema.get("items"))
+
+
+def references(node: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    """Every $ref in a document."""
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for child in node.values():
+            yield from references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from references(child)
