@@ -1,5 +1,7 @@
 #!/bin/sh
-# Every test there is. A skipped test fails: nothing here needs what a Debian 12 machine can't have.
+# Every test there is, in parts: `programs` needs `dev`. A skipped test fails: nothing here needs what a Debian 12 machine
+# can't have.
+#   usage: packaging/test.sh dev|programs|instrumented
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,34 +23,44 @@ unit() {
     fi
 }
 
-build dev
-unit dev
-echo "test: contract, system and report tests"
-build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/pytest.xml
-build/venv/bin/python packaging/refuse_skips.py build/pytest.xml
+programs() {
+    unit dev
+    echo "test: contract, system, report and study server tests"
+    build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/pytest.xml
+    build/venv/bin/python packaging/refuse_skips.py build/pytest.xml
+}
 
-build asan-ubsan
-unit asan-ubsan
-echo "test: programs from outside, asan-ubsan"
-HAPPE_SIM=build/asan-ubsan/bin/happe-sim HAPPED=build/asan-ubsan/bin/happed HAPPECTL=build/asan-ubsan/bin/happectl \
-    HAPPED_KEYS=build/asan-ubsan/bin/happed-keys HAPPE_PRELOAD=libasan.so.8 \
-    build/venv/bin/python -m pytest -q -p no:cacheprovider tests/contract/test_bad_traces.py tests/system \
-    --deselect tests/system/test_kill9.py -k "not memory" # whose sizes are the sanitizer's
+instrumented() {
+    build asan-ubsan
+    unit asan-ubsan
+    echo "test: programs from outside, asan-ubsan"
+    HAPPE_SIM=build/asan-ubsan/bin/happe-sim HAPPED=build/asan-ubsan/bin/happed HAPPECTL=build/asan-ubsan/bin/happectl \
+        HAPPED_KEYS=build/asan-ubsan/bin/happed-keys HAPPE_PRELOAD=libasan.so.8 \
+        build/venv/bin/python -m pytest -q -p no:cacheprovider tests/contract/test_bad_traces.py tests/system \
+        --deselect tests/system/test_kill9.py -k "not memory" # whose sizes are the sanitizer's
 
-echo "test: threads, which happe-sim's studies alone have, tsan"
-build tsan --target happe-sim study_test
-build/tsan/bin/study_test --gtest_brief=1
-build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
+    echo "test: threads, which happe-sim's studies alone have, tsan"
+    build tsan --target happe-sim study_test
+    build/tsan/bin/study_test --gtest_brief=1
+    build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
 
-echo "test: coverage of governor/core"
-build coverage --target governor_test uafp_test loop_test replay_test
-find build/coverage -name '*.gcda' -delete # counts of an earlier run
-for test in governor uafp loop replay; do
-    build/coverage/bin/${test}_test --gtest_brief=1
-done
-gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_test\.cpp' \
-    --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
+    echo "test: coverage of governor/core"
+    build coverage --target governor_test uafp_test loop_test replay_test
+    find build/coverage -name '*.gcda' -delete # counts of an earlier run
+    for test in governor uafp loop replay; do
+        build/coverage/bin/${test}_test --gtest_brief=1
+    done
+    gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \
+        --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
-build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request
-echo "test: fuzzing, 20 s for each target"
-ctest --preset fuzz -j "$(nproc)"
+    build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request
+    echo "test: fuzzing, 20 s for each target"
+    ctest --preset fuzz -j "$(nproc)"
+}
+
+case ${1-} in
+    dev) build dev ;;
+    programs) programs ;;
+    instrumented) instrumented ;;
+    *) echo "usage: packaging/test.sh dev|programs|instrumented" >&2; exit 64 ;;
+esac

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bare import create_reference
 from happe_study.config import Config
 from happe_study.operations import logs
 from happe_study.operations.serving import Serving, host_and_port
-from reference import create_reference
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -13,6 +13,7 @@ from uuid import uuid4
 from sqlalchemy import func, select, update
 
 import records
+from bare import Note
 from enrolled import enrol
 from given_devices import device
 from given_studies import small, study
@@ -23,7 +24,6 @@ from happe_study.config import SECRET_NAMES, Config
 from happe_study.database import Database, table
 from happe_study.runs.models import Run, RunRecord
 from load import Request
-from reference import Note
 from serving import free_address
 from world import World, fixed_secrets
 

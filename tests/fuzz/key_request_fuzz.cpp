@@ -17,7 +17,7 @@ void require(bool holds) {
 template <typename Message>
 void round_trip(const happe::Result<Message>& first, happe::Result<Message> (*parse)(std::string_view)) {
     if (!first) {
-        require(std::ranges::none_of(first.error().message, [](unsigned char c) { return c < 0x20 || c > 0x7e; }));
+        require(std::ranges::none_of(first.error().message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }));
         return;
     }
     const std::string text = to_string(*first);

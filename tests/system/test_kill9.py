@@ -49,12 +49,14 @@ def kill_while_learning(program: Path, database: Path, moment: random.Random, sa
     command = [str(program), str(database), str(moment.randrange(2**32))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
+        assert process.stderr
         first = process.stdout.readline()
         try:
             process.wait(timeout=moment.uniform(0.050, 0.250))
         except subprocess.TimeoutExpired:
             process.kill()
-        rest, complaint = process.communicate()
+        # Not communicate(), which forgets what readline() has read ahead.
+        rest, complaint = process.stdout.read(), process.stderr.read()
     assert process.returncode == -signal.SIGKILL, complaint
     lines = (first + rest).splitlines(keepends=True)
     for line in lines:

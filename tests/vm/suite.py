@@ -23,9 +23,9 @@ from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 
 # The folders of guest_tests/, in this order. Tests of what must not depend on the host's load belong in virtual_time.
 BOOTS = {
-    "real_time": Boot(timeout_s=480),
-    "virtual_time": Boot(virtual_time=True, timeout_s=420),
-    "deep_sleep": Boot(deep_sleep=True, timeout_s=180),
+    "real_time": Boot(timeout_s=900),
+    "virtual_time": Boot(virtual_time=True, timeout_s=900),
+    "deep_sleep": Boot(deep_sleep=True, timeout_s=300),
 }
 # Guest seconds until a test counts as hung.
 TEST_TIMEOUT_S = {"real_time": 120, "virtual_time": 3600, "deep_sleep": 120}
