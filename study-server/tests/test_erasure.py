@@ -15,6 +15,7 @@ import given_devices
 import given_participants as given
 import given_studies
 import records
+from given_uploads import take_out
 from happe_study.allocation.models import Slot
 from happe_study.allocation.sealing import open_condition
 from happe_study.audit import erasure
@@ -107,6 +108,7 @@ def study(world: World) -> Study:
 
 def test_erasing_leaves_stubs_that_tell_nothing(world: World, study: Study) -> None:
     someone = played(world, study)
+    take_out(world)
     assert count(world, LearningEvent) > 0
     assert count(world, Uafp) == 1
     withdraw(world, someone)
@@ -176,6 +178,7 @@ def test_nothing_can_be_done_any_more_with_runs_of_who_was_erased(world: World, 
 
 def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, study: Study) -> None:
     someone = played(world, study, "deidentify")
+    take_out(world)
     with world.database.reading() as session:
         old = {run.position: run for run in session.scalars(select(Run))}
         lessons = session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all()

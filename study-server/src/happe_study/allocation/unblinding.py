@@ -21,6 +21,7 @@ from happe_study.audit.chain import append
 from happe_study.clock import now_us
 from happe_study.participants.models import Participant
 from happe_study.problems import FieldError, conflict, unprocessable
+from happe_study.profiles.services import take_out
 from happe_study.runs.models import Run
 from happe_study.studies.models import StudyState
 from happe_study.studies.services import protocol_of
@@ -115,6 +116,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     for participants in _batches(session, study):
         _write(session, participants, secrets, plans, check)
     study.state, study.unblinded_us = StudyState.UNBLINDED, now_us()
+    take_out(session, study.id)
     about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
     append(session, "study.unblinded", order.who, study_id=study.id, **about)
     return check

@@ -13,7 +13,9 @@ from happe_study.exports.formats import encoded
 from happe_study.exports.records import KEYS, RECORDS, SAMPLES
 from happe_study.exports.tables import CLOCKS, LEARNING_EVENTS, PROFILES, RUNS, TRACES, participants, ratings
 from happe_study.problems import conflict, forbidden, not_found
+from happe_study.profiles.services import take_out
 from happe_study.snapshot import at_one_moment
+from happe_study.studies.models import StudyState
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def prepare(session: Session, study: Study, name: str, form: Format, who: Caller
     if not table.is_open(study.state):
         raise conflict("blinded", "Nobody gets this before the study is unblinded.")
     columns = table.seen(study.state, rights)
+    if study.state == StudyState.UNBLINDED:
+        take_out(session, study.id)  # of records that came after
     append(session, "study.exported", who, study_id=study.id, study=study.name, table=name, format=form)
     return Export(study.id, study.name, table, columns)
 

@@ -63,3 +63,4 @@ class RunRecord(Base):
     sha256: Mapped[str] = mapped_column(Digest)  # of the document before compression
     document: Mapped[bytes]
     received_us: Mapped[int] = mapped_column(Micros)
+    taken_out: Mapped[bool] = mapped_column(default=False)  # whether what it taught is in rows (profiles/services.py)

@@ -20,7 +20,6 @@ from happe_study.database import table
 from happe_study.faults import BadDocumentError
 from happe_study.participants.models import Participant
 from happe_study.problems import Problem, conflict, forbidden, not_found
-from happe_study.profiles import services as profiles
 from happe_study.runs import services as runs
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.record import RunRecord as Content
@@ -71,7 +70,7 @@ def receive(database: Database, upload: Upload, device: Caller) -> bool:
 
 
 def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list[bool | Exception]:
-    """Keep records of runs that these laptops started, and what was learned: of each whether it is new, or a Problem.
+    """Keep records of runs that these laptops started: of each whether it is new, or a Problem.
 
     The same bytes under the same id again: nothing more. Problems: 404 the study has no such run; 403 another laptop
     started it; 409 it was never started, has another record, or the id has other bytes.
@@ -167,11 +166,11 @@ def _write(session: Session, new: Sequence[_New]) -> None:
             "sha256": each.upload.stored.sha256,
             "document": each.upload.stored.document,
             "received_us": received_us,
+            "taken_out": False,
         }
         for each in new
     ]
     session.connection().execute(_KEEP, rows)
-    profiles.keep_all(session, [(each.run.id, each.upload.content) for each in new])
     chain.append_all(session, [_entry(each) for each in new])
 
 

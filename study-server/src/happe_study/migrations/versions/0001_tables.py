@@ -320,6 +320,7 @@ def upgrade() -> None:
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("received_us", sa.BigInteger(), nullable=False),
+        sa.Column("taken_out", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_run_records_run_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run_records")),
         sa.UniqueConstraint("client_id", name=op.f("uq_run_records_client_id")),

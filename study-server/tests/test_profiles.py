@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What runs taught becomes rows when the study is unblinded, once, and not before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select, update
+
+import records
+from given_devices import put_record
+from given_participants import ended, laptop_with, participant, runs_of
+from given_studies import small, study
+from happe_study.allocation import unblinding
+from happe_study.allocation.unblinding import Order
+from happe_study.audit.renaming import packed
+from happe_study.profiles import services
+from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.runs.models import RunRecord
+from happe_study.studies.models import Study
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from world import World
+
+Counts = tuple[int, int]
+
+
+class Learned:
+    """A study in which one participant plays two runs; the record of the first is there."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.study = world, study(world, protocol=small())
+        person, _token = participant(world, self.study)
+        self.laptop = laptop_with(world, self.study, person)
+        first = runs_of(world, person)[0]
+        ended(world, first.code, self.laptop)
+        self.record = records.make(first.code, seconds=120, seed=1)
+        assert put_record(world.client(self.laptop.token), self.record).status_code == 201
+
+    def unblind(self) -> None:
+        """Unblind the study."""
+        with self.world.database.writing() as session:
+            found = session.scalars(select(Study)).one()
+            unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
+
+    def rows(self) -> Counts:
+        """How many UAFPs and learning events there are."""
+        with self.world.database.reading() as session:
+            uafps = session.scalar(select(func.count()).select_from(Uafp))
+            events = session.scalar(select(func.count()).select_from(LearningEvent))
+        return uafps or 0, events or 0
+
+    def expected(self) -> Counts:
+        """How many the record holds."""
+        return 1, len(self.record["learned"])
+
+
+def test_before_unblinding_no_row_says_what_was_learned(world: World) -> None:
+    learned = Learned(world)
+    assert learned.rows() == (0, 0)
+    learned.unblind()
+    assert learned.rows() == learned.expected()
+    assert learned.expected() > (0, 1)
+
+
+def test_what_is_taken_out_is_taken_out_once(world: World) -> None:
+    learned = Learned(world)
+    learned.unblind()
+    with world.database.writing() as session:
+        assert services.take_out(session, learned.study.id) == 0
+    assert learned.rows() == learned.expected()
+
+
+def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world: World) -> None:
+    learned = Learned(world)
+    with world.database.writing() as session:
+        session.execute(update(RunRecord).values(document=packed(b'{"format": "another"}').document))
+    learned.unblind()
+    assert learned.rows() == (0, 0)
+    with world.database.reading() as session:
+        assert session.scalars(select(RunRecord.taken_out)).all() == [True]
