@@ -97,6 +97,22 @@ class Database:
         self.engine.dispose()
 
 
+@contextmanager
+def pipelined(session: Session) -> Iterator[None]:
+    """Statements of this block that answer nothing are sent without waiting for one another, on PostgreSQL.
+
+    An error of one shows at the next that answers, or at the block's end. No changes of objects in here: their flush
+    asks how many rows there were.
+    """
+    connection = session.connection()
+    driver = connection.connection.driver_connection
+    if connection.dialect.name != "postgresql" or driver is None:
+        yield
+        return
+    with driver.pipeline():
+        yield
+
+
 class _Turns:
     """Writers of one SQLite file take turns, among threads and among processes."""
 

@@ -28,6 +28,7 @@ Result = TypeVar("Result")
 class _Item(Generic[Work, Result]):
     work: Work
     outcome: list[Result | Exception] = field(default_factory=list)  # one, when it is done
+    turn: threading.Event = field(default_factory=threading.Event)  # set when it is done, or is the next to lead
 
 
 class Together(Generic[Work, Result]):
@@ -44,18 +45,20 @@ class Together(Generic[Work, Result]):
         self._database = database
         self._do = do
         self._waiting: list[_Item[Work, Result]] = []
-        self._gathering = threading.Lock()
-        self._leading = threading.Lock()
+        self._led = False
+        self._gathering = threading.Lock()  # of the two above
 
     def result(self, work: Work) -> Result:
         """Have a piece of work done, by this thread or another. Raises what its outcome is, or the database's error."""
         item: _Item[Work, Result] = _Item(work)
         with self._gathering:
-            self._waiting.append(item)
-        while not item.outcome:
-            with self._leading:
-                if not item.outcome:
-                    self._lead(item)
+            leads, self._led = not self._led, True
+            if not leads:
+                self._waiting.append(item)
+        if not leads:
+            item.turn.wait()
+        if not item.outcome:
+            self._lead(item)
         outcome = item.outcome[0]
         if isinstance(outcome, Exception):
             raise outcome
@@ -63,25 +66,35 @@ class Together(Generic[Work, Result]):
 
     def _lead(self, own: _Item[Work, Result]) -> None:
         """Do what has gathered by the time that the database lets this thread write."""
-        taken: list[_Item[Work, Result]] = []
+        taken = [own]
         try:
             with self._database.writing() as session:
-                taken = self._take(own)
+                taken += self._take()
                 outcomes = self._do(session, [item.work for item in taken])
         except Exception as error:  # noqa: BLE001 - whatever it is, it is its thread's
-            self._one_by_one(taken or self._take(own, most=1), error)
+            self._one_by_one(taken, error)
         else:
             for item, outcome in zip(taken, outcomes, strict=True):
                 item.outcome.append(outcome)
         finally:
-            with self._gathering:  # this thread is being ended: let another do it
-                self._waiting += [item for item in taken if not item.outcome]
+            self._hand_over(taken[1:])
 
-    def _take(self, own: _Item[Work, Result], most: int = MOST) -> list[_Item[Work, Result]]:
+    def _take(self) -> list[_Item[Work, Result]]:
         with self._gathering:
-            others = [item for item in self._waiting if item is not own]
-            self._waiting = others[most - 1 :]
-            return [own, *others[: most - 1]]
+            taken, self._waiting = self._waiting[: MOST - 1], self._waiting[MOST - 1 :]
+        return taken
+
+    def _hand_over(self, others: Sequence[_Item[Work, Result]]) -> None:
+        """Let the next thread lead, and wake those whose work is done. What a thread leaves as it ends comes first."""
+        with self._gathering:
+            self._waiting = [item for item in others if not item.outcome] + self._waiting
+            following = self._waiting.pop(0) if self._waiting else None
+            self._led = following is not None
+        if following is not None:
+            following.turn.set()
+        for item in others:
+            if item.outcome:
+                item.turn.set()
 
     def _one_by_one(self, items: list[_Item[Work, Result]], error: Exception) -> None:
         """Do each by itself, after an error of all together; a single one had that error itself."""

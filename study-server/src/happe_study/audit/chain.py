@@ -21,11 +21,12 @@ from sqlalchemy import bindparam, insert, select, text, update
 
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.clock import now_us
-from happe_study.database import table
+from happe_study.database import pipelined, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Connection, Executable
     from sqlalchemy.orm import Session
 
     from happe_study.rules import Caller
@@ -100,8 +101,13 @@ def append(
     append_all(session, [Entry(action, who, study_id, participant_id, detail)])
 
 
-def append_all(session: Session, added: Sequence[Entry]) -> None:
-    """Write down several things in their order, as `append` does one: a few statements, whatever their number."""
+def append_all(
+    session: Session, added: Sequence[Entry], also: Sequence[tuple[Executable, list[dict[str, Any]]]] = ()
+) -> None:
+    """Write down several things in their order, as `append` does one: a few statements, whatever their number.
+
+    `also` are statements with their rows, which answer nothing and are sent together with the log's.
+    """
     session.flush()
     connection = session.connection()
     number, chain = connection.execute(_HEAD).one()
@@ -117,6 +123,15 @@ def append_all(session: Session, added: Sequence[Entry]) -> None:
         about = {"number": number, "study_id": each.study_id, "participant_id": each.participant_id}
         details.append(about | {"salt": salt, "detail": full})
     moved = {"to_number": number, "to_chain": chain}
+    with pipelined(session):
+        for statement, rows in also:
+            connection.execute(statement, rows)
+        _write(connection, moved, entries, details)
+
+
+def _write(
+    connection: Connection, moved: dict[str, Any], entries: list[dict[str, Any]], details: list[dict[str, Any]]
+) -> None:
     if connection.dialect.name == "postgresql":
         texts = [{**each, "detail": canonical(each["detail"]).decode()} for each in details]
         columns = {name: [row[name] for row in rows] for rows in (entries, texts) for name in rows[0]}

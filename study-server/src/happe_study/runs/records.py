@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from happe_study import contract
@@ -106,7 +106,13 @@ _FIND = (
     .with_for_update(of=[Participant, Run])
     .execution_options(populate_existing=True)
 )
-_KEEP = insert(table(RunRecord))
+_KEEP = insert(table(RunRecord)).inline()  # asks for no id
+_CHANGED = ("state", "record_us", "ended_us", "completed_us", "start_sealed")
+_MARK = (
+    update(table(Run))
+    .where(table(Run).c.id == bindparam("run"))
+    .values({name: bindparam(f"to_{name}") for name in _CHANGED})
+)
 _INBOXES: WeakKeyDictionary[Database, Together[tuple[Upload, Caller], bool]] = WeakKeyDictionary()
 
 
@@ -147,6 +153,7 @@ def _outcome(
         runs.recorded(session, run, study)
     except Problem as problem:
         return problem
+    session.expunge(run)  # written below, with what else is new: an object's own update is waited for
     new[run.id] = wanted
     return True
 
@@ -170,8 +177,8 @@ def _write(session: Session, new: Sequence[_New]) -> None:
         }
         for each in new
     ]
-    session.connection().execute(_KEEP, rows)
-    chain.append_all(session, [_entry(each) for each in new])
+    marks = [{"run": each.run.id, **{f"to_{name}": getattr(each.run, name) for name in _CHANGED}} for each in new]
+    chain.append_all(session, [_entry(each) for each in new], also=[(_KEEP, rows), (_MARK, marks)])
 
 
 def _entry(each: _New) -> chain.Entry:
