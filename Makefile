@@ -41,7 +41,7 @@ lint: setup ## Check formatting, style, types, and the direction of dependencies
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@packaging/bench.sh
 
-pictures: build ## Renew the pictures of the documents
+pictures: setup build ## Renew the pictures of the documents
 	@packaging/pictures.sh
 
 locks: setup ## Renew the pinned versions of Python packages
