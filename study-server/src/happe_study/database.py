@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,7 @@ Digest = String(64)  # SHA-256 in hexadecimal
 Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER PRIMARY KEY only
 
 BUSY_SECONDS = 30
+PIPES = "happe_pipes"  # what is to be closed between a transaction's end and its connection's
 
 
 class Base(DeclarativeBase):
@@ -87,7 +88,13 @@ class Database:
         turn = self._writers.turn() if self._writers else nullcontext()
         self._busy(+1)
         try:
-            with turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
+            with (
+                turn,
+                self._writing.connect() as connection,
+                ExitStack() as pipes,
+                Session(connection, expire_on_commit=False, info={PIPES: pipes}) as session,
+                session.begin(),
+            ):
                 yield session
         finally:
             self._busy(-1)
@@ -98,18 +105,20 @@ class Database:
 
 
 @contextmanager
-def pipelined(session: Session) -> Iterator[None]:
-    """Statements of this block that answer nothing are sent without waiting for one another, on PostgreSQL.
+def pipelined(session: Session, *, to_the_end: bool) -> Iterator[None]:
+    """Statements of this block, which must answer nothing, are sent without waiting for one another, on PostgreSQL.
 
-    An error of one shows at the next that answers, or at the block's end. No changes of objects in here: their flush
-    asks how many rows there were.
+    An error of one shows at the block's end. `to_the_end`: nothing but the transaction's end follows, which is sent
+    with them; so what they lock is locked no longer than the database itself needs.
     """
     connection = session.connection()
     driver = connection.connection.driver_connection
     if connection.dialect.name != "postgresql" or driver is None:
         yield
         return
-    with driver.pipeline():
+    with ExitStack() as own:
+        pipes: ExitStack = session.info[PIPES] if to_the_end else own
+        pipes.enter_context(driver.pipeline())
         yield
 
 

@@ -42,19 +42,35 @@ _MOVE = (
     .values(number=bindparam("to_number"), chain_sha256=bindparam("to_chain"))
 )
 _ENTRY, _DETAIL = insert(table(AuditEntry)), insert(table(AuditDetail))
-# All three at once: the head is locked meanwhile, and everybody waits for it.
+_ENTRY_COLUMNS = ("number", "at_us", "action", "detail_sha256", "chain_sha256")
+_DETAIL_COLUMNS = ("number", "study_id", "participant_id", "salt", "detail")
+# PostgreSQL links by itself: nobody waits for the head while this program computes.
 _POSTGRESQL = text("""
-    WITH moved AS (UPDATE audit_head SET number = :to_number, chain_sha256 = :to_chain WHERE id = 1),
+    WITH RECURSIVE given AS (
+        SELECT * FROM unnest(
+            CAST(:at_us AS bigint[]), CAST(:action AS varchar[]), CAST(:detail_sha256 AS varchar[]),
+            CAST(:study_id AS bigint[]), CAST(:participant_id AS bigint[]), CAST(:salt AS bytea[]),
+            CAST(:detail AS json[])
+        ) WITH ORDINALITY AS given (at_us, action, detail_sha256, study_id, participant_id, salt, detail, place)
+    ),
+    head AS (SELECT number, chain_sha256 FROM audit_head WHERE id = 1 FOR UPDATE),
+    links (place, number, chain_sha256) AS (
+        SELECT CAST(0 AS bigint), number, CAST(chain_sha256 AS text) FROM head
+        UNION ALL
+        SELECT given.place, links.number + 1, encode(sha256(convert_to(concat_ws(chr(10), links.chain_sha256,
+            links.number + 1, given.at_us, given.action, given.detail_sha256), 'UTF8')), 'hex')
+        FROM links JOIN given ON given.place = links.place + 1
+    ),
+    moved AS (
+        UPDATE audit_head SET number = last.number, chain_sha256 = last.chain_sha256
+        FROM (SELECT number, chain_sha256 FROM links ORDER BY place DESC LIMIT 1) AS last WHERE id = 1
+    ),
     written AS (
         INSERT INTO audit_entries (number, at_us, action, detail_sha256, chain_sha256)
-        SELECT * FROM unnest(
-            CAST(:number AS bigint[]), CAST(:at_us AS bigint[]), CAST(:action AS varchar[]),
-            CAST(:detail_sha256 AS varchar[]), CAST(:chain_sha256 AS varchar[]))
+        SELECT links.number, at_us, action, detail_sha256, links.chain_sha256 FROM links JOIN given USING (place)
     )
     INSERT INTO audit_details (number, study_id, participant_id, salt, detail)
-    SELECT * FROM unnest(
-        CAST(:number AS bigint[]), CAST(:study_id AS bigint[]), CAST(:participant_id AS bigint[]),
-        CAST(:salt AS bytea[]), CAST(:detail AS json[]))
+    SELECT links.number, study_id, participant_id, salt, detail FROM links JOIN given USING (place)
 """)
 
 
@@ -102,41 +118,45 @@ def append(
 
 
 def append_all(
-    session: Session, added: Sequence[Entry], also: Sequence[tuple[Executable, list[dict[str, Any]]]] = ()
+    session: Session,
+    added: Sequence[Entry],
+    also: Sequence[tuple[Executable, list[dict[str, Any]]]] = (),
+    *,
+    to_the_end: bool = False,
 ) -> None:
     """Write down several things in their order, as `append` does one: a few statements, whatever their number.
 
-    `also` are statements with their rows, which answer nothing and are sent together with the log's.
+    `also` are statements with their rows, which answer nothing and are sent together with the log's. `to_the_end`:
+    nothing follows in this transaction.
     """
     session.flush()
     connection = session.connection()
+    rows = [_row(each) for each in added]
+    with pipelined(session, to_the_end=to_the_end):
+        for statement, values in also:
+            connection.execute(statement, values)
+        _link_there(connection, rows) if connection.dialect.name == "postgresql" else _link_here(connection, rows)
+
+
+def _row(each: Entry) -> dict[str, Any]:
+    """What is kept of something, but for its place in the chain."""
+    full = {"by": f"{each.who.who}:{each.who.name}" if each.who else SERVER.get(), **each.detail}
+    salt = secrets.token_bytes(SALT_BYTES)
+    about = {"study_id": each.study_id, "participant_id": each.participant_id, "salt": salt, "detail": full}
+    return {"at_us": now_us(), "action": each.action, "detail_sha256": detail_digest(salt, full), **about}
+
+
+def _link_there(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    texts = [row | {"detail": canonical(row["detail"]).decode()} for row in rows]
+    connection.execute(_POSTGRESQL, {name: [row[name] for row in texts] for name in texts[0]})
+
+
+def _link_here(connection: Connection, rows: list[dict[str, Any]]) -> None:
     number, chain = connection.execute(_HEAD).one()
-    entries: list[dict[str, Any]] = []
-    details: list[dict[str, Any]] = []
-    for each in added:
-        full = {"by": f"{each.who.who}:{each.who.name}" if each.who else SERVER.get(), **each.detail}
-        salt, number, at_us = secrets.token_bytes(SALT_BYTES), number + 1, now_us()
-        digest = detail_digest(salt, full)
-        chain = link(chain, number, at_us, each.action, digest)
-        entry = {"number": number, "at_us": at_us, "action": each.action}
-        entries.append(entry | {"detail_sha256": digest, "chain_sha256": chain})
-        about = {"number": number, "study_id": each.study_id, "participant_id": each.participant_id}
-        details.append(about | {"salt": salt, "detail": full})
-    moved = {"to_number": number, "to_chain": chain}
-    with pipelined(session):
-        for statement, rows in also:
-            connection.execute(statement, rows)
-        _write(connection, moved, entries, details)
-
-
-def _write(
-    connection: Connection, moved: dict[str, Any], entries: list[dict[str, Any]], details: list[dict[str, Any]]
-) -> None:
-    if connection.dialect.name == "postgresql":
-        texts = [{**each, "detail": canonical(each["detail"]).decode()} for each in details]
-        columns = {name: [row[name] for row in rows] for rows in (entries, texts) for name in rows[0]}
-        connection.execute(_POSTGRESQL, moved | columns)
-        return
-    connection.execute(_MOVE, moved)
-    connection.execute(_ENTRY, entries)
-    connection.execute(_DETAIL, details)
+    for row in rows:
+        number += 1
+        chain = link(chain, number, row["at_us"], row["action"], row["detail_sha256"])
+        row |= {"number": number, "chain_sha256": chain}
+    connection.execute(_MOVE, {"to_number": number, "to_chain": chain})
+    for statement, names in ((_ENTRY, _ENTRY_COLUMNS), (_DETAIL, _DETAIL_COLUMNS)):
+        connection.execute(statement, [{name: row[name] for name in names} for row in rows])
