@@ -7,9 +7,11 @@ import time
 from typing import TYPE_CHECKING
 
 from apiflask import APIFlask
+from flask import request
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Mapped, mapped_column
 
+from happe_study import contract
 from happe_study.database import Base, Database, Digest, Micros, Name, Serial
 
 if TYPE_CHECKING:
@@ -25,6 +27,17 @@ class Note(Base):
     client_id: Mapped[str] = mapped_column(Digest, unique=True)
     name: Mapped[str] = mapped_column(Name)
     value: Mapped[int]
+    at_us: Mapped[int] = mapped_column(Micros)
+
+
+class Document(Base):
+    """A record as it came, and nothing else of it."""
+
+    __tablename__ = "reference_documents"
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    client_id: Mapped[str] = mapped_column(Digest, unique=True)
+    content: Mapped[bytes]
     at_us: Mapped[int] = mapped_column(Micros)
 
 
@@ -46,6 +59,14 @@ def create_reference(config: Config) -> APIFlask:
     def insert(json_data: NewNote) -> tuple[dict[str, bool], int]:
         with database.writing() as session:
             session.add(Note(**json_data.model_dump(), at_us=time.time_ns() // 1000))
+        return {"stored": True}, 201
+
+    @app.put("/documents/<client_id>")
+    def keep(client_id: str) -> tuple[dict[str, bool], int]:
+        content = request.get_data()
+        contract.check(contract.Kind.RUN_RECORD, content)
+        with database.writing() as session:
+            session.add(Document(client_id=client_id, content=content, at_us=time.time_ns() // 1000))
         return {"stored": True}, 201
 
     return app

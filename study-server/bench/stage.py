@@ -13,7 +13,7 @@ from uuid import uuid4
 from sqlalchemy import func, select, update
 
 import records
-from bare import Note
+from bare import Document, Note
 from enrolled import enrol
 from given_devices import device
 from given_studies import small, study
@@ -65,7 +65,8 @@ def reference(folder: Path, url: str) -> Config:
     """A database with the reference's table alone."""
     config = _config(folder, url)
     database = Database(url)
-    table(Note).create(database.engine)
+    for model in (Note, Document):
+        table(model).create(database.engine)
     database.dispose()
     return config
 
@@ -75,6 +76,12 @@ def notes(count: int) -> list[Request]:
     headers = {"Content-Type": "application/json"}
     bodies = ({"client_id": uuid4().hex, "name": f"note {number}", "value": number % 1000} for number in range(count))
     return [Request("POST", "/notes", json.dumps(body).encode(), headers) for body in bodies]
+
+
+def documents(uploads: list[Request]) -> list[Request]:
+    """Requests to the reference with the records of uploads, each a row of its own."""
+    headers = {"Content-Type": "application/json"}
+    return [Request("PUT", f"/documents/{uuid4().hex}", upload.body, headers) for upload in uploads]
 
 
 def kept(url: str) -> tuple[int, bool]:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measure whole uploads of run records beside bare inserts by the same framework, server and database.
 
-usage: upload_speed.py [--rounds N] [--round N] [--database sqlite|postgresql] [--json]
-exits with 1 if an aim is missed
-
-The reference validates one small body and inserts one row. An upload is a record of 120 s (about 18 KB): its token is
-looked up, its contract and its trace's rules are checked, and in one transaction the record, its profiles and lessons,
-the run's state and the audit log's entry are written. Rounds of both alternate; ratios are of neighbouring rounds.
+The reference validates one small body (`--reference record`: the record that is uploaded) and inserts one row. An
+upload is a record of 120 s (about 18 KB): its token is looked up, its contract and its trace's rules are checked, and in
+one transaction the record, the run's state and the audit log's entry are written. Rounds of both alternate; ratios are
+of neighbouring rounds.
 """
 
 from __future__ import annotations
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from serving import Server
 
 DATABASES = ("sqlite", "postgresql")
+REFERENCES = ("note", "record")
 CLIENTS = 16
 WARM_UP = 64  # requests that are not counted
 LEAST_RATIO = 0.6
@@ -75,13 +74,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--round", type=int, default=320, help="requests of each kind in a round")
     parser.add_argument("--database", choices=DATABASES, action="append")
+    parser.add_argument("--reference", choices=REFERENCES, default="note", help="what the reference inserts")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="exit with 1 if an aim is missed")
     given = parser.parse_args(arguments)
     results = []
     with tempfile.TemporaryDirectory(prefix="happe-bench-") as folder:
         for kind in given.database or DATABASES:
-            results.append(measure(kind, Path(folder), given.rounds, given.round))
+            results.append(measure(kind, Path(folder), given))
             if not given.json:
                 _print(results[-1])
     if given.json:
@@ -89,15 +89,15 @@ def main(arguments: Sequence[str]) -> int:
     return int(given.check and any(result.misses for result in results))
 
 
-def measure(kind: str, folder: Path, rounds: int, each: int) -> Result:
+def measure(kind: str, folder: Path, given: argparse.Namespace) -> Result:
     """Measure on a kind of database, new and durable, in a folder."""
     if kind == "sqlite":
-        return _measure(kind, folder / kind, lambda name: f"sqlite:///{folder / kind / name}.db", rounds, each)
+        return _measure(kind, folder / kind, lambda name: f"sqlite:///{folder / kind / name}.db", given)
     cluster = Postgres(folder / "cluster", durable=True)
     try:
         for name in ("study", "reference"):
             cluster.execute(f"CREATE DATABASE {name}")
-        return _measure(kind, folder / kind, cluster.url, rounds, each)
+        return _measure(kind, folder / kind, cluster.url, given)
     finally:
         cluster.stop("fast")
 
@@ -137,17 +137,18 @@ class Side:
         return self.cpu_seconds * 1000 / sum(len(outcome.latencies) for outcome in self.outcomes)
 
 
-def _measure(kind: str, folder: Path, url: Callable[[str], str], rounds: int, each: int) -> Result:
+def _measure(kind: str, folder: Path, url: Callable[[str], str], given: argparse.Namespace) -> Result:
     folder.mkdir()
-    count = WARM_UP + rounds * each
+    count = WARM_UP + given.rounds * given.round
     staged = stage.study_server(folder / "study", url("study"), count, CLIENTS)
     config = stage.reference(folder / "reference", url("reference"))
     study = Side(serving.start("study", staged.config, folder), staged.uploads)
-    reference = Side(serving.start("reference", config, folder), stage.notes(count))
+    bare = stage.notes(count) if given.reference == "note" else stage.documents(staged.uploads)
+    reference = Side(serving.start("reference", config, folder), bare)
     try:
-        for number in range(-1, rounds):
+        for number in range(-1, given.rounds):
             for side in (study, reference) if number % 2 else (reference, study):
-                side.round(number, each)
+                side.round(number, given.round)
         for side in (study, reference):
             side.peak_bytes = side.server.peak_bytes()
     finally:
