@@ -2,9 +2,9 @@
 """Measure whole uploads of run records beside bare inserts by the same framework, server and database.
 
 The reference validates one small body (`--reference record`: the record that is uploaded) and inserts one row. An
-upload is a record of 120 s (about 18 KB): its token is looked up, its contract and its trace's rules are checked, and in
-one transaction the record, the run's state and the audit log's entry are written. Rounds of both alternate; ratios are
-of neighbouring rounds.
+upload is a record of 120 s (about 18 KB): its token is looked up, its contract and its trace's rules are checked, and
+in one transaction the record, the run's state and the audit log's entry are written. Rounds of both alternate; ratios
+are of neighbouring rounds.
 """
 
 from __future__ import annotations
