@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, Table, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ class Database:
                 session.begin(),
             ):
                 yield session
+        except self.engine.dialect.loaded_dbapi.Error as error:  # out of a pipeline, which SQLAlchemy does not watch
+            base, dialect = self.engine.dialect.loaded_dbapi.Error, self.engine.dialect
+            raise DBAPIError.instance(None, None, error, base, hide_parameters=True, dialect=dialect) from error
         finally:
             self._busy(-1)
 

@@ -97,7 +97,7 @@ def another_attempt(run: Run, secrets: Secrets) -> Run:
 
 def _require_open(session: Session, study: Study) -> None:
     """Problem 409 unless the study is locked; until the transaction ends it is not unblinded."""
-    state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True, key_share=True))
+    state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True))
     if state != StudyState.LOCKED:
         raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
 

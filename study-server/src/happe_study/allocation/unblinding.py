@@ -107,7 +107,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     is unblinded already, or was locked under another allocation key.
     """
     _require(order, study.name)
-    session.refresh(study, with_for_update=True)
+    session.refresh(study, with_for_update={"key_share": True})  # who appends to the audit log meanwhile goes on
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
     study.seed, study.salt = _seed(study, secrets)

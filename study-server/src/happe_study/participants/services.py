@@ -61,7 +61,7 @@ ON_WITHDRAWAL = "the participant withdrew"
 
 def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
     """A new participant and the token of their link, which is shown this once. 409: the study is not open."""
-    session.refresh(study, with_for_update={"read": True, "key_share": True})
+    session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED:
         raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
     participant = fresh.add(session, lambda code: Participant(study_id=study.id, code=code, created_us=now_us()))

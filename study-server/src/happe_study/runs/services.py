@@ -77,7 +77,7 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
         if (run.start_id, run.device_id) != (start_id, device.id):
             raise conflict("started", "This run has been started before, under another id.")
         return run.start_sealed
-    _require_open(study, participant)
+    _require_open(session, study, participant)
     _require_sitting(session, participant, device)
     protocol = protocol_of(study)
     _require_next(session, run, participant, protocol)
@@ -166,7 +166,7 @@ def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) ->
         same = _of_participant(run).where(Run.position == run.position, Run.attempt == run.attempt + 1)
         found: Run = session.scalars(same).one()
         return found
-    _require_open(study, participant)
+    _require_open(session, study, participant)
     _happens(session, run, Event.REPLACE, protocol_of(study))
     new = fresh.add(session, lambda _code: another_attempt(run, secrets))
     _log(session, "replaced", run, participant, who, new=new.code)
@@ -232,7 +232,9 @@ def _finish(session: Session, run: Run) -> None:
         participant.state, participant.done_us = ParticipantState.DONE, now_us()
 
 
-def _require_open(study: Study, participant: Participant) -> None:
+def _require_open(session: Session, study: Study, participant: Participant) -> None:
+    """Problem 409 unless both go on; until the transaction ends the study is not unblinded."""
+    session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED or participant.state != ParticipantState.ENROLLED:
         raise conflict("not-open", "The study is not open, or the participant takes no part in it now.")
 

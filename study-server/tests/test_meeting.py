@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What meets in the database: unblinding with what goes on meanwhile, and one id for two records."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+import given_participants as people
+import records
+from given_devices import put_record
+from given_studies import small, study
+from happe_study.accounts.rights import Role
+from happe_study.allocation import unblinding
+from happe_study.audit import chain
+
+if TYPE_CHECKING:
+    from world import World
+
+PATIENCE_SECONDS = 30
+
+
+def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
+    made = study(world, protocol=small())
+    participant, _token = people.participant(world, made)
+    laptop = people.laptop_with(world, made, participant)
+    first, second = (run.code for run in people.runs_of(world, participant)[:2])
+    people.answered(world, first, laptop)
+    people.started(world, second, laptop)
+    client, taken = world.client(laptop.token), str(uuid4())
+    assert put_record(client, records.make(first, 3, 1, client_id=taken)).status_code == 201
+    assert put_record(client, records.make(second, 3, 2, client_id=taken)).status_code == 409
+    assert put_record(client, records.make(second, 3, 2)).status_code == 201
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = study(world, protocol=small())
+    custodian = world.account(Role.CUSTODIAN, study_id=made.id)
+    under_way, ended = threading.Event(), threading.Event()
+
+    def wait(*_args: object) -> None:
+        under_way.set()
+        ended.wait(PATIENCE_SECONDS)
+
+    monkeypatch.setattr(unblinding, "take_out", wait)
+    order = {"reason": "every run is complete", "confirmation": made.name}
+    with ThreadPoolExecutor(2) as threads:
+        told = threads.submit(world.client(custodian).post, f"/api/v1/studies/{made.name}/unblinding", json=order)
+        assert under_way.wait(PATIENCE_SECONDS)
+        threads.submit(_say_something, world, made.id).result(PATIENCE_SECONDS)
+        ended.set()
+        assert told.result(PATIENCE_SECONDS).status_code == 200
+
+
+def _say_something(world: World, study_id: int) -> None:
+    """An entry in the audit log about a study."""
+    with world.database.writing() as session:
+        chain.append(session, "device.heard", None, study_id=study_id)
