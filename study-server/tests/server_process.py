@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import signal
 import socket
 import time
@@ -15,12 +14,15 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import small_disk
 from happe_study.config import Config
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.context import ForkServerProcess
+
+    from small_disk import SmallDisk
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["happe_study.operations.serving"])
@@ -38,13 +40,16 @@ class ServerProcess:
         self.port: int = self._reserved.getsockname()[1]
         fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
         self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", **fields})
-        self.log = folder / "server.log"
+        self.log = folder.with_suffix(".log")
+        self.disk: SmallDisk | None = None  # over `folder`, seen by the server alone
         self._process: ForkServerProcess | None = None
         _write_secrets(self.config.secrets_folder)
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        self._process = CONTEXT.Process(target=_serve, args=(self.config, self.log), daemon=True)
+        self._process = CONTEXT.Process(
+            target=_serve, args=(self.config, self.log, self.disk.pid if self.disk else None), daemon=True
+        )
         self._process.start()
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._answers():
@@ -80,12 +85,6 @@ class ServerProcess:
         assert self._process.pid is not None
         return list(_group(self._process.pid))
 
-    def limit_files(self, most_bytes: int) -> None:
-        """Let no file of its processes grow beyond a size, as on a full disk; RLIM_INFINITY: there is room again."""
-        for pid in self.pids():
-            _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
-
     def peak_kib(self) -> int:
         """The most memory that each of its processes has had resident, summed up (VmHWM of proc(5))."""
         return sum(_status(pid, "VmHWM") for pid in self.pids())
@@ -106,14 +105,16 @@ class ServerProcess:
             return False
 
 
-def _serve(config: Config, log: Path) -> None:
-    """In the new process: lead a process group, log to a file, serve."""
+def _serve(config: Config, log: Path, disk: int | None) -> None:
+    """In the new process: lead a process group, log to a file, see the disk, serve."""
     from happe_study.operations import serving  # noqa: PLC0415 - heavy; preloaded by the fork server
 
     os.setsid()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    if disk is not None:
+        small_disk.enter(disk)
     serving.run(config)
 
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A disk that is really full: a small tmpfs, in a mount namespace that only the processes that enter it see."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+CHUNK = 64 << 10
+
+
+class SmallDisk:
+    """Mounted over a folder, whose contents it begins with. No right is needed but for user namespaces."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        """Mount it, of `size` bytes."""
+        self._folder = folder
+        script = 'mount -t tmpfs -o "size=$2,mode=0700" none "$1" && echo && exec sleep infinity'
+        command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", folder, str(size)]
+        self._holder = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self._holder.stdout is not None
+        assert self._holder.stdout.read(1), "no user namespace: unshare says why"
+        self.pid = self._holder.pid
+        self.inside = Path(f"/proc/{self.pid}/root{folder}")
+        shutil.copytree(folder, self.inside, dirs_exist_ok=True)
+
+    def fill(self) -> None:
+        """Take all the room that is left."""
+        with (self.inside / "filler").open("ab", buffering=0) as filler:
+            for size in (CHUNK, 1):
+                with suppress(OSError):
+                    while filler.write(bytes(size)):
+                        pass
+        assert os.statvfs(self.inside).f_bavail == 0
+
+    def make_room(self) -> None:
+        """Give back what `fill` took."""
+        (self.inside / "filler").unlink()
+
+    def close(self) -> None:
+        """Copy what is on the disk into the folder below, and unmount."""
+        shutil.copytree(self.inside, self._folder, dirs_exist_ok=True)  # removing a folder would unmount what is on it
+        self._holder.kill()
+        self._holder.communicate()
+
+
+def enter(holder: int) -> None:
+    """Let this process, which has one thread, see the disk of a SmallDisk by its pid."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for name in ("user", "mnt"):
+        space = os.open(f"/proc/{holder}/ns/{name}", os.O_RDONLY)
+        if libc.setns(space, 0):
+            raise OSError(ctypes.get_errno(), f"setns: {name}")
+        os.close(space)
