@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The build step of the study server's wheel: profiles/schema goes into it as happe_study/schema.
+"""The build step of the study server's wheel: profiles/schema goes into it as happe_study/schema, happe_cli as it is.
 
 Everything else is in pyproject.toml. A wheel is built from the whole tree (`pip wheel study-server/`). A source
-distribution takes the schemas along in its own folder `schema`, so that a wheel can be built from it too.
+distribution takes both along in folders `schema` and `happe_cli`, so that a wheel can be built from it too.
 """
 
 from __future__ import annotations
@@ -15,40 +15,51 @@ from setuptools.command.build_py import build_py  # type: ignore[import-untyped]
 from setuptools.command.sdist import sdist  # type: ignore[import-untyped]
 
 HERE = Path(__file__).resolve().parent
-SCHEMAS = next((folder for folder in (HERE / "schema", HERE.parent / "profiles/schema") if folder.is_dir()), None)
+PATTERNS = ("*.schema.json", "*.py", "*.bash")
+FOLDERS = {"happe_study/schema": (HERE / "schema", HERE.parent / "profiles/schema")}
+FOLDERS |= {"happe_cli": (HERE / "happe_cli", HERE.parent / "packaging/cli/src/happe_cli")}
 
 
-def copy_schemas(target: Path) -> list[str]:
-    """Copy every schema into the folder `target`; the copies' paths."""
-    if SCHEMAS is None:
-        raise FileNotFoundError("neither schema/ nor ../profiles/schema is here: build from the whole tree")
+def sources(folder: str) -> list[Path]:
+    """The files of one of FOLDERS, out of a source distribution or the whole tree."""
+    found = [file for place in FOLDERS[folder] for pattern in PATTERNS for file in sorted(place.glob(pattern))]
+    if not found:
+        raise FileNotFoundError(f"{' and '.join(map(str, FOLDERS[folder]))} are not here: build from the whole tree")
+    return found
+
+
+def copy(folder: str, target: Path) -> None:
+    """Copy the files of one of FOLDERS into `target`."""
     target.mkdir(parents=True, exist_ok=True)
-    return [str(shutil.copy(schema, target)) for schema in sorted(SCHEMAS.glob("*.schema.json"))]
+    for file in sources(folder):
+        shutil.copy(file, target)
 
 
-class BuildWithSchemas(build_py):  # type: ignore[misc]
-    """build_py, and the schemas beside the package's modules. An editable install reads them in the tree."""
+class BuildWithFolders(build_py):  # type: ignore[misc]
+    """build_py, and FOLDERS beside the package. An editable install needs the tree's packaging/cli/src on its path."""
 
     def run(self) -> None:
         """Build, then copy."""
         super().run()
         if not self.editable_mode:
-            copy_schemas(Path(self.build_lib) / "happe_study/schema")
+            for folder in FOLDERS:
+                copy(folder, Path(self.build_lib) / folder)
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:  # noqa: FBT001, FBT002 - setuptools' signature
-        """What a build leaves, with the schemas."""
-        names = [] if SCHEMAS is None else [schema.name for schema in sorted(SCHEMAS.glob("*.schema.json"))]
+        """What a build leaves, with FOLDERS."""
         outputs: list[str] = super().get_outputs(include_bytecode)
-        return outputs + [str(Path(self.build_lib) / "happe_study/schema" / name) for name in names]
+        taken = [Path(self.build_lib) / folder / file.name for folder in FOLDERS for file in sources(folder)]
+        return outputs + list(map(str, taken))
 
 
-class DistributeWithSchemas(sdist):  # type: ignore[misc]
-    """sdist, and the schemas in `schema`."""
+class DistributeWithFolders(sdist):  # type: ignore[misc]
+    """sdist, and FOLDERS by their last names."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         """Make the tree, then copy."""
         super().make_release_tree(base_dir, files)
-        copy_schemas(Path(base_dir) / "schema")
+        for folder in FOLDERS:
+            copy(folder, Path(base_dir) / Path(folder).name)
 
 
-setup(cmdclass={"build_py": BuildWithSchemas, "sdist": DistributeWithSchemas})
+setup(cmdclass={"build_py": BuildWithFolders, "sdist": DistributeWithFolders})

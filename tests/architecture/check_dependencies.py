@@ -25,15 +25,16 @@ ROOMS: dict[str, set[str]] = {
     "governor/ports": {"governor/core"},
     "governor/adapters": {"governor/core", "governor/ports"},
     "governor/sim": {"governor/core", "governor/ports"},
-    "governor/app": {"governor/core", "governor/ports", "governor/adapters", "governor/sim"},
+    "governor/app": {"governor/core", "governor/ports", "governor/adapters", "governor/sim", "packaging/cli"},
     "governor/dbus": set(),
-    "ui": {"governor/dbus", "profiles"},
-    "study-server": {"profiles"},
-    "power-logger": {"profiles"},
+    "ui": {"governor/dbus", "packaging/cli", "profiles"},
+    "packaging/cli": set(),
+    "study-server": {"packaging/cli", "profiles"},
+    "power-logger": {"packaging/cli", "profiles"},
 }
 
 # Python packages of the components; importing one of another component is a dependency on its room.
-PACKAGES = {"happe_study": "study-server", "happe_power": "power-logger"}
+PACKAGES = {"happe_cli": "packaging/cli", "happe_study": "study-server", "happe_power": "power-logger"}
 
 # The core is pure: what it may include of the standard library says so. No clock, file, stream, thread or logger.
 CORE_SYSTEM = {

@@ -30,6 +30,7 @@ WRONG = [
     ("ui/a.cpp", '#include "governor/core/governor.h"', "may not depend on governor/core"),
     ("study-server/src/a.py", "def f():\n    import happe_power.energy", "may not depend on power-logger"),
     ("power-logger/src/a.py", "from happe_study import models", "may not depend on study-server"),
+    ("packaging/cli/a.py", "from happe_power import model", "may not depend on power-logger"),
 ]
 
 RIGHT = [
@@ -38,6 +39,7 @@ RIGHT = [
     ("governor/app/a.cpp", '#include <iostream>\n#include "governor/sim/machine.h"'),
     ("ui/a.cpp", '#include "governor/dbus/governor.h"'),
     ("study-server/src/a.py", "import flask\nfrom happe_study import models"),
+    ("power-logger/src/a.py", "from happe_cli.commands import Command"),
     ("docs/a.py", "import happe_power"),
 ]
 

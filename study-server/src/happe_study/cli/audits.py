@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import click
 
+from happe_cli.commands import Group, examples, json_option, print_json
+from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.audit.models import AuditHead
 from happe_study.audit.verify import Head, Report, noted_head, verify_log
-from happe_study.cli.commands import Group, examples, json_option, print_json
-from happe_study.cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.server import Server, pass_server
 
 MORE = """Whoever can write to the database could make the whole log anew. So note its head elsewhere now and then, and

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from happe_study.cli.commands import Command, json_option, print_json
-from happe_study.cli.errors import EX_CHECK_FAILED, Failure, show
+from happe_cli.commands import Command, json_option, print_json
+from happe_cli.errors import EX_CHECK_FAILED, Failure
+from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations.backup import making, restoring
 from happe_study.operations.backup.manifest import Manifest, NoBackupError
@@ -64,7 +65,9 @@ def backup(server: Server, place: Path, with_secrets: bool, as_json: bool) -> No
     except ProgramError as error:
         raise Failure(os.EX_UNAVAILABLE, str(error)) from error
     if with_secrets:
-        show([f"{place}: holds the secrets, by which everybody is unblinded; keep it safe (its mode is 0600 or 0700)"])
+        PROGRAM.show(
+            [f"{place}: holds the secrets, by which everybody is unblinded; keep it safe (its mode is 0600 or 0700)"]
+        )
     if as_json:
         print_json(_document(place, made))
     else:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from happe_study.cli.commands import Command, json_option, print_json
-from happe_study.cli.errors import EX_CHECK_FAILED
+from happe_cli.commands import Command, json_option, print_json
+from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
+from happe_cli.commands import Group, examples, json_option, print_json, print_table
 from happe_study.cli import named
-from happe_study.cli.commands import Group, examples, json_option, print_json, print_table
 from happe_study.cli.server import Server, pass_server
 from happe_study.devices import services
 from happe_study.devices.models import Device, DeviceKind

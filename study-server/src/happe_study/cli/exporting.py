@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.errors import Failure
 from happe_study.cli import named
-from happe_study.cli.commands import Command, json_option, print_json, print_table
-from happe_study.cli.errors import Failure, show
+from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.exports import services
 from happe_study.exports.formats import Format
@@ -51,7 +52,7 @@ def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, .
     """Write a study's data into files: CSV, JSON lines or Parquet."""
     out.mkdir(exist_ok=True)
     with server.writing() as session:
-        exports = _prepared(session, name, wanted, Format(form))
+        exports = _prepared(server, session, name, wanted, Format(form))
         for each in exports:
             _require_absent(out / each.file_name(Format(form)))
     written = [_write(server, each, out, Format(form)) for each in exports]
@@ -62,7 +63,7 @@ def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, .
         print_table([(each["file"], f"{each['bytes']} bytes") for each in written])
 
 
-def _prepared(session: Session, name: str, wanted: tuple[str, ...], form: Format) -> list[Export]:
+def _prepared(server: Server, session: Session, name: str, wanted: tuple[str, ...], form: Format) -> list[Export]:
     """The tables to write, each noted in the audit log. Those that nobody gets yet are an error if asked for."""
     study = named.study(session, name)
     tables = services.tables(study)
@@ -70,9 +71,10 @@ def _prepared(session: Session, name: str, wanted: tuple[str, ...], form: Format
         raise Failure(os.EX_USAGE, f"{unknown[0]}: no such table; there are {', '.join(tables)}")
     closed = [table.name for table in tables.values() if not table.is_open(study.state)]
     if closed and not wanted:
-        show([f"left out, as nobody gets them before {name} is unblinded: {', '.join(closed)}"])
+        PROGRAM.show([f"left out, as nobody gets them before {name} is unblinded: {', '.join(closed)}"])
     names = wanted or [table for table in tables if table not in closed]
-    return [services.prepare(session, study, table, form, None) for table in dict.fromkeys(names)]
+    wishes = [services.Wish(table, form, None) for table in dict.fromkeys(names)]
+    return [services.prepare(session, study, server.secrets, wish) for wish in wishes]
 
 
 def _require_absent(file: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from happe_cli.errors import Failure
 from happe_study.accounts import services as accounts
-from happe_study.cli.errors import Failure
 from happe_study.devices.models import Device
 from happe_study.studies.models import Study
 

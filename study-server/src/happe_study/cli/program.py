@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from happe_cli.commands import HELP, Command, Group
+from happe_cli.self_description import describes_itself
 from happe_study.app import VERSION
-from happe_study.cli import audits, backups, checks, devices, errors, self_description, serve, setup, studies, users
-from happe_study.cli.commands import HELP, Command, Group
+from happe_study.cli import audits, backups, checks, devices, serve, setup, studies, users
+from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import DEFAULT_CONFIG, VARIABLE, Server
 
 if TYPE_CHECKING:
@@ -37,6 +38,18 @@ allowed, 78 bad configuration.
 
 Root may use every command: it works as the user whose the data folder is."""
 
+MANUAL = """Environment: HAPPE_SERVER_CONFIG names the configuration, as --config does. NOTIFY_SOCKET, of systemd: it is
+told when the server is ready.
+
+Files:
+  /etc/happe/server.toml          the configuration; every option is explained in it
+  /var/lib/happe-server           the data, unless the configuration names another folder
+    server.db                     the database, unless it is PostgreSQL
+    traces/                       parts of power traces
+    secrets/                      session.key, password.key, allocation.key: 64 hexadecimal digits each
+
+See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
+
 
 @click.group("happe-server", cls=Group, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
 @click.option(
@@ -49,18 +62,7 @@ Root may use every command: it works as the user whose the data folder is."""
     show_default=True,
     show_envvar=True,
 )
-@click.version_option(VERSION, prog_name="happe-server", message="%(prog)s %(version)s", help="Print the version")
-@click.option(
-    "--manual", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=self_description.manual
-)
-@click.option(
-    "--completion",
-    type=click.Choice(["bash", "zsh"]),
-    is_eager=True,
-    expose_value=False,
-    hidden=True,
-    callback=self_description.completion,
-)
+@describes_itself("happe-server", VERSION, section=8, more=MANUAL)
 @click.pass_context
 def program(context: click.Context, path: Path) -> None:
     """Begin with a configuration that is read when a command needs it."""
@@ -89,30 +91,4 @@ for _command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program. Ends by SystemExit with a status of sysexits.h."""
-    try:
-        status = _run(arguments)
-        sys.stdout.flush()
-    except (click.Abort, KeyboardInterrupt):
-        errors.show(["interrupted"])
-        status = errors.INTERRUPTED
-    except Exception as error:
-        if errors.wants_traceback():
-            raise
-        failure = errors.failure_of(error)
-        if failure.status == os.EX_IOERR:
-            _drop_output()
-        errors.show(failure.lines)
-        status = failure.status
-    sys.exit(status)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
-    """The status by which a command ended itself; commands return nothing."""
-    ended = program.main(args=arguments, prog_name="happe-server", standalone_mode=False)
-    return ended if isinstance(ended, int) else os.EX_OK
-
-
-def _drop_output() -> None:
-    """Forget what standard output has not taken, or Python would try it once more."""
-    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    PROGRAM.run(program, arguments)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from happe_cli.commands import Command, examples, json_option, print_json
+from happe_cli.errors import Failure
 from happe_study import migrations
-from happe_study.cli.commands import Command, examples, json_option, print_json
-from happe_study.cli.errors import Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations import serving
 from happe_study.traces import upkeep
@@ -61,7 +61,7 @@ def migrate(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's fl
     before = migrations.current(server.database)
     if before is not None and not migrations.is_known(before):
         server.require_revision()
-    migrations.upgrade(server.database)
+    migrations.upgrade(server.database, allocation=server.secrets.allocation)
     after = migrations.current(server.database)
     if as_json:
         print_json({"before": before, "after": after})

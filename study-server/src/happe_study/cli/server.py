@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.app import create_app
 from happe_study.audit import chain
-from happe_study.cli.errors import Failure
 from happe_study.config import Config, Secrets, load_config, load_secrets
 from happe_study.database import Database
 from happe_study.operations import owner

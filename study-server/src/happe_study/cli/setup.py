@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from happe_cli.commands import Command
 from happe_study.cli import passwords
-from happe_study.cli.commands import Command
 from happe_study.cli.server import DEFAULT_CONFIG, Server, pass_server
 from happe_study.operations import owner as owner_of
 from happe_study.operations import setting_up

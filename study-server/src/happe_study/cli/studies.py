@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
+from happe_cli.commands import Group, examples, json_option, print_json, print_table
+from happe_cli.errors import Failure
+from happe_study.allocation import custodians
 from happe_study.cli import exporting, named, unblinding
-from happe_study.cli.commands import Group, examples, json_option, print_json, print_table
-from happe_study.cli.errors import Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.studies import services
 from happe_study.studies.models import Study
@@ -126,12 +127,14 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 @json_option
 @pass_server
 def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """How far a study is: slots, participants, runs, devices.
+    """How far a study is: slots, participants, runs, devices, and who may unblind it.
 
     Nothing is counted by condition.
     """
     with server.reading() as session:
-        facts = services.status(session, named.study(session, name))
+        found = named.study(session, name)
+        holders = custodians.shown(session, found, server.config.custodian_wait_hours)
+        facts = {**services.status(session, found), "custodians": holders}
     if as_json:
         print_json(facts)
     else:
@@ -153,6 +156,12 @@ def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for each in facts["devices"]:
         heard = f"heard of {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "never heard of"
         yield "device", f"{each['code']} {each['name']}, {'enrolled' if each['enrolled'] else 'not enrolled'}, {heard}"
+    for each in facts["custodians"]:
+        late = f", unblinds from {_moment(each['unblinds_from_us'])} on" if each["unblinds_from_us"] else ""
+        yield (
+            "custodian",
+            f"{each['email']} since {_moment(each['since_us'])}{'' if each['active'] else ' (disabled)'}{late}",
+        )
 
 
 def _text(file: Path) -> str:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from flask_security.utils import verify_password
 
+from happe_cli.commands import Command, json_option, print_json
+from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.accounts import services as accounts
 from happe_study.accounts.rights import Right
+from happe_study.allocation import custodians
 from happe_study.allocation.unblinding import Order, unblind_run
 from happe_study.allocation.unblinding import unblind as unblind_study
 from happe_study.cli import named, passwords
-from happe_study.cli.commands import Command, json_option, print_json
-from happe_study.cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.clock import now_us
 from happe_study.rules import Caller, staff_caller
@@ -67,7 +68,9 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
     )
     with server.writing() as session:
         study = named.study(session, name)
-        order = Order(_custodian(session, email, password, study), why, typed)
+        who = _custodian(session, email, password, study)
+        custodians.require(session, study, who, server.config.custodian_wait_hours)
+        order = Order(who, why, typed)
         found = _unblinded(session, server, study, run_code, order)
     if as_json:
         print_json(found)
@@ -75,7 +78,8 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
         click.echo(f"{run_code}: {found['condition']}" if run_code else f"{name} is unblinded.")
     if not found.get("agrees", True):
         raise Failure(
-            EX_CHECK_FAILED, "what was sealed is not what seed and salt give; --json and the audit log have the details"
+            EX_CHECK_FAILED,
+            "what was sealed is not what seed and salt give, or a record does not open; see --json or the audit log",
         )
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from happe_cli.commands import Group, examples, json_option, print_json
+from happe_cli.errors import Failure
 from happe_study.accounts import services
 from happe_study.accounts.rights import Role
 from happe_study.cli import named, passwords
-from happe_study.cli.commands import Group, examples, json_option, print_json
-from happe_study.cli.errors import Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.studies.models import Study
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from happe_study.cli.commands import HELP, description, footer
+from happe_cli.commands import HELP, description, footer, subcommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def described(command: click.Command, path: str) -> Command:
     """A click command as data."""
     context = click.Context(command, info_name=path, **HELP)
     shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
-    below = command.commands if isinstance(command, click.Group) else {}
+    below = subcommands(command) if isinstance(command, click.Group) else {}
     return Command(
         path,
         description(command),

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""click's commands and groups in this program's look: help in the lines it was written in, examples below."""
+"""click's commands and groups in the look of HAPPE's programs: help in the lines it was written in, examples below."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 108}
 
@@ -43,15 +44,50 @@ class Group(_Plain, click.Group):
 
     command_class = Command
 
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show commands in the order in which they were added."""
-        rows = [(name, summary(self.commands[name])) for name in self.list_commands(context)]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(self.summaries())
+
+    def summaries(self) -> list[tuple[str, str]]:
+        """Names and summaries, in the order in which the commands were added."""
+        return [(name, summary(command)) for name, command in self.commands.items()]
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Names, in the order in which they were added."""
         return list(self.commands)
+
+
+class LazyGroup(Group):
+    """A group whose commands are imported when they are run: a look at its help needs none of them.
+
+    `lazy` has for each name, in order, the module that has a command under that name, and the command's summary.
+    """
+
+    lazy: Mapping[str, tuple[str, str]]
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Names, in the order of `lazy`."""
+        return list(self.lazy)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        return self.loaded(name) if name in self.lazy else None
+
+    def loaded(self, name: str) -> click.Command:
+        """The command of this name, imported."""
+        module, _summary = self.lazy[name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def summaries(self) -> list[tuple[str, str]]:
+        """Names and summaries, without an import."""
+        return [(name, text) for name, (_module, text) in self.lazy.items()]
+
+
+def subcommands(group: click.Group) -> dict[str, click.Command]:
+    """A group's commands by their names, all of them imported."""
+    return {name: group.loaded(name) for name in group.lazy} if isinstance(group, LazyGroup) else dict(group.commands)
 
 
 def description(command: click.Command) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from happe_study.cli.description import Command, Option
+    from happe_cli.description import Command, Option
 
 
 def bash_completion(program: Command) -> str:

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What HAPPE's programs in Python have in common, each told its name.
+
+`commands` is click in our look; `description` reads a program's commands as data, of which `manual` and `completion`
+are made; `errors` has exit statuses; `program` runs it all.
+"""

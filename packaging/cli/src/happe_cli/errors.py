@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exit statuses (sysexits.h), and which error has which. An error is a line that says what to do, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+
+EX_CHECK_FAILED = 1
+INTERRUPTED = 130
+
+ADVICE = {errno.ENOSPC: "make room and try again"}
+
+
+class Failure(Exception):  # noqa: N818 - what a command has
+    """A command can't be done. Each line of the message is shown after the program's name."""
+
+    def __init__(self, status: int, *lines: str) -> None:
+        """Say why and what to do."""
+        super().__init__("\n".join(lines))
+        self.status = status
+        self.lines = lines
+
+
+def of_usage(error: click.UsageError) -> Failure:
+    """What was typed is no command line of the program."""
+    hint = f"; try `{error.ctx.command_path} --help`" if error.ctx else ""
+    return Failure(os.EX_USAGE, f"{' '.join(error.format_message().split()).rstrip('.')}{hint}")
+
+
+def of_system(error: OSError, advice: Mapping[int, str]) -> Failure:
+    """The system refuses. `advice` says by errno what to do, beside ADVICE."""
+    where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else _output(error)
+    to_do = (ADVICE | dict(advice)).get(error.errno or 0)
+    return Failure(_status_of(error), f"{where}{error.strerror or error}{f'; {to_do}' if to_do else ''}")
+
+
+def of_mistake(error: Exception) -> Failure:
+    """The program is wrong."""
+    frame = _last(error)
+    place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown place"
+    return Failure(os.EX_SOFTWARE, f"internal error: {type(error).__name__} at {place}; please report it")
+
+
+def _status_of(error: OSError) -> int:
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return os.EX_NOPERM
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
+        return os.EX_NOINPUT
+    if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+        return os.EX_CANTCREAT
+    if error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL):
+        return os.EX_UNAVAILABLE
+    return os.EX_IOERR
+
+
+def _output(error: Exception) -> str:
+    """What could not be written, if it was standard output."""
+    frame = _last(error)
+    return "standard output: " if frame and frame.f_code is click.echo.__code__ else ""
+
+
+def _last(error: Exception) -> FrameType | None:
+    """Where an exception was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame if trace else None

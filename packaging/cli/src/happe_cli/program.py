@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a program is run and how it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from happe_cli.errors import INTERRUPTED, Failure, of_mistake, of_system, of_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program by its name.
+
+    `meaning` says what its own exceptions mean, None of others; `advice`, by errno, what to do when the system refuses.
+    """
+
+    name: str
+    meaning: Callable[[Exception], Failure | None]
+    advice: Mapping[int, str] = field(default_factory=dict)
+
+    def show(self, lines: Iterable[str]) -> None:
+        """Say lines on standard error, each after the program's name."""
+        for line in lines:
+            click.echo(f"{self.name}: {line}", err=True)
+
+    def failure_of(self, error: Exception) -> Failure:
+        """What an exception means to who typed the command."""
+        if isinstance(error, Failure):
+            return error
+        if (own := self.meaning(error)) is not None:
+            return own
+        if isinstance(error, click.UsageError):
+            return of_usage(error)
+        return of_system(error, self.advice) if isinstance(error, OSError) else of_mistake(error)
+
+    def run(self, command: click.Command, arguments: Sequence[str] | None = None) -> None:
+        """Run a command. Ends by SystemExit with a status of sysexits.h; python -X dev shows tracebacks."""
+        try:
+            ended = command.main(args=arguments, prog_name=self.name, standalone_mode=False)
+            sys.stdout.flush()
+            status = ended if isinstance(ended, int) else os.EX_OK
+        except (click.Abort, KeyboardInterrupt):
+            self.show(["interrupted"])
+            status = INTERRUPTED
+        except Exception as error:
+            if sys.flags.dev_mode:
+                raise
+            failure = self.failure_of(error)
+            if failure.status == os.EX_IOERR:
+                _drop_output()
+            self.show(failure.lines)
+            status = failure.status
+        sys.exit(status)
+
+
+def _drop_output() -> None:
+    """Forget what standard output has not taken, or Python would try it once more."""
+    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
