@@ -62,7 +62,7 @@ def study_server(folder: Path, url: str, uploads: int, clients: int) -> Stage:
 
 
 def reference(folder: Path, url: str) -> Config:
-    """A database with the reference's table alone."""
+    """A database with the reference's tables alone."""
     config = _config(folder, url)
     database = Database(url)
     for model in (Note, Document):

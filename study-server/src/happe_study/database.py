@@ -17,6 +17,8 @@ from sqlalchemy.orm import DeclarativeBase, Session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from sqlalchemy import Row, Select
+
 Micros = BigInteger  # microseconds since 1970, UTC
 Code = String(16)
 Name = String(255)
@@ -24,6 +26,8 @@ Digest = String(64)  # SHA-256 in hexadecimal
 Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER PRIMARY KEY only
 
 BUSY_SECONDS = 30
+ALONE = "AUTOCOMMIT"  # each statement is its own transaction
+TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # any number that no other lock of this database has
 PIPES = "happe_pipes"  # what is to be closed between a transaction's end and its connection's
 
 
@@ -61,15 +65,16 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._busy = busy
         options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 8, "hide_parameters": True}
+        options["pool_use_lifo"] = True  # the connection used last has its statements prepared and planned
         if self.is_sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "isolation_level": None}
         self.engine = create_engine(self.url, **options)
+        self._looking = self.engine if self.is_sqlite else create_engine(self.url, isolation_level=ALONE, **options)
         self._writers = _Turns(Path(f"{self.url.database}-writers")) if self.is_sqlite else None
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         self._writing = self.engine.execution_options(happe_begin="BEGIN IMMEDIATE")
-        self._looking = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -77,10 +82,28 @@ class Database:
         with Session(self.engine, autoflush=False) as session:
             yield session
 
+    def row(self, statement: Select[*tuple[Any, ...]], values: dict[str, Any]) -> Row[*tuple[Any, ...]] | None:
+        """The first row of a question, asked by itself, which costs half of what a session does."""
+        with self._looking.connect() as connection:
+            return connection.execute(statement, values).first()
+
     @contextmanager
     def looking_up(self) -> Iterator[Session]:
         """A session for a look at a row or two, as each request begins with: PostgreSQL is asked once, not thrice."""
         with Session(self._looking, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def writing_in_turn(self) -> Iterator[Session]:
+        """The same as `writing()`, for who takes along what has gathered once it is his turn.
+
+        On SQLite all writers take turns. On PostgreSQL those who ask for it do, of all processes, until they have
+        committed; they would wait for the audit log's head anyhow, but later, with what they took along before.
+        """
+        with self.writing() as session:
+            if not self.is_sqlite:
+                with pipelined(session, to_the_end=False):  # goes with BEGIN
+                    session.connection().exec_driver_sql(TAKE_TURN)
             yield session
 
     @contextmanager
@@ -106,6 +129,7 @@ class Database:
     def dispose(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+        self._looking.dispose()
 
 
 @contextmanager
@@ -142,7 +166,8 @@ class _Turns:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
+    durable, safe = ("journal_mode=WAL", "synchronous=FULL"), ("foreign_keys=ON", "trusted_schema=OFF")
+    for pragma in (*durable, *safe, "secure_delete=ON"):  # what is erased is overwritten
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -2,7 +2,8 @@
 """Work of threads that come at the same time, done by one of them in one transaction: one wait for the disk, not many.
 
 Writers queue anyhow, for SQLite's lock or for the audit log's head. Who comes to the front takes along what has
-gathered behind it. Nobody is answered before the transaction that has their work is on the disk.
+gathered behind it, so the more come, the less each costs. Nobody is answered before the transaction that has their work
+is on the disk.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Together(Generic[Work, Result]):
         """Do what has gathered by the time that the database lets this thread write."""
         taken = [own]
         try:
-            with self._database.writing() as session:
+            with self._database.writing_in_turn() as session:
                 taken += self._take()
                 outcomes = self._do(session, [item.work for item in taken])
         except Exception as error:  # noqa: BLE001 - whatever it is, it is its thread's

@@ -146,10 +146,8 @@ def bearer(database: Database) -> Caller | None:
     if header is None:
         return None
     scheme, _, secret = header.partition(" ")
-    if scheme.lower() == "bearer" and secret:
-        with database.looking_up() as session:
-            if found := tokens.caller_of(session, secret.strip()):
-                return found
+    if scheme.lower() == "bearer" and secret and (found := tokens.calling(database, secret.strip())):
+        return found
     raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or is not any more.")
 
 
@@ -157,8 +155,7 @@ def by_cookie(database: Database) -> Caller:
     """Who a browser belongs to: a participant on the participants' pages, else signed-in staff, else anybody."""
     secret = request.cookies.get(PARTICIPANT_COOKIE)
     if secret and request.path.startswith("/p/"):
-        with database.looking_up() as session:
-            return tokens.caller_of(session, secret) or Caller()
+        return tokens.calling(database, secret) or Caller()
     if current_user.is_authenticated:
         proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password
         return staff_caller(current_user.id, current_user.email, current_user.grants, proven_us)
