@@ -18,17 +18,19 @@ import given_devices
 import given_participants
 import given_studies
 import records
+from happe_study.allocation.sealing import record_digest
 from happe_study.audit.models import AuditEntry, AuditHead
-from happe_study.audit.renaming import unpacked
 from happe_study.audit.verify import verify_log
 from happe_study.profiles import services as profiles
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
 from happe_study.studies.models import Study
 from happe_study.traces import upkeep
 from happe_study.traces.models import Trace, TracePart
 from happe_study.traces.storage import Storage, sha256_of
 from uploader import Item
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from given_devices import Enrolled
     from world import World
 
+KEY = fixed_secrets().allocation
 LEVELS = 64
 APPLICATION = '\n[[application]]\nkey = "a{0}"\nname = "A{0}"\ncommand = ["a{0}"]\nseconds = 60\n'
 
@@ -125,8 +128,8 @@ def _records(world: World) -> set[str]:
     with world.database.reading() as session:
         rows = session.execute(select(Run.code, RunRecord).join(RunRecord, RunRecord.run_id == Run.id)).all()
     for code, row in rows:
-        assert unpacked(row.document) == record(code)
-        assert row.sha256 == sha256(record(code)).hexdigest()
+        assert opened(KEY, code, row.document) == record(code)
+        assert row.digest == record_digest(KEY, sha256(record(code)).hexdigest())
     return {f"/api/v1/runs/{code}/record/{row.client_id}" for code, row in rows}
 
 
@@ -148,7 +151,7 @@ def take_out(world: World) -> None:
     """Make rows of what every study's records taught, as unblinding does."""
     with world.database.writing() as session:
         for study_id in session.scalars(select(Study.id)).all():
-            profiles.take_out(session, study_id)
+            profiles.take_out(session, study_id, fixed_secrets())
 
 
 def _require_nothing_twice(world: World) -> None:
@@ -159,12 +162,12 @@ def _require_nothing_twice(world: World) -> None:
         head = session.get_one(AuditHead, 1)
         last = session.get_one(AuditEntry, head.number)
         assert last.chain_sha256 == head.chain_sha256
-        stored = session.execute(select(RunRecord.run_id, RunRecord.document)).all()
+        stored = session.execute(select(RunRecord.run_id, Run.code, RunRecord.document).join(Run)).all()
         recorded = session.scalar(select(func.count()).where(AuditEntry.action == "run.recorded"))
         lessons = dict(session.execute(select(LearningEvent.run_id, func.count()).group_by(LearningEvent.run_id)).all())
         uafps = dict(session.execute(select(Uafp.run_id, func.count()).group_by(Uafp.run_id)).all())
         arrived = session.scalar(select(func.count()).where(Run.record_us.is_not(None)))
     assert recorded == arrived == len(stored), "one audit entry and one mark for each record"
-    documents = {run_id: json.loads(unpacked(document)) for run_id, document in stored}
+    documents = {run_id: json.loads(opened(KEY, code, document)) for run_id, code, document in stored}
     assert lessons == {run: len(each["learned"]) for run, each in documents.items() if each["learned"]}
     assert uafps == {run: 1 for run, each in documents.items() if each["profile_after"]}

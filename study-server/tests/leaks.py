@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
+SOME_DIFFER = (("one", 91), ("two", 119))  # seeds under which every run that is played differs, but for the training
 LABELS = (b"ondemand", b"T-HAPPE", b"O-HAPPE", b"B-HAPPE", b"+indicator")
 STARTED_NS = 1_800_000_000_000_000_000
 TICK_NS = 1_000_000

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from happe_study.cli.program import main
 from happe_study.config import SECRET_NAMES
 from happe_study.operations.setting_up import write_secret
-from world import World, fixed_secrets
+from world import AT_ONCE, World, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class Operated:
     def configure(self, **fields: object) -> None:
         """Write the configuration anew, with these fields besides those that must be there."""
         limits = {"limits.free_bytes": 0}
-        every = {"data": str(self.data), "database_url": self.database_url, **limits, **fields}
+        every = {"data": str(self.data), "database_url": self.database_url, **AT_ONCE, **limits, **fields}
         self.file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in every.items()))
 
     def run(self, *arguments: str | Path, typed: str = "") -> Ran:

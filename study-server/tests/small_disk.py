@@ -20,7 +20,7 @@ class SmallDisk:
         """Mount it, of `size` bytes."""
         self._folder = folder
         script = 'mount -t tmpfs -o "size=$2,mode=0700" none "$1" && echo && exec sleep infinity'
-        command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", folder, str(size)]
+        command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(folder), str(size)]
         self._holder = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._holder.stdout is not None
         assert self._holder.stdout.read(1), "no user namespace: unshare says why"

@@ -253,13 +253,43 @@ def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(small_w
     )
     with small_world.database.writing() as session:
         aged = now_us() - FRESH_US - MINUTE_US
-        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(created_us=aged))
+        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged))
     for path, body in requests:
         answer = client.post(path, json=body)
         assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:sign-in-again")
     with small_world.database.writing() as session:
-        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(created_us=aged + 2 * MINUTE_US))
+        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged + 2 * MINUTE_US))
     assert {client.post(path, json=body).status_code for path, body in requests} == {200, 201}
+
+
+def test_a_token_made_with_a_token_is_no_fresher_than_that_one(world: World) -> None:
+    # Given: a token that has been fresh for four minutes
+    secret = world.account(Role.ADMINISTRATOR, email=ADA)
+    given_accounts.account(world, email="bob@example.org")
+    proven_us = now_us() - FRESH_US + MINUTE_US
+    with world.database.writing() as session:
+        session.execute(update(Token).values(proven_us=proven_us))
+
+    # When
+    made = world.client(secret).post("/api/v1/me/tokens", json={}).get_json()["token"]
+
+    # Then
+    with world.database.reading() as session:
+        assert list(session.scalars(select(Token.proven_us).where(Token.sha256 == digest(made)))) == [proven_us]
+    with world.database.writing() as session:
+        session.execute(update(Token).values(proven_us=proven_us - 2 * MINUTE_US))
+    answer = world.client(made).post("/api/v1/accounts/bob@example.org/grants", json={"role": "analyst"})
+    assert answer.get_json()["type"] == "urn:happe:problem:sign-in-again"
+
+
+def test_a_token_made_in_a_session_is_as_fresh_as_its_password(small_world: World) -> None:
+    client = browser(small_world)
+    with client.session_transaction() as session:
+        session["fs_paa"] -= 200
+        proven_s = session["fs_paa"]
+    post(client, "/me/token", days="2")
+    with small_world.database.reading() as session:
+        assert list(session.scalars(select(Token.proven_us))) == [int(proven_s * 1_000_000)]
 
 
 def test_a_token_is_shown_once_and_ends_when_its_owner_says_so(small_world: World) -> None:

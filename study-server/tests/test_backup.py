@@ -16,12 +16,18 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
+import given_studies
 import given_traces
+from happe_study import migrations
+from happe_study.database import Database
 from happe_study.operations.backup import making, restoring, snapshots
 from happe_study.operations.backup.manifest import NAME, NoBackupError
+from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
 from operated import SOURCES, Operated, Ran, happe_server
+from test_erasure import played
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ class Elsewhere:
     def __init__(self, folder: Path, url: str | None) -> None:
         self.data = folder / "data"
         self.file = folder / "server.toml"
+        self.url = url or f"sqlite:///{self.data / 'server.db'}"
         folder.mkdir()
         lines = [f"data = {json.dumps(str(self.data))}", "limits.free_bytes = 0"]
         self.file.write_text("\n".join([*lines, f"database_url = {json.dumps(url)}" if url else ""]))
@@ -117,6 +124,24 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     assert len(meter.acknowledged) > len(before) + 1
 
 
+def test_a_record_is_sealed_in_a_backup_too_and_opens_with_the_servers_secrets(
+    operated: Operated, elsewhere: Elsewhere, place: Path
+) -> None:
+    someone = played(operated.world, given_studies.study(operated.world, protocol=given_studies.small()))
+    operated.done("backup", place)
+    elsewhere.give_secrets(operated)
+    assert elsewhere.run("restore", place).status == 0
+    checked = elsewhere.run("check", "--json")
+    assert {finding["verdict"] for finding in checked.json()} == {"ok"}, checked.out
+    (elsewhere.data / "secrets/allocation.key").write_text(fixed_secrets("another").allocation.hex())
+    assert elsewhere.run("check").status == 1
+    database = Database(elsewhere.url)
+    with database.reading() as session:
+        code, document = session.execute(select(Run.code, RunRecord.document).join(RunRecord)).one()
+    database.dispose()
+    assert json.loads(opened(fixed_secrets().allocation, code, document)) == someone.record
+
+
 def test_a_backup_says_what_is_in_it(operated: Operated, tmp_path: Path) -> None:
     given_traces.uploaded(operated.world, 2)
     made = operated.done("backup", tmp_path / "b", "--json").json()
@@ -124,7 +149,7 @@ def test_a_backup_says_what_is_in_it(operated: Operated, tmp_path: Path) -> None
     files = {str(path.relative_to(tmp_path / "b")) for path in (tmp_path / "b").rglob("*") if path.is_file()}
     assert {entry["path"] for entry in manifest["files"]} | {NAME} == files
     assert made["audit_head"] == f"{manifest['audit']['number']}:{manifest['audit']['chain_sha256']}"
-    assert (manifest["format"], manifest["revision"], manifest["missing"]) == (1, "0002", [])
+    assert (manifest["format"], manifest["revision"], manifest["missing"]) == (1, migrations.head(), [])
     assert made["bytes"] == sum(entry["size"] for entry in manifest["files"])
 
 

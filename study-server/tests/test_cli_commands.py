@@ -61,9 +61,9 @@ def audited(server: Operated) -> list[str]:
 
 def test_an_account_gets_and_loses_roles(locked: Operated) -> None:
     add(locked)
-    locked.done("user", "grant", ANA, "investigator", "--study", "small")
+    locked.done("user", "grant", ANA, "custodian", "--study", "small")
     locked.done("user", "grant", ANA, "administrator")
-    locked.done("user", "revoke", ANA, "investigator", "--study", "small")
+    locked.done("user", "revoke", ANA, "custodian", "--study", "small")
     assert locked.done("user", "list", "--json").json() == [
         {"email": ANA, "active": True, "grants": [{"role": "administrator", "study": None}]}
     ]
@@ -79,9 +79,10 @@ def test_an_account_with_a_role_in_a_study_is_listed_with_its_name(locked: Opera
 def test_roles_that_exclude_each_other_are_refused(locked: Operated) -> None:
     add(locked)
     locked.done("user", "grant", ANA, "custodian", "--study", "small")
-    refused = locked.run("user", "grant", ANA, "experimenter", "--study", "small")
-    assert refused.status == os.EX_DATAERR
-    assert "custodian" in refused.err
+    for role in ("experimenter", "analyst", "investigator", "auditor"):
+        refused = locked.run("user", "grant", ANA, role, "--study", "small")
+        assert refused.status == os.EX_DATAERR
+        assert "custodian" in refused.err
 
 
 def test_a_disabled_account_is_shown_so_and_comes_back(operated: Operated) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_study.cli.description import described
+from happe_cli.description import described
 from happe_study.cli.program import program
 from happe_study.config import Config, Limits
 from happe_study.operations.metrics import NAMES
@@ -25,7 +25,7 @@ from operated import SOURCES, happe_server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.cli.description import Command
+    from happe_cli.description import Command
 
 ROOT = SOURCES.parents[1]
 PATIENCE_S = 15
@@ -261,6 +261,8 @@ def test_the_documentation_has_every_default() -> None:
             assert f'Default `"{value}"`' in sections[name]
         elif isinstance(value, bool):
             assert f"Default {str(value).lower()}" in sections[name]
+        elif isinstance(value, float):
+            assert f"Default {value}. " in sections[name]
         elif isinstance(value, int):
             units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "": 1}
             said = re.match(r"Default (\d+) ?([KMGT]iB)?", sections[name])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,3 +154,14 @@ def test_another_allocation_key_unblinds_nothing(operated: Operated, password: P
     failed = operated.run("check")
     assert failed.status == 1
     assert "fail  allocation: the seal of small does not open with this allocation key" in failed.out
+
+
+@pytest.mark.usefixtures("study")
+def test_a_custodian_of_today_waits_at_the_command_line_too(operated: Operated, password: Path) -> None:
+    operated.configure(custodian_wait_hours=24)
+    refused = unblind(operated, "--password-file", password)
+    assert refused.status == os.EX_NOPERM
+    assert "You may unblind this study from" in refused.err
+    assert conditions(operated) == {None}
+    status = operated.done("study", "status", "small")
+    assert re.search(rf"custodian +{CARL} since .*, unblinds from .* on", status.out)

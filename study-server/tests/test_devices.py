@@ -61,7 +61,7 @@ def enrol(world: World, code: str, key: str | None = None) -> TestResponse:
 
 def test_a_device_enrols_with_its_code_once_and_the_server_keeps_neither_code_nor_token(world: World) -> None:
     # given
-    within, staff = study(world, protocol=small()), world.staff(Role.INVESTIGATOR)
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
     # when
     first, second = enrol(world, code.lower().replace("-", " "), new_key()), enrol(world, code, new_key())
@@ -76,7 +76,7 @@ def test_a_device_enrols_with_its_code_once_and_the_server_keeps_neither_code_no
 
 
 def test_an_enrolment_code_works_for_a_day(world: World) -> None:
-    within, staff = study(world, protocol=small()), world.staff(Role.INVESTIGATOR)
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
     with world.database.writing() as session:
         session.execute(update(Device).values(enrol_expires_us=Device.enrol_expires_us - 24 * 3600 * 1_000_000))
@@ -86,7 +86,7 @@ def test_an_enrolment_code_works_for_a_day(world: World) -> None:
 @pytest.mark.parametrize("key", [None, "", "!!!!", "a" * 43, base(b"a" * 31), base(b"a" * 33), "ä" * 44])
 def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(small_world: World, key: str | None) -> None:
     # given
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.INVESTIGATOR)
+    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
     # when
     refused = small_world.client().post("/api/v1/devices/enrol", json={"code": code, "public_key": key})
@@ -98,13 +98,13 @@ def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(small_w
 
 @pytest.mark.parametrize("key", LOW_ORDER)
 def test_a_key_of_low_order_is_refused(small_world: World, key: str) -> None:
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.INVESTIGATOR)
+    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
     assert enrol(small_world, code, base(bytes.fromhex(key))).status_code == 422
 
 
 def test_a_meter_has_no_key(small_world: World) -> None:
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.INVESTIGATOR)
+    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
     code = named(staff, within, kind="meter")["enrolment_code"]
     assert enrol(small_world, code, new_key()).status_code == 422
     assert enrol(small_world, code).status_code == 201
@@ -123,7 +123,7 @@ def test_guessing_codes_is_limited(small_world: World) -> None:
 
 
 def test_a_name_is_taken_once_in_a_study(world: World) -> None:
-    within, staff = study(world, protocol=small()), world.staff(Role.INVESTIGATOR)
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     named(staff, within, "t61")
     again = staff.post(f"/api/v1/studies/{within.name}/devices", json={"name": "t61", "kind": "meter"})
     assert (again.status_code, said(again)["errors"][0]["pointer"]) == (409, "/name")
@@ -131,7 +131,7 @@ def test_a_name_is_taken_once_in_a_study(world: World) -> None:
 
 def test_revoking_ends_the_token_at_once_and_enrolling_again_gives_another(world: World) -> None:
     # given
-    within, staff = study(world, protocol=small()), world.staff(Role.INVESTIGATOR)
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     laptop = device(world, within)
     client, address = world.client(laptop.token), f"/api/v1/studies/{within.name}/devices/{laptop.device.code}"
     assert client.get("/api/v1/clock").status_code == 200

@@ -19,7 +19,7 @@ from given_uploads import take_out
 from happe_study.allocation.models import Slot
 from happe_study.allocation.sealing import open_condition
 from happe_study.audit import erasure
-from happe_study.audit.renaming import packed, renamed, unpacked
+from happe_study.audit.renaming import renamed
 from happe_study.audit.verify import verify_log
 from happe_study.clock import now_us
 from happe_study.database import Base
@@ -28,11 +28,14 @@ from happe_study.participants import services
 from happe_study.participants.models import Participant
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
 from happe_study.traces.models import Trace, TracePart
 from happe_study.traces.storage import Storage
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from given_devices import Enrolled
     from happe_study.studies.models import Study
     from world import World
@@ -85,8 +88,14 @@ def everything(world: World) -> str:
             for table in Base.metadata.sorted_tables
             for row in session.execute(select(table))
         ]
-        documents = [unpacked(document).decode() for document in session.scalars(select(RunRecord.document))]
+        documents = [content.decode() for content in contents(session)]
     return json.dumps([rows, documents], default=str)
+
+
+def contents(session: Session) -> list[bytes]:
+    """Every record, opened."""
+    rows = session.execute(select(Run.code, RunRecord.document).join(RunRecord))
+    return [opened(SECRETS.allocation, code, document) for code, document in rows]
 
 
 def count(world: World, table: type[Base]) -> int:
@@ -190,7 +199,7 @@ def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, stud
     with world.database.reading() as session:
         runs = session.scalars(select(Run).order_by(Run.position)).all()
         assert session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all() == lessons
-        document = unpacked(session.scalars(select(RunRecord.document)).one())
+        (document,) = contents(session)
         code = session.get_one(Participant, someone.row.id).code
     for run in runs:
         before = old[run.position]
@@ -308,8 +317,6 @@ def test_files_of_traces_are_deleted_after_the_commit(small_world: World) -> Non
 
 def test_a_record_is_renamed_wherever_a_code_stands() -> None:
     record = {"run": "AAAAAAAA", "x": [{"user": "subject:BBBBBBBB"}, 7, None, True], "BBBBBBBB": 1.5, "notes": ["Ada"]}
-    stored = packed(json.dumps(record).encode())
-    other = renamed(stored.document, {"AAAAAAAA": "CCCCCCCC", "BBBBBBBB": "DDDDDDDD"})
+    other = renamed(json.dumps(record).encode(), {"AAAAAAAA": "CCCCCCCC", "BBBBBBBB": "DDDDDDDD"})
     expected = {"run": "CCCCCCCC", "x": [{"user": "subject:DDDDDDDD"}, 7, None, True], "DDDDDDDD": 1.5}
-    assert json.loads(unpacked(other.document)) == expected
-    assert other == packed(unpacked(other.document))
+    assert json.loads(other) == expected

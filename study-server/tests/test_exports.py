@@ -20,13 +20,14 @@ from happe_study.accounts.rights import RIGHTS, Right, Role
 from happe_study.allocation import unblinding
 from happe_study.allocation.unblinding import Order
 from happe_study.audit.models import AuditEntry
-from happe_study.audit.renaming import unpacked
 from happe_study.exports import services
 from happe_study.exports.columns import Column, Kind, Table
 from happe_study.exports.formats import Format, encoded
+from happe_study.exports.services import Wish
 from happe_study.participants.models import Participant
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
 from happe_study.studies.models import Study
 from test_erasure import played, trace
 from world import fixed_secrets
@@ -138,7 +139,9 @@ def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) 
     unblind(world)
     with world.database.reading() as session:
         conditions = dict(session.execute(select(Run.code, Run.condition)).all())
-        record = json.loads(unpacked(session.scalars(select(RunRecord.document).order_by(RunRecord.id)).first() or b""))
+        stored = select(Run.code, RunRecord.document).join(RunRecord).order_by(RunRecord.id)
+        code, document = session.execute(stored).first() or ("", b"")
+        record = json.loads(opened(fixed_secrets().allocation, code, document))
         profile = session.scalars(select(Uafp.khz).join(Run, Run.id == Uafp.run_id).order_by(Run.code)).first()
         lessons = len(session.scalars(select(LearningEvent.id)).all())
         session.rollback()
@@ -283,7 +286,9 @@ def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
     many_runs(world, made.id)
     for form in Format:
         with world.database.writing() as session:
-            export = services.prepare(session, session.get_one(Study, made.id), "runs", form, None)
+            export = services.prepare(
+                session, session.get_one(Study, made.id), fixed_secrets(), Wish("runs", form, None)
+            )
         pieces = services.stream(world.database, export, form)
         first, most, size = next(pieces), resident_bytes(), 0
         before = most

@@ -19,7 +19,7 @@ from happe_study.exports import services as exports
 from happe_study.exports.formats import Format
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study
-from leaks import LABELS, clients, masked, person_codes, run_codes, same_chances, server
+from leaks import LABELS, SOME_DIFFER, clients, masked, person_codes, run_codes, same_chances, server
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ ELSEWHERE = {
 }
 FILES = {"static", "security.static"}  # of the package; not asked for, as they know no study
 RUNS_ASKED_FOR = 12
-SEEDS = (("one", 91), ("two", 119))  # under which every run that is played differs, but for the training
 
 Pair = tuple["Server", "Server"]
 Asked = tuple[str, str, "TestResponse"]
@@ -64,7 +63,7 @@ def pair(tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch,
     """Two servers on which the same happened under different allocations."""
     assert logs == []
     made = []
-    for name, seed in SEEDS:
+    for name, seed in SOME_DIFFER:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "server.db").write_bytes(sqlite_template.read_bytes())

@@ -6,15 +6,20 @@ from __future__ import annotations
 import io
 import json
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
 from flask import Flask
 
+from happe_study.app import create_app
+from happe_study.config import Config
 from happe_study.operations import logs, watch
 from happe_study.operations.metrics import NAMES, Metrics
 from happe_study.operations.serving import host_and_port, is_loopback
+from happe_study.traces.routes import MOST_PARTS
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,6 +135,32 @@ def test_an_application_that_fails_is_logged_and_counted(written: io.StringIO) -
     assert SECRET not in written.getvalue()
     labels = {"method": "POST", "route": "/take/<token>", "status": "500"}
     assert metrics.registry.get_sample_value("happe_requests_total", labels) == 1
+
+
+def test_how_long_an_upload_took_is_neither_logged_nor_counted(written: io.StringIO) -> None:
+    app, metrics = Flask("uploads"), Metrics()
+    app.add_url_rule("/status", "status", lambda: "")
+    for endpoint in watch.UNTIMED:
+        app.add_url_rule(f"/{endpoint}", endpoint, lambda: "")
+    watch.install(app, metrics, addresses=False)
+    for path in ("status", *watch.UNTIMED):
+        app.test_client().get(f"/{path}").close()
+    assert {entry["route"]: "ms" in entry for entry in entries(written)} == {
+        "/status": True, **{f"/{endpoint}": False for endpoint in watch.UNTIMED}
+    }  # fmt: skip
+    for path in ("/status", *(f"/{endpoint}" for endpoint in watch.UNTIMED)):
+        labels = {"method": "GET", "route": path}
+        timed = metrics.registry.get_sample_value("happe_request_seconds_count", labels)
+        assert timed == (1 if path == "/status" else None)
+        assert metrics.registry.get_sample_value("happe_requests_total", labels | {"status": "200"}) == 1
+
+
+def test_the_uploads_whose_size_can_tell_a_condition_are_those_of_records_and_of_parts_of_traces() -> None:
+    app = create_app(Config(data=Path("/nowhere")), fixed_secrets())
+    assert {rule.rule for rule in app.url_map.iter_rules() if rule.endpoint in watch.UNTIMED} == {
+        "/api/v1/runs/<code>/record/<uuid:client_id>",
+        f"/api/v1/traces/<uuid:trace>/parts/<int(max={MOST_PARTS - 1}):number>",
+    }
 
 
 def test_no_metric_counts_bytes_as_the_size_of_a_single_upload_can_tell_its_condition() -> None:

@@ -17,6 +17,7 @@ from given_studies import small, study
 from happe_study.accounts.rights import Role
 from happe_study.allocation import unblinding
 from happe_study.audit import chain
+from happe_study.profiles.services import Taken
 
 if TYPE_CHECKING:
     from world import World
@@ -43,9 +44,10 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
     custodian = world.account(Role.CUSTODIAN, study_id=made.id)
     under_way, ended = threading.Event(), threading.Event()
 
-    def wait(*_args: object) -> None:
+    def wait(*_args: object) -> Taken:
         under_way.set()
         ended.wait(PATIENCE_SECONDS)
+        return Taken()
 
     monkeypatch.setattr(unblinding, "take_out", wait)
     order = {"reason": "every run is complete", "confirmation": made.name}

@@ -10,6 +10,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from happe_study import migrations
+from happe_study.clock import now_us
 from happe_study.database import Database
 from happe_study.models import Base
 
@@ -28,7 +29,7 @@ def test_a_migrated_database_is_what_the_models_say(database: Database) -> None:
 
 def test_every_migration_goes_down_and_up_again(database: Database) -> None:
     tables = set(inspect(database.engine).get_table_names())
-    revisions = ["0001"]
+    revisions = ["0001", "0002", "0003_custodians"]
     for revision in revisions:
         migrations.downgrade(database, revision)
         assert migrations.current(database) == revision
@@ -52,4 +53,31 @@ def test_the_database_refuses_to_change_the_audit_log(database: Database, statem
         )
     with pytest.raises(DBAPIError, match="append-only"), database.engine.begin() as connection:
         connection.execute(text(statement))
+    database.dispose()
+
+
+def test_a_role_of_an_older_server_is_held_since_the_upgrade_and_no_old_token_is_fresh(database: Database) -> None:
+    # Given
+    migrations.downgrade(database, "0002")
+    with database.engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO accounts (id, email, active, password_given, fs_uniquifier, created_us) "
+                "VALUES (1, 'carl@example.org', :yes, :no, 'x', 1)"
+            ),
+            {"yes": True, "no": False},
+        )
+        connection.execute(text("INSERT INTO grants (id, account_id, role) VALUES (1, 1, 'custodian')"))
+        columns = "(id, sha256, kind, account_id, created_us)"
+        connection.execute(text(f"INSERT INTO tokens {columns} VALUES (1, 'x', 'account', 1, 1)"))  # noqa: S608 - ours
+    before_us = now_us()
+
+    # When
+    migrations.upgrade(database)
+
+    # Then
+    with database.engine.connect() as connection:
+        assert connection.scalar(text("SELECT granted_us FROM grants")) >= before_us
+        assert connection.scalar(text("SELECT proven_us FROM tokens")) is None
+        assert connection.scalar(text("SELECT password_given_us FROM accounts")) is None
     database.dispose()

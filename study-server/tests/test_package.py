@@ -51,7 +51,7 @@ def imported() -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
     found = {BELONGS.get(name, name) for name in found}
-    return found - set(sys.stdlib_module_names) - {"happe_study"}
+    return found - set(sys.stdlib_module_names) - {"happe_study", "happe_cli"}
 
 
 def test_the_dependencies_are_what_is_imported() -> None:
@@ -78,7 +78,8 @@ def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     skipped = shutil.ignore_patterns("node_modules", "tests", "__pycache__", "*.egg-info", "build")
     shutil.copytree(ROOT, tree / "study-server", ignore=skipped)
-    shutil.copytree(ROOT.parent / "profiles/schema", tree / "profiles/schema")
+    for folder in ("profiles/schema", "packaging/cli/src"):
+        shutil.copytree(ROOT.parent / folder, tree / folder)
     build = [sys.executable, "-W", "ignore", "setup.py", "-q", "build", "--build-lib", str(tmp_path / "lib")]
     subprocess.run(build, cwd=tree / "study-server", check=True, capture_output=True)
     made = {str(path.relative_to(tmp_path / "lib")) for path in (tmp_path / "lib").rglob("*") if path.is_file()}
@@ -88,4 +89,4 @@ def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
         if path.is_file() and path.suffix != ".pyc"
     }
     assert wanted <= made
-    assert "happe_study/schema/run-record.schema.json" in made
+    assert {"happe_study/schema/run-record.schema.json", "happe_cli/program.py", "happe_cli/completion.bash"} <= made

@@ -12,11 +12,12 @@ from given_devices import put_record
 from given_participants import ended, laptop_with, participant, runs_of
 from given_studies import small, study
 from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
-from happe_study.audit.renaming import packed
+from happe_study.allocation.unblinding import Check, Order
 from happe_study.profiles import services
 from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.profiles.services import Taken
 from happe_study.runs.models import RunRecord
+from happe_study.runs.stored import PAGE, sealed
 from happe_study.studies.models import Study
 from world import fixed_secrets
 
@@ -38,11 +39,13 @@ class Learned:
         self.record = records.make(first.code, seconds=120, seed=1)
         assert put_record(world.client(self.laptop.token), self.record).status_code == 201
 
-    def unblind(self) -> None:
+    def unblind(self) -> Check:
         """Unblind the study."""
         with self.world.database.writing() as session:
             found = session.scalars(select(Study)).one()
-            unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
+            return unblinding.unblind(
+                session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name)
+            )
 
     def rows(self) -> Counts:
         """How many UAFPs and learning events there are."""
@@ -68,15 +71,28 @@ def test_what_is_taken_out_is_taken_out_once(world: World) -> None:
     learned = Learned(world)
     learned.unblind()
     with world.database.writing() as session:
-        assert services.take_out(session, learned.study.id) == 0
+        assert services.take_out(session, learned.study.id, fixed_secrets()) == Taken()
     assert learned.rows() == learned.expected()
 
 
 def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world: World) -> None:
     learned = Learned(world)
+    code = learned.record["run"]
+    other = sealed(fixed_secrets().allocation, code, b'{"format": "another"}', PAGE)
     with world.database.writing() as session:
-        session.execute(update(RunRecord).values(document=packed(b'{"format": "another"}').document))
-    learned.unblind()
+        session.execute(update(RunRecord).values(document=other))
+    assert learned.unblind().records == [code]
     assert learned.rows() == (0, 0)
-    with world.database.reading() as session:
-        assert session.scalars(select(RunRecord.taken_out)).all() == [True]
+
+
+def test_what_a_damaged_record_taught_is_taken_out_when_it_is_whole_again(world: World) -> None:
+    learned = Learned(world)
+    with world.database.writing() as session:
+        whole = session.scalars(select(RunRecord.document)).one()
+        session.execute(update(RunRecord).values(document=whole[:-1] + bytes([whole[-1] ^ 1])))
+    assert learned.unblind().records == [learned.record["run"]]
+    assert learned.rows() == (0, 0)
+    with world.database.writing() as session:
+        session.execute(update(RunRecord).values(document=whole))
+        assert services.take_out(session, learned.study.id, fixed_secrets()) == Taken(1)
+    assert learned.rows() == learned.expected()

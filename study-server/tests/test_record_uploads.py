@@ -17,11 +17,12 @@ from given_devices import Enrolled, device, put_record, said
 from given_participants import ended, laptop_with, now, participant, runs_of
 from given_studies import small, study
 from given_uploads import take_out
+from happe_study.allocation.sealing import record_digest
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.audit.renaming import unpacked
 from happe_study.participants import services as participants
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None
         events = list(session.scalars(select(LearningEvent).order_by(LearningEvent.t_us)))
         uafp = session.scalars(select(Uafp)).one()
         run = session.get_one(Run, row.run_id)
-    assert (unpacked(row.document), row.sha256) == (raw, sha256(raw).hexdigest())
+    key = fixed_secrets().allocation
+    assert opened(key, run.code, row.document) == raw
+    assert row.digest == record_digest(key, sha256(raw).hexdigest())
     assert [(each.t_us, each.key, each.to_khz) for each in events] == [
         (each["t_us"], each["key"], each["to_khz"]) for each in record["learned"]
     ]
@@ -181,7 +184,7 @@ def test_the_audit_log_says_nothing_of_what_was_recorded(world: World) -> None:
     with world.database.reading() as session:
         number = session.scalars(select(AuditEntry.number).where(AuditEntry.action == "run.recorded")).one()
         detail = session.get_one(AuditDetail, number)
-    assert detail.detail.keys() == {"by", "run", "record", "sha256"}
+    assert detail.detail.keys() == {"by", "run", "record", "digest"}
     assert detail.participant_id == sitting.participant.id
 
 

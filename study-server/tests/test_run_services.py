@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import jsonschema_rs
 import pytest
-from nacl.public import SealedBox
+from nacl.public import PrivateKey, SealedBox
+from sqlalchemy import select
 
 import given_participants as people
 from given_devices import device, seat
 from given_studies import small, study
 from happe_study.allocation.sealing import open_condition
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.clock import now_us
 from happe_study.contract import schema_folder
+from happe_study.devices import services as devices
+from happe_study.participants import services as participants
+from happe_study.participants.models import OnWithdrawal, Participant
 from happe_study.problems import Problem
+from happe_study.rules import Caller, Who
 from happe_study.runs import services
 from happe_study.studies.models import Study
 from world import fixed_secrets
@@ -27,8 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from given_devices import Enrolled
-    from happe_study.participants.models import Participant
-    from happe_study.rules import Caller
     from happe_study.runs.models import Run
     from world import World
 
@@ -82,6 +89,29 @@ def guess(who: Caller, choice: str, client_id: str | None = None) -> Callable[[S
 
 def abort(who: Caller | None, reason: str = "the laptop froze") -> Callable[[Session, Run], None]:
     return lambda session, run: services.abort(session, run, reason, who)
+
+
+def end(who: Caller) -> Callable[[Session, Run], None]:
+    return lambda session, run: services.end(session, run, who)
+
+
+def lasted(session: Session, run: Run) -> None:
+    services.require_lasted(session, run, 0.9)
+
+
+def given_key(sitting: Sitting) -> None:
+    """The laptop enrols once more, with another key."""
+    with sitting.world.database.writing() as session:
+        row = devices.find(session, sitting.study.id, sitting.laptop.device.code)
+        key = base64.b64encode(bytes(PrivateKey.generate().public_key)).decode()
+        devices.enrol(session, devices.renew(session, row, None), key)
+
+
+def logged(world: World, action: str) -> list[dict[str, Any]]:
+    """The details of the audit log's entries of an action."""
+    with world.database.reading() as session:
+        entries = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
+        return list(session.scalars(entries.where(AuditEntry.action == action).order_by(AuditEntry.number)))
 
 
 def replace(session: Session, run: Run) -> str:
@@ -315,8 +345,101 @@ def test_a_laptop_that_has_nothing_to_do_with_a_run_changes_nothing_of_it(sittin
     code, stranger = sitting.runs[0].code, people.as_device(device(sitting.world, sitting.study))
     people.ended(sitting.world, code, sitting.laptop)
     assert sitting.refused(code, rate(stranger, 1)) == "no-sitting"
-    assert sitting.refused(code, abort(stranger)) == "no-sitting"
-    assert sitting.refused(code, lambda session, run: services.end(session, run, stranger)) == "no-sitting"
+    assert sitting.refused(code, abort(stranger)) == "forbidden"
+    assert sitting.refused(code, end(stranger)) == "forbidden"
+
+
+def test_another_laptop_rates_for_the_participant_who_moved_to_it_but_neither_ends_nor_aborts(sitting: Sitting) -> None:
+    # Given
+    code, other = sitting.runs[0].code, device(sitting.world, sitting.study)
+    people.started(sitting.world, code, sitting.laptop)
+
+    # When
+    seat(sitting.world, other, sitting.participant.id)
+
+    # Then
+    assert sitting.refused(code, end(people.as_device(other))) == "forbidden"
+    assert sitting.refused(code, abort(people.as_device(other))) == "forbidden"
+    assert sitting.runs[0].state == "started"
+    sitting.does(code, end(people.as_device(sitting.laptop)))
+    sitting.does(code, rate(people.as_device(other), 3))
+    sitting.does(code, abort(Caller(Who.STAFF, 1, "erik@example.org"), "the wrong game"))
+    assert sitting.runs[0].state == "aborted"
+
+
+def test_a_laptop_with_another_key_is_not_told_the_condition_again(sitting: Sitting) -> None:
+    # Given
+    code, name = sitting.runs[0].code, str(uuid4())
+    sitting.does(code, start(sitting.laptop, name))
+
+    # When
+    given_key(sitting)
+
+    # Then
+    assert sitting.refused(code, start(sitting.laptop, name)) == "renewed"
+    sitting.does(code, abort(people.as_device(sitting.laptop)))
+    assert sitting.runs[0].state == "aborted"
+
+
+def test_the_log_says_to_which_key_a_run_s_condition_was_told(sitting: Sitting) -> None:
+    people.started(sitting.world, sitting.runs[0].code, sitting.laptop)
+    assert sitting.laptop.key
+    mine = hashlib.sha256(bytes(sitting.laptop.key.public_key)).hexdigest()
+    for action in ("device.enrolled", "run.started"):
+        assert [entry["key_sha256"] for entry in logged(sitting.world, action)] == [mine]
+
+
+@pytest.mark.parametrize(("minutes", "early"), [(0.0, True), (1.79, True), (1.81, False), (30.0, False)])
+def test_a_run_of_two_minutes_has_not_ended_after_less_than_nine_tenths_of_them(
+    sitting: Sitting,
+    minutes: float,
+    early: bool,  # noqa: FBT001 - a case
+) -> None:
+    # Given
+    code = sitting.runs[0].code
+    assert sitting.runs[0].seconds == 120
+    people.started(sitting.world, code, sitting.laptop)
+
+    # When
+    with sitting.world.database.writing() as session:
+        run = services.find(session, sitting.study.id, code)
+        run.started_us = now_us() - int(minutes * 60_000_000)
+
+    # Then
+    if early:
+        assert sitting.refused(code, lasted) == "too-early"
+    else:
+        sitting.does(code, lasted)
+
+
+def test_a_run_that_is_not_on_may_be_asked_about_at_any_time(sitting: Sitting) -> None:
+    first, second = sitting.runs[:2]
+    people.answered(sitting.world, first.code, sitting.laptop)
+    sitting.does(first.code, lasted)
+    sitting.does(second.code, lasted)
+
+
+@pytest.mark.parametrize("started", [0, 1])
+@pytest.mark.parametrize("leaving", ["replaced", OnWithdrawal.ERASE, OnWithdrawal.DEIDENTIFY])
+def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
+    sitting: Sitting, leaving: str, started: int
+) -> None:
+    # Given
+    for run in sitting.runs[:started]:
+        people.started(sitting.world, run.code, sitting.laptop)
+
+    # When
+    with sitting.world.database.writing() as session:
+        row = session.get_one(Participant, sitting.participant.id)
+        if leaving == "replaced":
+            participants.replace(session, row, "did not come again", None)
+        else:
+            row.on_withdrawal = OnWithdrawal(leaving)
+            session.flush()
+            participants.withdraw(session, row, fixed_secrets(), None)
+
+    # Then
+    assert logged(sitting.world, "slot.returned") == [{"by": "server", "runs_started": 1}] * started
 
 
 @pytest.mark.parametrize("code", ["", "nosuch", "00000000", "0000\x000000", "ÀÀÀÀÀÀÀÀ", "' OR 1=1"])

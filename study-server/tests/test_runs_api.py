@@ -12,20 +12,24 @@ import pytest
 from nacl.public import SealedBox
 
 import given_participants as people
-from given_devices import device
+import records
+from given_devices import device, put_record
 from given_studies import small, study
 from happe_study.accounts.rights import Role
 from happe_study.allocation.conditions import Scheme, conditions
+from happe_study.participants import services as participants
+from happe_study.participants.models import OnWithdrawal, Participant
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study
+from world import World, fixed_secrets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
-    from happe_study.participants.models import Participant
-    from world import World
 
 HERE = "/api/v1/studies/small/runs"
 LABELS = [condition.label for condition in conditions(Scheme.CROSSOVER)]
@@ -38,7 +42,8 @@ class Lab:
         """Enrol them."""
         self.world = world
         self.study: Study = study(world, protocol=small())
-        self.participant: Participant = people.participant(world, self.study)[0]
+        self.participant: Participant
+        self.participant, self.link = people.participant(world, self.study)
         self.laptop: Enrolled = people.laptop_with(world, self.study, self.participant)
         self.program: FlaskClient = world.client(self.laptop.token)
 
@@ -225,3 +230,51 @@ def test_an_analyst_aborts_nothing(lab: Lab) -> None:
     lab.start(lab.code)
     assert lab.staff(Role.ANALYST).post(f"{HERE}/{lab.code}/abort", json={"reason": "x"}).status_code == 403
     assert lab.staff(Role.INVESTIGATOR).post(f"{HERE}/{lab.code}/replacement").status_code == 403
+
+
+def test_a_run_neither_ends_nor_is_rated_before_its_time_though_its_record_came(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    # Given
+    world = World(tmp_path, sqlite_url, least_share_of_run=0.9)
+    lab = Lab(world)
+    lab.start(lab.code)
+
+    # When
+    early = lab.program.put(f"/api/v1/runs/{lab.code}/end")
+    assert put_record(lab.program, records.make(lab.code, 20)).status_code == 201
+    rated = lab.put("rating", id=str(uuid4()), rating=4)
+    browser = people.browser(world, lab.link)
+    form = people.hidden(browser.get("/p/run").text)
+    on_the_page = browser.post("/p/rating", data=form | {"rating": "4"})
+
+    # Then
+    for answer in (early, rated):
+        assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:too-early")
+        assert "Abort it" in answer.get_json()["detail"]
+    assert on_the_page.status_code == 409
+    assert lab.runs[0].rating is None
+    with world.database.writing() as session:
+        run = session.get_one(Run, lab.runs[0].id)
+        run.started_us = (run.started_us or 0) - run.seconds * 1_000_000
+    assert lab.put("rating", id=str(uuid4()), rating=4).status_code == 200
+    world.close()
+
+
+def test_a_record_on_its_way_finds_no_run_once_its_participant_s_data_have_other_codes(lab: Lab) -> None:
+    # Given
+    code = lab.code
+    people.answered(lab.world, code, lab.laptop)
+    with lab.world.database.writing() as session:
+        row = session.get_one(Participant, lab.participant.id)
+        row.on_withdrawal = OnWithdrawal.DEIDENTIFY
+        session.flush()
+        participants.withdraw(session, row, fixed_secrets(), None)
+
+    # When
+    late = put_record(lab.program, records.make(code, 20))
+
+    # Then: nothing links the old code to the new one, so the laptop keeps the record and tells a person
+    assert (late.status_code, late.get_json()["type"]) == (404, "urn:happe:problem:not-found")
+    assert lab.runs[0].code != code
+    assert lab.runs[0].record_us is None

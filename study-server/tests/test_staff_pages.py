@@ -172,7 +172,7 @@ def test_a_participant_is_replaced_and_another_one_withdrawn(small_world: World)
 
 
 def test_a_device_s_code_is_shown_once_and_enrols_it(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+    client = browser(small_world, Role.ADMINISTRATOR)
     study = given_studies.study(small_world, protocol=given_studies.small())
     shown = post(client, "/studies/small/new-device", name="the meter", kind="meter")
     (code,) = re.findall(r'id="code" value="([^"]+)"', shown.text)

@@ -112,3 +112,19 @@ def test_a_transaction_is_no_larger_than_it_may_be(desk: Desk, small_world: Worl
     assert desk.does("a", *others) == ["A", *(name.upper() for name in others)]
     assert max(len(batch) for batch in desk.batches) == MOST
     assert names(small_world) == {"a", *others}
+
+
+def test_who_waits_for_its_turn_takes_along_what_comes_until_then(world: World) -> None:
+    """As two processes do: on PostgreSQL, too, the second has not begun while the first is at it."""
+    one, other = Desk(world), Desk(world)
+    other.go_on.set()
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(one.together.result, "a")
+        assert one.busy.wait(PATIENCE_SECONDS)
+        later = [threads.submit(other.together.result, name) for name in ("b", "c")]
+        while len(other.together._waiting) < 1:  # noqa: SLF001 - it gathers
+            assert not first.done()
+        one.go_on.set()
+        assert [each.result(PATIENCE_SECONDS) for each in (first, *later)] == ["A", "B", "C"]
+    assert [sorted(batch) for batch in other.batches] == [["b", "c"]]
+    assert names(world) == {"a", "b", "c"}

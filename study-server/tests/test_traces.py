@@ -340,7 +340,7 @@ def test_documents_of_the_wrong_type_or_size_are_refused(small_world: World, pat
 
 
 def test_a_revoked_meter_sends_nothing(world: World) -> None:
-    begun, staff = begin(world), world.staff(Role.INVESTIGATOR)
+    begun, staff = begin(world), world.staff(Role.ADMINISTRATOR)
     staff.post(f"/api/v1/studies/{begun.study.name}/devices/{begun.meter.device.code}/revocation")
     assert put_part(begun.client, begun.id, 0, PART).status_code == 401
     with world.database.reading() as session:

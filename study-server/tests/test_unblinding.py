@@ -59,6 +59,7 @@ def test_unblinding_writes_every_condition_and_reveals_the_seed(world: World, st
         "other_slots": 0,
         "other_runs": [],
         "unreadable_runs": [],
+        "unreadable_records": [],
     }
     with world.database.reading() as session:
         now = session.get_one(Study, study.id)
@@ -204,7 +205,7 @@ def test_a_token_that_lies_in_a_script_does_not_unblind(small_world: World) -> N
     given_studies.study(small_world, protocol=given_studies.small())
     custodian = small_world.staff(Role.CUSTODIAN)
     with small_world.database.writing() as session:
-        session.execute(update(Token).values(created_us=Token.created_us - 6 * 60_000_000))
+        session.execute(update(Token).values(proven_us=Token.proven_us - 6 * 60_000_000))
     answer = custodian.post("/api/v1/studies/small/unblinding", json={"reason": REASON, "confirmation": "small"})
     assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:sign-in-again")
 

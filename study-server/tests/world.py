@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from happe_study.accounts.rights import Role
 
+AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # a test sits through nothing
 PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/studies/protocols"
 
 
@@ -35,7 +36,7 @@ class World:
     """A server. `client()` is a browser or program that nobody knows yet."""
 
     def __init__(self, folder: Path, database_url: str, **config: object) -> None:
-        fields = {"data": folder, "database_url": database_url, **config}
+        fields = {"data": folder, "database_url": database_url, **AT_ONCE, **config}
         self.config = Config.model_validate(fields)
         self.app = create_app(self.config, fixed_secrets())
         self.app.testing = True

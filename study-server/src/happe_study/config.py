@@ -52,6 +52,7 @@ Address = Annotated[str, Field(pattern=rf"^{HOST_AND_PORT}$"), AfterValidator(_p
 AddressOrOff = Annotated[str, Field(pattern=rf"^({OFF}|{HOST_AND_PORT})$"), AfterValidator(_port)]
 Rate = Annotated[str, AfterValidator(_rate)]
 Whole = Annotated[int, Strict()]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 DatabaseUrl = Annotated[str, AfterValidator(_database)]
 
 
@@ -80,7 +81,8 @@ class Config(BaseModel):
     `database_url` is SQLAlchemy's (`postgresql+psycopg://...`); left out, SQLite in the data folder.
     `database_url_file` names a file that holds it, for a URL with a password. `public_url` is how browsers reach the
     server; with https, cookies travel over https only. `trusted_proxies` counts the reverse proxies whose X-Forwarded
-    headers are believed.
+    headers are believed. `custodian_wait_hours` is how long a custodian waits whose role or password is younger than
+    the study's lock. `least_share_of_run` is how much of its planned time a run must last to end without being aborted.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -96,6 +98,8 @@ class Config(BaseModel):
     workers: Whole = Field(default=2, ge=1, le=64)
     threads: Whole = Field(default=8, ge=1, le=256)
     stop_seconds: Whole = Field(default=30, ge=1, le=3600)
+    custodian_wait_hours: Whole = Field(default=24, ge=0, le=720)
+    least_share_of_run: Share = 0.9
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_addresses: bool = False
     limits: Limits = Limits()
@@ -202,7 +206,12 @@ def said(error: ErrorDetails) -> str:
     return f"{name}: {WORDS.get(error['type']) or error['msg'][:1].lower() + error['msg'][1:]}"
 
 
-WORDS = {"missing": "must be there", "path_type": "must be a path", "int_type": "must be a whole number"}
+WORDS = {
+    "missing": "must be there",
+    "path_type": "must be a path",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+}
 SHAPES = {
     "listen": "must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080",
     "metrics_listen": "must be HOST:PORT, such as 127.0.0.1:9180, or 'off'",

@@ -48,14 +48,17 @@ TIMES = {
     "handout_us": "When the handout was read",
     "heartbeat_us": "When the device last said that it lives",
     "locked_us": "When the study was locked",
+    "password_given_us": "When somebody else last chose the password; null: nobody did",
     "rated_us": "When it was rated",
     "receive_us": "When the request came",
     "record_us": "When its record came",
     "revoked_us": "When its tokens were ended",
     "sealed_us": "When it was sealed",
     "send_us": "When the answer left",
+    "since_us": "When the role was given",
     "started_us": "When it was started",
     "unblinded_us": "When the study was unblinded",
+    "unblinds_from_us": "From when they may unblind the study; null: at once, or from its lock on",
 }
 
 FIELDS = {
@@ -82,6 +85,7 @@ FIELDS = {
     "consent_version": "The version of the text that was agreed to.",
     "count": "How many.",
     "cpu": "The CPU to run on; null: any.",
+    "custodians": "Who may unblind it, and from when, by address.",
     "days": "For how many days.",
     "detail": "What it was about; null if erased or not for the caller.",
     "detail_sha256": "SHA-256 of salt and detail.",
@@ -155,6 +159,7 @@ FIELDS = {
     "uncertainty_us": "How far off the offset may be, microseconds.",
     "unexpected": "Numbers of parts that the manifest does not have.",
     "unit": "The unit of its values.",
+    "unreadable_records": "Codes of runs whose sealed record can't be opened or read, at most 100.",
     "unreadable_runs": "Codes of runs whose sealed condition can't be opened, at most 100.",
     "whole": "Whether nothing is wrong.",
     "Problem.detail": "What to do.",

@@ -33,7 +33,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 FRESH_MINUTES = 5
 FRESH_US = FRESH_MINUTES * 60_000_000
-STALE = f"Give your password again for this, or use a token that was made in the last {FRESH_MINUTES} minutes."
+STALE = f"Give your password again for this, or use a token for which it was given in the last {FRESH_MINUTES} minutes."
 
 
 class Who(StrEnum):
@@ -55,7 +55,7 @@ class Caller:
     study_id: int | None = None  # of a device or a participant
     device_kind: DeviceKind | None = None
     roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
-    proven_us: int = 0  # when staff last gave their password, or their token was made
+    proven_us: int = 0  # when staff last gave their password, themselves or for their token
 
     def rights_in(self, study_id: int | None) -> frozenset[Right]:
         """Staff's rights in a study; None: those held in every study."""
@@ -75,8 +75,8 @@ class Caller:
 class Rule:
     """Who may call an endpoint. A right that is not about one study is asked for in some study or every study.
 
-    `fresh`: staff must have given their password in the last minutes, or use a token as young: what can't be undone
-    takes more than a session left open, or a token left in a script.
+    `fresh`: staff must have given their password in the last minutes, or use a token for which it was: what can't be
+    undone takes more than a session left open, or a token left in a script.
     """
 
     who: Who

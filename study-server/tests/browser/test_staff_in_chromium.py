@@ -64,9 +64,9 @@ PAGES = {
     "run-repeat": (EXPERIMENTER, "/studies/crossover/runs/{aborted}/repeat"),
     "devices": (INVESTIGATOR, "/studies/crossover/devices"),
     "devices-none": (INVESTIGATOR, "/studies/empty/devices"),
-    "device-new": (INVESTIGATOR, "/studies/crossover/new-device"),
-    "device-renew": (INVESTIGATOR, "/studies/crossover/devices/{device}/renew"),
-    "device-revoke": (INVESTIGATOR, "/studies/crossover/devices/{device}/revoke"),
+    "device-new": (ADMINISTRATOR, "/studies/crossover/new-device"),
+    "device-renew": (ADMINISTRATOR, "/studies/crossover/devices/{device}/renew"),
+    "device-revoke": (ADMINISTRATOR, "/studies/crossover/devices/{device}/revoke"),
     "unblinding": (CUSTODIAN, "/studies/crossover/unblinding"),
     "unblinding-done": (CUSTODIAN, "/studies/finished/unblinding"),
     "unblind-study": (CUSTODIAN, "/studies/crossover/unblinding/study"),
@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[str, str, dict[str, str]]] = {
 ONCE: dict[str, tuple[str, str, dict[str, str]]] = {
     "participants-invited": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1"}),
     "participants-invited-many": (EXPERIMENTER, "/studies/crossover/invite", {"count": "12"}),
-    "device-code": (INVESTIGATOR, "/studies/crossover/new-device", {"name": "laptop 9"}),
+    "device-code": (ADMINISTRATOR, "/studies/crossover/new-device", {"name": "laptop 9"}),
     "account-made": (ADMINISTRATOR, "/new-account", {"email": "newcomer@example.org"}),
     "me-token-made": (INVESTIGATOR, "/me/token", {"days": "7"}),
 }
@@ -310,7 +310,7 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
         (Role.ANALYST, ["Studies", "You"], ["Overview", "Participants", "Protocol", "Roles"]),
         (CUSTODIAN, ["Studies", "You"], ["Overview", "Protocol", "Roles", "Unblinding"]),
         (AUDITOR, ["Studies", "Audit log", "You"], ["Overview", "Protocol", "Roles"]),
-        (ADMINISTRATOR, ["Studies", "Accounts", "You"], []),
+        (ADMINISTRATOR, ["Studies", "Accounts", "You"], ["Overview", "Devices", "Protocol", "Roles"]),
         (NOBODY, ["Studies", "You"], []),
     ],
 )

@@ -9,6 +9,7 @@ from flask_security.core import UserMixin
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from happe_study.clock import now_us
 from happe_study.database import Base, Digest, Micros, Name, Serial
 
 
@@ -22,6 +23,7 @@ class Account(Base, UserMixin):
     password: Mapped[str | None] = mapped_column(Name)  # argon2
     active: Mapped[bool] = mapped_column(default=True)
     password_given: Mapped[bool] = mapped_column(default=False)  # by somebody else: to be changed first of all
+    password_given_us: Mapped[int | None] = mapped_column(Micros)  # when somebody else last chose the password
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
     grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")
@@ -42,6 +44,7 @@ class Grant(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    granted_us: Mapped[int] = mapped_column(Micros, default=now_us)
     account: Mapped[Account] = relationship(back_populates="grants")
 
 
@@ -70,5 +73,6 @@ class Token(Base):
     device_id: Mapped[int | None] = mapped_column(ForeignKey("devices.id", ondelete="CASCADE"))
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     created_us: Mapped[int] = mapped_column(Micros)
+    proven_us: Mapped[int | None] = mapped_column(Micros)  # when the account's password was given for it
     expires_us: Mapped[int | None] = mapped_column(Micros)
     revoked_us: Mapped[int | None] = mapped_column(Micros)

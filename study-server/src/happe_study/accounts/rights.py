@@ -43,7 +43,6 @@ RIGHTS: dict[Role, frozenset[Right]] = {
             Right.PARTICIPANT_MANAGE,
             Right.RUN_READ,
             Right.DEVICE_READ,
-            Right.DEVICE_MANAGE,
             Right.EXPORT,
         }
     ),
@@ -53,13 +52,15 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.ANALYST: frozenset({Right.STUDY_READ, Right.RUN_READ, Right.EXPORT}),
     Role.CUSTODIAN: frozenset({Right.STUDY_READ, Right.UNBLIND}),
     Role.AUDITOR: frozenset({Right.STUDY_READ, Right.AUDIT_READ}),
-    Role.ADMINISTRATOR: frozenset({Right.ACCOUNT_MANAGE, Right.DEVICE_READ, Right.DEVICE_MANAGE}),
+    Role.ADMINISTRATOR: frozenset({Right.STUDY_READ, Right.ACCOUNT_MANAGE, Right.DEVICE_READ, Right.DEVICE_MANAGE}),
 }
 
-# Who holds one of these may not hold the other in the same study: a custodian who also rates, runs or analyses could
-# look, and nobody would be blind.
+# Who holds one of these may not hold the other in the same study. A custodian who also rates, runs or analyses could
+# look, and nobody would be blind. Conditions are sealed to the keys of devices: an administrator, who enrols these,
+# could enrol a key of their own, play a participant who is nobody, and read what the slot holds for the next one.
 APART: dict[Role, frozenset[Role]] = {
     Role.CUSTODIAN: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),
+    Role.ADMINISTRATOR: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),
     Role.AUDITOR: frozenset({Role.CUSTODIAN, Role.ADMINISTRATOR}),
 }
 

@@ -41,6 +41,7 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
         email=address,
         password=_hashed(password),
         password_given=given,
+        password_given_us=now_us() if given else None,
         fs_uniquifier=secrets.token_hex(32),
         created_us=now_us(),
     )
@@ -115,6 +116,7 @@ def set_password(session: Session, who: Caller | None, account: Account, passwor
     """Give an account another password, and end its sessions and tokens."""
     account.password = _hashed(password)
     account.password_given = given
+    account.password_given_us = now_us() if given else account.password_given_us
     _renew(session, account)
     chain.append(session, "account.password", who, account=account.email)
 
@@ -154,10 +156,14 @@ def revoke_tokens(session: Session, who: Caller | None, account: Account) -> Non
 
 
 def issue_token(session: Session, who: Caller | None, account: Account, days: int) -> str:
-    """An access token for scripts, with the account's rights. Shown once."""
+    """An access token for scripts, with the account's rights. Shown once.
+
+    What takes a password given lately takes a token by it: made with another token, it is no younger than that one.
+    """
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise unprocessable("Not a lifetime.", FieldError("/days", f"1 to {LONGEST_TOKEN_DAYS}"))
-    token = tokens.issue(session, TokenKind.ACCOUNT, account.id, expires_us=now_us() + days * DAY_US)
+    expires_us, proven_us = now_us() + days * DAY_US, who.proven_us if who else None
+    token = tokens.issue(session, TokenKind.ACCOUNT, account.id, expires_us=expires_us, proven_us=proven_us)
     chain.append(session, "account.token", who, account=account.email, days=days)
     return token
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
     from sqlalchemy.orm import Session
 
+    from happe_study.database import Database
+
 LONGEST_TOKEN = 128
 
 _TOKENS, _DEVICES = table(Token).c, table(Device).c
@@ -31,11 +33,16 @@ _FIND = (  # every request of a device begins with it, so it is one statement
 )
 
 
-def issue(session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None) -> str:
-    """A new token of a participant, device or account. What is returned is kept nowhere."""
-    secret = new_secret()
-    owner = {f"{kind}_id": owner_id}
-    session.add(Token(sha256=digest(secret), kind=kind, created_us=now_us(), expires_us=expires_us, **owner))
+def issue(
+    session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None, proven_us: int | None = None
+) -> str:
+    """A new token of a participant, device or account. What is returned is kept nowhere.
+
+    `proven_us`: when the password was given for it (None: now).
+    """
+    secret, now = new_secret(), now_us()
+    more = {f"{kind}_id": owner_id, "proven_us": now if proven_us is None else proven_us}
+    session.add(Token(sha256=digest(secret), kind=kind, created_us=now, expires_us=expires_us, **more))
     return secret
 
 
@@ -54,9 +61,7 @@ def caller_of(session: Session, secret: str) -> Caller | None:
     if len(secret) > LONGEST_TOKEN:
         return None
     token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
-    if token is None or token.revoked_us is not None:
-        return None
-    if token.expires_us is not None and token.expires_us <= now_us():
+    if token is None or not _is_valid(token):
         return None
     match TokenKind(token.kind):
         case TokenKind.PARTICIPANT:
@@ -64,7 +69,24 @@ def caller_of(session: Session, secret: str) -> Caller | None:
         case TokenKind.DEVICE:
             return _device(token)
         case TokenKind.ACCOUNT:
-            return _account(session.get_one(Account, token.account_id), token.created_us)
+            return _account(session.get_one(Account, token.account_id), token.proven_us or 0)
+
+
+def calling(database: Database, secret: str) -> Caller | None:
+    """The same, by a look of its own. A device is found by one statement, as uploads are many."""
+    if len(secret) > LONGEST_TOKEN:
+        return None
+    token = database.row(_FIND, {"secret_sha256": digest(secret)})
+    if token is None or not _is_valid(token):
+        return None
+    if token.kind == TokenKind.DEVICE:
+        return _device(token)
+    with database.looking_up() as session:
+        return caller_of(session, secret)
+
+
+def _is_valid(token: Row[Any]) -> bool:
+    return token.revoked_us is None and (token.expires_us is None or token.expires_us > now_us())
 
 
 def _participant(row: Participant) -> Caller | None:
@@ -79,6 +101,6 @@ def _device(row: Row[Any]) -> Caller | None:
     return Caller(Who.DEVICE, row.device_id, row.code, row.study_id, DeviceKind(row.device_kind))
 
 
-def _account(row: Account, made_us: int) -> Caller | None:
+def _account(row: Account, proven_us: int) -> Caller | None:
     usable = row.active and not row.password_given
-    return staff_caller(row.id, row.email, row.grants, made_us) if usable else None
+    return staff_caller(row.id, row.email, row.grants, proven_us) if usable else None

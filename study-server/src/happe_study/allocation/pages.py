@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, g, request, url_for
 
 from happe_study.accounts.rights import Right
+from happe_study.allocation import custodians
 from happe_study.allocation import unblinding as services
 from happe_study.allocation.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.parts import parts
@@ -19,6 +20,7 @@ from happe_study.studies.models import Study
 
 if TYPE_CHECKING:
     from flask import Response
+    from sqlalchemy.orm import Session
 
 pages = Blueprint("unblinding_pages", __name__)
 
@@ -45,6 +47,7 @@ def unblind(study: str) -> Response:
     order = _order(study, "the name of the study")
     with parts().database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
+        _require_custodian(session, found)
         check = services.unblind(session, found, parts().secrets, order)
         return page("unblinded", "The study is unblinded", study=found, check=check.summary(), trail=_above(study))
 
@@ -65,12 +68,17 @@ def unblind_run(study: str) -> Response:
     order = _order(code, "the code of the run once more")
     with parts().database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
+        _require_custodian(session, found)
         try:
             run = runs.find(session, found.id, code)
         except Problem:
             raise mistake("run", "The study has no run of this code.") from None
         condition = services.unblind_run(session, found, run, parts().secrets, order)
         return page("unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run)
+
+
+def _require_custodian(session: Session, study: Study) -> None:
+    custodians.require(session, study, caller(), parts().config.custodian_wait_hours)
 
 
 def _order(name: str, what: str) -> Order:
@@ -91,7 +99,9 @@ def _order(name: str, what: str) -> Order:
 def _page(name: str, title: str, study: str, problem: Problem | None) -> Response:
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
-        return page(name, title, study=found, problem=problem, trail=_above(study) if name != "unblinding" else ())
+        holders = custodians.of_study(session, found, parts().config.custodian_wait_hours)
+        trail = _above(study) if name != "unblinding" else ()
+        return page(name, title, study=found, problem=problem, trail=trail, custodians=holders)
 
 
 def _above(study: str) -> tuple[tuple[str, str], ...]:

@@ -3,11 +3,14 @@
 
 At rest: XChaCha20-Poly1305 under the server's key. What a seal is for (a run's code, a slot's place, a study's name) is
 its associated data, so that a seal moved to another row does not open. On its way: a sealed box that only the enrolled
-device opens.
+device opens. Records of runs tell conditions too: they are sealed under a key derived from the server's, and are as
+long as runs/stored.py wants them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
 CONDITION_BYTES = 64  # of a condition's label, padded
 SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
+RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"  # what a derived key is for; 16 bytes at most
 DOCUMENT_BYTES = 512  # of a device's document, padded
 DOCUMENT_FORMAT = "happe-condition/1"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
@@ -99,6 +103,21 @@ def open_slot(key: bytes, place: tuple[str, str, int], sealed: bytes) -> SlotPla
     )
 
 
+def seal_record(key: bytes, run_code: str, document: bytes, room: int) -> bytes:
+    """A run's record, sealed for the database as if it had a byte less than a multiple of `room`."""
+    return _seal(_derived(key, RECORDS), f"record/{run_code}", document, room, most=None)
+
+
+def open_record(key: bytes, run_code: str, sealed: bytes) -> bytes:
+    """A run's record. SealError if it is not this run's."""
+    return _open(_derived(key, RECORDS), f"record/{run_code}", sealed, max(1, len(sealed) - _OVERHEAD))
+
+
+def record_digest(key: bytes, sha256: str) -> str:
+    """What is kept of the SHA-256 of a record: nobody without the key can compare it with a record that he guesses."""
+    return hmac.digest(_derived(key, RECORD_DIGESTS), sha256.encode(), "sha256").hex()
+
+
 def condition_document(names: RunNames, condition: Condition, ondemand: Ondemand) -> dict[str, Any]:
     """What a device is told of a run's condition: profiles/schema/sealed-condition.schema.json, still without `pad`."""
     return {
@@ -135,6 +154,11 @@ def seal_for_device(public_key: bytes, document: Mapping[str, Any]) -> bytes:
         raise TooLongError(f"has {len(body)} bytes, must have at most {DOCUMENT_BYTES}")
     padded = json.dumps({**document, "pad": "." * (DOCUMENT_BYTES - len(body))}, separators=(",", ":"))
     return nacl.public.SealedBox(nacl.public.PublicKey(public_key)).encrypt(padded.encode("ascii"))
+
+
+def _derived(key: bytes, purpose: bytes) -> bytes:
+    """Another key for another purpose, as libsodium's crypto_kdf makes it: keyed and personalised BLAKE2b."""
+    return hashlib.blake2b(key=key, person=purpose, digest_size=KEY_BYTES).digest()
 
 
 def _slot_name(place: tuple[str, str, int]) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from happe_study.allocation.models import Slot
 from happe_study.allocation.plan import plan
 from happe_study.allocation.sealing import open_condition, open_slot, seal_condition, seal_slot
+from happe_study.audit.chain import append
 from happe_study.clock import now_us
 from happe_study.codes import new_code
 from happe_study.participants.models import ParticipantState
 from happe_study.problems import conflict
+from happe_study.runs.machine import State
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study, StudyState
 
@@ -66,12 +68,19 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
 
 
 def release(session: Session, participant: Participant) -> bool:
-    """Free the slot of a participant who has dropped out: the stratum's next one takes it. Whether there was one."""
+    """Free the slot of a participant who has dropped out: the stratum's next one takes it. Whether there was one.
+
+    If runs of it were started, a laptop was told their conditions, and the next participant's runs have them in the
+    same order: the audit log says that a slot came back, and no more of it.
+    """
     slot = session.scalar(select(Slot).where(Slot.participant_id == participant.id).with_for_update())
     if slot is None:
         return False
     slot.participant_id = None
     session.flush()
+    started = select(func.count()).where(Run.participant_id == participant.id, Run.state != State.PLANNED)
+    if runs := session.scalar(started):
+        append(session, "slot.returned", None, study_id=participant.study_id, runs_started=runs)
     return True
 
 

@@ -60,18 +60,19 @@ class Check:
     `commitment`: whether seed and salt are the ones committed to. `slots` counts those whose sealed plan is another
     than the one computed anew. `runs` are the codes of runs that are not as planned: as their participant's slot says;
     for a participant who gave it back, as one of the study's slots says. `unreadable` are runs whose seal does not
-    open, and whose condition nobody knows.
+    open, and whose condition nobody knows. `records` are runs whose record does not open, or is none.
     """
 
     commitment: bool
     slots: int = 0
     runs: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
 
     @property
     def agrees(self) -> bool:
         """Whether everything is as it was sealed."""
-        return self.commitment and not (self.slots or self.runs or self.unreadable)
+        return self.commitment and not (self.slots or self.runs or self.unreadable or self.records)
 
     def summary(self) -> dict[str, Any]:
         """What answers and the audit log say: counts, and the first hundred codes."""
@@ -81,6 +82,7 @@ class Check:
             "other_slots": self.slots,
             "other_runs": sorted(self.runs)[:MOST_LISTED],
             "unreadable_runs": sorted(self.unreadable)[:MOST_LISTED],
+            "unreadable_records": sorted(self.records)[:MOST_LISTED],
         }
 
 
@@ -110,13 +112,13 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     session.refresh(study, with_for_update={"key_share": True})  # who appends to the audit log meanwhile goes on
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
-    study.seed, study.salt = _seed(study, secrets)
+    study.seed, study.salt = seed_of(study, secrets)
     check = Check(verify(study.commitment or "", study.seed, study.salt))
     plans = _check_slots(session, study, secrets, check)
     for participants in _batches(session, study):
         _write(session, participants, secrets, plans, check)
     study.state, study.unblinded_us = StudyState.UNBLINDED, now_us()
-    take_out(session, study.id)
+    check.records = take_out(session, study.id, secrets).unreadable
     about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
     append(session, "study.unblinded", order.who, study_id=study.id, **about)
     return check
@@ -150,7 +152,8 @@ def _require(order: Order, name: str) -> None:
         raise unprocessable("Nothing was unblinded.", *wrong)
 
 
-def _seed(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
+def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
+    """A locked study's seed and salt. Raises Problem 409: it was locked under another allocation key."""
     try:
         return open_seed(secrets.allocation, study.name, study.seed_sealed or b"")
     except SealError:

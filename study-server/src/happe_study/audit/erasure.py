@@ -11,6 +11,7 @@ nor may the caller name the participant's former code in what it appends to the 
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from sqlalchemy import delete, null, select, update
 
 from happe_study.accounts.models import Token
 from happe_study.allocation import services as allocation
-from happe_study.allocation.sealing import open_condition, seal_condition
+from happe_study.allocation.sealing import SealError, open_condition, seal_condition
 from happe_study.audit.chain import append
 from happe_study.audit.models import AuditDetail
 from happe_study.audit.recordings import Recording, forget, only_during
@@ -31,6 +32,7 @@ from happe_study.participants.models import Participant
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.machine import State
 from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened, stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,19 +82,30 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
 
 
 def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
-    """A run and its record under the run's new code, to which its condition is sealed anew."""
-    code = names[run.code]
+    """A run and its record under the run's new code, to which its condition and the record are sealed anew."""
+    former, code = run.code, names[run.code]
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)
     for handle in HANDLES:
         setattr(run, handle, None)
     record = session.scalar(select(RunRecord).where(RunRecord.run_id == run.id))
     if record is not None:
-        client_id = str(uuid.uuid4())
-        stored = renamed(record.document, {**names, record.client_id: client_id})
-        record.client_id, record.document, record.sha256 = client_id, stored.document, stored.sha256
-        session.flush()
-        session.expunge(record)  # up to megabytes each
+        _rename_record(session, record, former, names, secrets.allocation)
+
+
+def _rename_record(session: Session, record: RunRecord, run: str, names: dict[str, str], key: bytes) -> None:
+    """The record of what was run `run`. One that does not open can't be renamed, so it goes."""
+    try:
+        content = opened(key, run, record.document)
+    except SealError:
+        session.delete(record)
+        return
+    client_id = str(uuid.uuid4())
+    content = renamed(content, {**names, record.client_id: client_id})
+    kept = stored(key, names[run], content, json.loads(content))
+    record.client_id, record.document, record.digest = client_id, kept.document, kept.digest
+    session.flush()
+    session.expunge(record)  # up to megabytes each
 
 
 def _completed(runs: Sequence[Run]) -> bool:

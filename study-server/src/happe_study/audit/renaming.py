@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,33 +12,12 @@ if TYPE_CHECKING:
 FREE_TEXT = ("notes",)  # what the experimenter wrote may name people
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A document as the database keeps it: zstd of its JSON, and the SHA-256 of the JSON in hexadecimal."""
-
-    document: bytes
-    sha256: str
-
-
-def unpacked(document: bytes) -> bytes:
-    """The JSON of a stored document (Zstandard, RFC 8878)."""
-    with pa.CompressedInputStream(pa.BufferReader(document), "zstd") as stream:
-        content: bytes = stream.read()
-    return content
-
-
-def packed(content: bytes) -> Stored:
-    """JSON as it is stored."""
-    document = pa.Codec("zstd").compress(content, asbytes=True)
-    return Stored(document, hashlib.sha256(content).hexdigest())
-
-
-def renamed(document: bytes, names: Mapping[str, str]) -> Stored:
-    """A stored record in which each of `names` is replaced wherever it stands, without what was written by hand."""
-    record = json.loads(unpacked(document))
+def renamed(content: bytes, names: Mapping[str, str]) -> bytes:
+    """A record's JSON in which each of `names` is replaced wherever it stands, without what was written by hand."""
+    record = json.loads(content)
     for field in FREE_TEXT:
         record.pop(field, None)
-    return packed(json.dumps(_renamed(record, names), separators=(",", ":"), ensure_ascii=False).encode())
+    return json.dumps(_renamed(record, names), separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _renamed(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON is of any type

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 
 from happe_study.allocation.sealing import check_public_key
 from happe_study.codes import ALPHABET, CODE_LENGTH, new_code
@@ -31,3 +32,8 @@ def public_key(text: str) -> bytes:
         raise binascii.Error("not ASCII") from None
     check_public_key(key)
     return key
+
+
+def fingerprint(key: bytes | None) -> str | None:
+    """By which people know a laptop's key: SHA-256 of its 32 bytes, in hexadecimal. A meter has none."""
+    return hashlib.sha256(key).hexdigest() if key else None

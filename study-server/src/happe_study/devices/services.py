@@ -88,7 +88,12 @@ def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
     device.enrolled_us = now_us()
     token = tokens.issue(session, TokenKind.DEVICE, device.id)
     itself = Caller(Who.DEVICE, device.id, device.code, device.study_id)
-    chain.append(session, "device.enrolled", itself, study_id=device.study_id, device=device.code, kind=device.kind)
+    facts: dict[str, Any] = {
+        "device": device.code,
+        "kind": device.kind,
+        "key_sha256": enrolment.fingerprint(device.public_key),
+    }
+    chain.append(session, "device.enrolled", itself, study_id=device.study_id, **facts)
     return device, token
 
 

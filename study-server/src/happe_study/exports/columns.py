@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,14 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What rows come from: a study, and the key that opens its records."""
+
+    study_id: int
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Table:
     """A table: `read` gives the rows of a study, with the columns asked for, in an order that tells nothing.
 
@@ -54,7 +62,7 @@ class Table:
     name: str
     about: str
     columns: tuple[Column, ...]
-    read: Callable[[Session, int, Sequence[Column]], Iterator[tuple[Any, ...]]]
+    read: Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]
     blinded: bool = False
     rights: frozenset[Right] = frozenset({Right.EXPORT})
 

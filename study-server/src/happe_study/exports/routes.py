@@ -22,7 +22,7 @@ api = APIBlueprint("exports", __name__, url_prefix="/api/v1", tag="Exports")
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 RESPONSES: dict[int | str, dict[str, str | dict[str, dict[str, Any]]]] = {
     200: {"description": "The file.", "content": {kind.split(";")[0]: BINARY for kind in MEDIA_TYPES.values()}},
-    409: {"description": "Nobody gets this before the study is unblinded."},
+    409: {"description": "Nobody gets this before the study is unblinded; or the server's key is another."},
 }
 
 
@@ -76,7 +76,8 @@ def export(study: str, table: str, query_data: ExportIn) -> Response:
     """Export a table, as much of it as the caller may have now."""
     form, database = query_data.format, parts().database
     with database.writing() as session:
-        made = services.prepare(session, find(session, study), table, form, caller())
+        found = find(session, study)
+        made = services.prepare(session, found, parts().secrets, services.Wish(table, form, caller()))
     response = Response(services.stream(database, made, form), mimetype=form.media_type.split(";")[0])
     response.headers["Content-Type"] = form.media_type
     response.headers["Content-Disposition"] = f'attachment; filename="{made.file_name(form)}"'

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from happe_study.accounts.rights import Right
+from happe_study.allocation.unblinding import seed_of
 from happe_study.audit.chain import append
-from happe_study.exports.columns import Column, Kind, Table
+from happe_study.exports.columns import Column, Kind, Source, Table
 from happe_study.exports.formats import encoded
 from happe_study.exports.records import KEYS, RECORDS, SAMPLES
 from happe_study.exports.tables import CLOCKS, LEARNING_EVENTS, PROFILES, RUNS, TRACES, participants, ratings
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from happe_study.config import Secrets
     from happe_study.database import Database
     from happe_study.exports.formats import Format
     from happe_study.rules import Caller
@@ -35,7 +37,7 @@ EVERY_RIGHT = frozenset(Right)
 class Export:
     """A table of a study with the columns that somebody may have of it."""
 
-    study_id: int
+    source: Source
     study: str
     table: Table
     columns: tuple[Column, ...]
@@ -63,12 +65,22 @@ def tables(study: Study) -> dict[str, Table]:
     return {table.name: table for table in (*data, _dictionary(data))}
 
 
-def prepare(session: Session, study: Study, name: str, form: Format, who: Caller | None) -> Export:
-    """Decide what somebody (None: the command line, with every right) gets of a table, and write it down.
+@dataclass(frozen=True)
+class Wish:
+    """Which table, as which files, for whom (None: the command line, with every right)."""
 
-    Raises Problem: 404 no such table, 403 for want of a right, 409 nobody gets it before the study is unblinded.
+    table: str
+    form: Format
+    who: Caller | None
+
+
+def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
+    """Decide what somebody gets of a table, and write it down.
+
+    Raises Problem: 404 no such table, 403 for want of a right, 409 nobody gets it before the study is unblinded, or
+    the server has another allocation key than when the study was locked.
     """
-    table = tables(study).get(name)
+    table, who = tables(study).get(wish.table), wish.who
     if table is None:
         raise not_found()
     rights = who.rights_in(study.id) if who else EVERY_RIGHT
@@ -78,16 +90,17 @@ def prepare(session: Session, study: Study, name: str, form: Format, who: Caller
         raise conflict("blinded", "Nobody gets this before the study is unblinded.")
     columns = table.seen(study.state, rights)
     if study.state == StudyState.UNBLINDED:
-        take_out(session, study.id)  # of records that came after
-    append(session, "study.exported", who, study_id=study.id, study=study.name, table=name, format=form)
-    return Export(study.id, study.name, table, columns)
+        seed_of(study, secrets)  # another key would find every record damaged
+        take_out(session, study.id, secrets)  # of records that came after
+    append(session, "study.exported", who, study_id=study.id, study=study.name, table=table.name, format=wish.form)
+    return Export(Source(study.id, secrets.allocation), study.name, table, columns)
 
 
 def stream(database: Database, export: Export, form: Format) -> Iterator[bytes]:
     """The file, in pieces, as the database is when the first one is asked for."""
     with database.reading() as session:
         at_one_moment(session)
-        yield from encoded(form, export.columns, export.table.read(session, export.study_id, export.columns))
+        yield from encoded(form, export.columns, export.table.read(session, export.source, export.columns))
 
 
 def catalogue(study: Study, who: Caller) -> list[dict[str, Any]]:
@@ -123,7 +136,7 @@ def _dictionary(data: Sequence[Table]) -> Table:
     """The data dictionary: a row for each column of each table, itself included."""
     name, about = "dictionary", "What each column of each table is."
 
-    def read(_session: Session, _study_id: int, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+    def read(_session: Session, _source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         for table in (*data, Table(name, about, DICTIONARY, read)):
             for each in table.columns:
                 row = {

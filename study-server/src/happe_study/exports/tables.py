@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.elements import ColumnElement
 
-    from happe_study.exports.columns import Sql
+    from happe_study.exports.columns import Source, Sql
     from happe_study.studies.protocol import Protocol
 
 ROWS_AT_ONCE = 1000
@@ -62,11 +62,11 @@ def micros(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN
 
 def out_of(
     source: Callable[[int], Select[Any]],
-) -> Callable[[Session, int, Sequence[Column]], Iterator[tuple[Any, ...]]]:
+) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
     """Rows of a query of a study, which is given joins, conditions and an order, and here gets its columns."""
 
-    def read(session: Session, study_id: int, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
-        asked = source(study_id).with_only_columns(
+    def read(session: Session, of: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+        asked = source(of.study_id).with_only_columns(
             *(column.sql for column in columns if column.sql is not None), maintain_column_froms=True
         )
         makers = [column.of or _as_it_is for column in columns]

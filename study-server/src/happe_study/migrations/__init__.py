@@ -17,16 +17,23 @@ if TYPE_CHECKING:
     from happe_study.database import Database
 
 
-def upgrade(database: Database, revision: str = "head") -> None:
-    """Bring the database up to a revision, in one transaction."""
-    with database.engine.connect() as connection, connection.begin():
-        command.upgrade(_config(connection), revision)
+class KeyNeededError(Exception):
+    """There is something sealed, or to be sealed, and no key was given."""
 
 
-def downgrade(database: Database, revision: str) -> None:
-    """Bring the database down to a revision ("base": to nothing), in one transaction."""
+def upgrade(database: Database, revision: str = "head", *, allocation: bytes | None = None) -> None:
+    """Bring the database up to a revision, in one transaction. `allocation` is the key of what is sealed in it.
+
+    Raises KeyNeededError if there is something to seal and no key; so an empty database needs none.
+    """
     with database.engine.connect() as connection, connection.begin():
-        command.downgrade(_config(connection), revision)
+        command.upgrade(_config(connection, allocation), revision)
+
+
+def downgrade(database: Database, revision: str, *, allocation: bytes | None = None) -> None:
+    """Bring the database down to a revision ("base": to nothing), in one transaction. Raises KeyNeededError."""
+    with database.engine.connect() as connection, connection.begin():
+        command.downgrade(_config(connection, allocation), revision)
 
 
 def current(database: Database) -> str | None:
@@ -48,8 +55,9 @@ def is_known(revision: str) -> bool:
     return revision in {script.revision for script in scripts.walk_revisions()}
 
 
-def _config(connection: Connection) -> AlembicConfig:
+def _config(connection: Connection, allocation: bytes | None) -> AlembicConfig:
     config = AlembicConfig()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
+    config.attributes["allocation"] = allocation
     return config

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether all is well with a server: configuration, secrets, database, audit log, traces, room."""
+"""Whether all is well with a server: configuration, secrets, database, audit log, records, traces, room."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from happe_study import migrations
-from happe_study.allocation.sealing import SealError, open_seed
+from happe_study.allocation.sealing import SealError, open_record, open_seed
 from happe_study.audit.verify import verify_log
 from happe_study.config import ConfigError, load_secrets
 from happe_study.operations.serving import is_loopback
 from happe_study.operations.trace_files import look
+from happe_study.participants.models import Participant
+from happe_study.runs.models import Run, RunRecord
 from happe_study.studies.models import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from sqlalchemy.orm import Session
 
     from happe_study.config import Config
     from happe_study.database import Database
@@ -31,6 +35,8 @@ OTHERS = 0o077
 WRITABLE = 0o022
 YOUNG_SECONDS = 3600
 SWEEP = "`happe-server check --sweep` removes it"
+ROWS_AT_ONCE = 100
+MOST_NAMED = 20
 LITTLE_ROOM = 4  # times what must stay free
 
 
@@ -136,21 +142,42 @@ def _audit(database: Database) -> Finding:
 
 
 def _seals(config: Config, database: Database) -> Iterator[Finding]:
-    """Whether the allocation key is the one that the studies were locked under."""
+    """Whether the allocation key is the one that the studies were locked under, and opens every record of theirs."""
     try:
         key = load_secrets(config.secrets_folder).allocation
     except ConfigError:
         return
     with database.reading() as session:
-        sealed = session.execute(select(Study.name, Study.seed_sealed).where(Study.seed_sealed.is_not(None))).all()
-    for name, seed in sealed:
-        try:
-            open_seed(key, name, seed or b"")
-        except SealError:
-            advice = "put the allocation.key back that the study was locked under"
-            yield Finding(
-                "allocation", Verdict.FAIL, f"the seal of {name} does not open with this allocation key", advice
-            )
+        sealed = session.execute(select(Study).where(Study.seed_sealed.is_not(None)).order_by(Study.id)).scalars()
+        for study in sealed.all():
+            try:
+                open_seed(key, study.name, study.seed_sealed or b"")
+            except SealError:
+                advice = "put the allocation.key back that the study was locked under"
+                said = f"the seal of {study.name} does not open with this allocation key"
+                yield Finding("allocation", Verdict.FAIL, said, advice)
+            else:
+                yield from _records(session, study, key)
+
+
+def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
+    """The records of a study that are not what the server sealed."""
+    mine = select(Run.code, RunRecord.document).join(RunRecord).join(Participant, Run.participant_id == Participant.id)
+    rows = session.execute(mine.where(Participant.study_id == study.id), execution_options={"yield_per": ROWS_AT_ONCE})
+    damaged = sorted(code for code, document in rows if not _opens(key, code, document))
+    if damaged:
+        named = ", ".join(damaged[:MOST_NAMED]) + (", and more" if len(damaged) > MOST_NAMED else "")
+        said = f"{len(damaged)} of {study.name} do not open: of the runs {named}"
+        advice = "somebody changed the database: restore them from a backup, and find out who could write to it"
+        yield Finding("records", Verdict.FAIL, said, advice)
+
+
+def _opens(key: bytes, code: str, document: bytes) -> bool:
+    try:
+        open_record(key, code, document)
+    except SealError:
+        return False
+    return True
 
 
 def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:

@@ -28,6 +28,8 @@ ABOUT = {
     "workers": "Processes. 1 to 64.",
     "threads": "Requests that each process answers at a time. 1 to 256.",
     "stop_seconds": "How long requests under way may take when the server is stopped. 1 to 3600.",
+    "custodian_wait_hours": "How long a custodian waits who became one after a study was locked. 0 to 720.",
+    "least_share_of_run": "How much of its planned time a run must last to end without being aborted. 0 to 1.",
     "log_level": '"debug", "info", "warning" or "error". "debug" also logs exceptions\' messages, which may repeat\n'
     "# what clients sent: not for a study.",
     "log_addresses": "Whether the log tells the address that a request came from.",
@@ -55,6 +57,8 @@ def _section(model: type[BaseModel], fields: dict[str, Any], prefix: str) -> lis
         if name == "limits":
             continue
         value = fields.get(name, option.get_default())
-        example = '""' if value is None or not isinstance(value, (str, int)) else json.dumps(value, ensure_ascii=False)
+        example = (
+            '""' if value is None or not isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
+        )
         lines += [f"# {ABOUT[prefix + name]}", f"{'' if name in fields else '#'}{name} = {example}", ""]
     return lines

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counters for Prometheus, summed over gunicorn's workers by its master. They tell no study, run or condition.
 
-Bytes are not counted: the size of a single upload, read at a quiet time, can tell its condition.
+Bytes are not counted, nor is the time of uploads: the size of a single one, read at a quiet time, can tell its
+condition.
 
 prometheus_client decides when it is imported whether its values are shared among processes, by the environment. So it
 is imported when metrics are made, after `share` has set the environment.
@@ -43,10 +44,11 @@ class Metrics:
         )
         self._writers = Gauge(*_named("happe_writers_busy"), registry=self.registry, multiprocess_mode="livesum")
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
+    def answered(self, method: str, route: str, status: int, seconds: float | None) -> None:
+        """Count a request, and its time if that may be known."""
         self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        if seconds is not None:
+            self._seconds.labels(method, route).observe(seconds)
 
     def busy(self, change: int) -> None:
         """Count a writer that came (+1) or went (-1)."""

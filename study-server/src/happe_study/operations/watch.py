@@ -25,6 +25,8 @@ SEEN = "happe.seen"
 NO_ROUTE = "none"
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 QUIET = frozenset({"/healthz"})
+# Endpoints: how long an upload takes tells how large it is, and that can tell a run's condition.
+UNTIMED = frozenset({"records.put_record", "traces.put_part"})
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Seen:
     started: float
     route: str = NO_ROUTE
     status: int = 0
+    timed: bool = True
     caller: str = "anybody"
     address: str | None = None
 
@@ -46,6 +49,7 @@ def install(app: Flask, metrics: Metrics, *, addresses: bool) -> None:
     def _know_route() -> None:
         seen: Seen = request.environ[SEEN]
         seen.route = request.url_rule.rule if request.url_rule else NO_ROUTE
+        seen.timed = request.endpoint not in UNTIMED
         seen.address = request.remote_addr if addresses else None
 
     @app.after_request
@@ -79,9 +83,10 @@ class Watch:
         return ClosingIterator(self._application(environ, start), lambda: self._note(seen))  # type: ignore[arg-type]
 
     def _note(self, seen: Seen) -> None:
-        seconds = time.perf_counter() - seen.started
+        seconds = time.perf_counter() - seen.started if seen.timed else None
         self._metrics.answered(seen.method, seen.route, seen.status, seconds)
+        took = {} if seconds is None else {"ms": round(seconds * 1000)}
         address = {"address": seen.address} if seen.address else {}
         level = log.debug if seen.route in QUIET else log.info
         fields = {"method": seen.method, "route": seen.route, "status": seen.status, "caller": seen.caller}
-        level("request", **fields, ms=round(seconds * 1000), **address)
+        level("request", **fields, **took, **address)

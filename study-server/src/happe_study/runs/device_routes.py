@@ -82,11 +82,12 @@ def start_run(code: str, json_data: Start) -> dict[str, str]:
 @api.put("/runs/<code>/end")
 @device(DeviceKind.LAPTOP)
 @api.output(RunState)
-@api.doc(responses={409: "It is not on."})
+@api.doc(responses={403: "Another laptop started it.", 409: "It is not on, or has not lasted as planned."})
 def end_run(code: str) -> dict[str, str]:
     """Say that a run has ended. Its participant may now rate it."""
     with parts().database.writing() as session:
         run = _found(session, code)
+        services.require_lasted(session, run, parts().config.least_share_of_run)
         services.end(session, run, caller())
         return _state(run)
 
@@ -95,7 +96,12 @@ def end_run(code: str) -> dict[str, str]:
 @device(DeviceKind.LAPTOP)
 @api.input(Abortion)
 @api.output(RunState)
-@api.doc(responses={409: "It is complete, was not started, or was aborted for another reason."})
+@api.doc(
+    responses={
+        403: "Another laptop started it.",
+        409: "It is complete, was not started, or was aborted for another reason.",
+    }
+)
 def abort_run(code: str, json_data: Abortion) -> dict[str, str]:
     """Say that a run doesn't count, and why."""
     with parts().database.writing() as session:
@@ -113,6 +119,7 @@ def rate_run(code: str, json_data: Rating) -> dict[str, str]:
     """Pass on the participant's rating of a run that has ended."""
     with parts().database.writing() as session:
         run = _found(session, code)
+        services.require_lasted(session, run, parts().config.least_share_of_run)
         services.rate(session, run, str(json_data.id), json_data.rating, caller())
         return _state(run)
 

@@ -53,14 +53,14 @@ class Run(Base):
 
 
 class RunRecord(Base):
-    """What a laptop recorded of a run (profiles/schema/run-record.schema.json), as it came, zstd-compressed."""
+    """What a laptop recorded of a run (profiles/schema/run-record.schema.json), as it came, sealed (stored.py)."""
 
     __tablename__ = "run_records"
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
     client_id: Mapped[str] = mapped_column(Uuid(as_uuid=False), unique=True)
-    sha256: Mapped[str] = mapped_column(Digest)  # of the document before compression
+    digest: Mapped[str] = mapped_column(Digest)  # keyed, of the document as it came
     document: Mapped[bytes]
     received_us: Mapped[int] = mapped_column(Micros)
     taken_out: Mapped[bool] = mapped_column(default=False)  # whether what it taught is in rows (profiles/services.py)

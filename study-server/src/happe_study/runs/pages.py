@@ -69,6 +69,7 @@ def rate() -> AnyResponse:
     try:
         with parts().database.writing() as session:
             found = services.find_own(session, caller().id, request.form.get("run", ""))
+            services.require_lasted(session, found, parts().config.least_share_of_run)
             services.rate(session, found, _client_id(), int(chosen), caller())
     except Problem as problem:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:

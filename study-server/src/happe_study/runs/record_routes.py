@@ -36,6 +36,6 @@ class Received(BaseModel):
 def put_record(code: str, client_id: UUID) -> tuple[dict[str, Any], int]:
     """Upload the record of a run that this laptop started. It may be sent again: the same bytes are kept once."""
     raw = json_body(parts().config.limits.record_bytes)
-    upload = records.read(raw, run=code, client_id=str(client_id))
+    upload = records.read(raw, parts().secrets.allocation, run=code, client_id=str(client_id))
     new = records.receive(parts().database, upload, caller())
-    return {"id": upload.content.client_id, "sha256": upload.stored.sha256}, 201 if new else 200
+    return {"id": upload.content.client_id, "sha256": upload.sha256}, 201 if new else 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records of runs, uploaded by the laptop that ran them: checked, then kept with what follows in one transaction."""
+"""Records of runs, uploaded by the laptop that ran them: checked, sealed, kept with what follows in one transaction."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from happe_study import contract
+from happe_study.allocation.sealing import record_digest
 from happe_study.audit import chain
-from happe_study.audit.renaming import Stored, packed
 from happe_study.clock import now_us
 from happe_study.codes import is_code
 from happe_study.contract import Kind
@@ -24,8 +24,9 @@ from happe_study.runs import services as runs
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.record import RunRecord as Content
 from happe_study.runs.record import run_record
+from happe_study.runs.stored import Stored, room, sealed, sha256
 from happe_study.studies.models import Study
-from happe_study.together import Together
+from happe_study.together import MOST, Together
 from happe_study.uploads import of_document
 
 if TYPE_CHECKING:
@@ -39,22 +40,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Upload:
-    """A record that keeps its contract."""
+    """A record that keeps its contract, as it is to be kept. `sha256` is of what was sent."""
 
     content: Content
     stored: Stored
+    sha256: str
 
 
-def read(raw: bytes, *, run: str, client_id: str) -> Upload:
-    """The record in a request's body, sent to run `run`'s address as `client_id`. Raises Problem 422.
+def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
+    """The record in a request's body, sent to run `run`'s address as `client_id`, sealed. Raises Problem 422.
 
     This takes most of an upload's time, so it is done before the transaction begins: writers of SQLite wait in a row.
     """
     try:
-        content = run_record(contract.check(Kind.RUN_RECORD, raw), run=run, client_id=client_id)
+        document = contract.check(Kind.RUN_RECORD, raw)
+        content = run_record(document, run=run, client_id=client_id)
     except BadDocumentError as error:
         raise of_document(error) from None
-    return Upload(content, packed(raw))
+    plain = sha256(raw)
+    return Upload(content, Stored(sealed(key, run, raw, room(document)), record_digest(key, plain)), plain)
 
 
 def receive(database: Database, upload: Upload, device: Caller) -> bool:
@@ -94,11 +98,11 @@ class _New:
     @property
     def identity(self) -> tuple[str, str]:
         """What the same record has again."""
-        return self.upload.content.client_id, self.upload.stored.sha256
+        return self.upload.content.client_id, self.upload.stored.digest
 
 
 _FIND = (
-    select(Run, Participant, Study)
+    select(Run, Study)
     .join(Participant, Run.participant_id == Participant.id)
     .join(Study, Participant.study_id == Study.id)
     .where(Run.code.in_(bindparam("codes", expanding=True)))
@@ -130,7 +134,8 @@ def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, St
     known = [code for code in codes if is_code(code)]
     if not known:
         return {}
-    return {run.code: (run, study) for run, _participant, study in session.execute(_FIND, {"codes": known})}
+    known += [known[0]] * (MOST - len(known))  # one statement, whatever their number: it is prepared once
+    return {run.code: (run, study) for run, study in session.execute(_FIND, {"codes": known})}
 
 
 def _outcome(
@@ -159,9 +164,9 @@ def _outcome(
 
 
 def _identity(session: Session, run: Run) -> tuple[str, str] | None:
-    """The id and SHA-256 of the record that a run has."""
-    there = session.execute(select(RunRecord.client_id, RunRecord.sha256).where(RunRecord.run_id == run.id)).first()
-    return None if there is None else (there.client_id, there.sha256)
+    """The id and digest of the record that a run has."""
+    there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)).first()
+    return None if there is None else (there.client_id, there.digest)
 
 
 def _write(session: Session, new: Sequence[_New]) -> None:
@@ -171,7 +176,7 @@ def _write(session: Session, new: Sequence[_New]) -> None:
         {
             "run_id": each.run.id,
             "client_id": each.upload.content.client_id,
-            "sha256": each.upload.stored.sha256,
+            "digest": each.upload.stored.digest,
             "document": each.upload.stored.document,
             "received_us": received_us,
             "taken_out": False,
@@ -185,7 +190,7 @@ def _write(session: Session, new: Sequence[_New]) -> None:
 
 
 def _entry(each: _New) -> chain.Entry:
-    said = {"run": each.run.code, "record": each.upload.content.client_id, "sha256": each.upload.stored.sha256}
+    said = {"run": each.run.code, "record": each.upload.content.client_id, "digest": each.upload.stored.digest}
     return chain.Entry("run.recorded", each.device, each.device.study_id, each.run.participant_id, said)
 
 

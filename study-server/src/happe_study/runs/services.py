@@ -17,10 +17,11 @@ from happe_study.allocation.services import another_attempt
 from happe_study.audit.chain import append
 from happe_study.clock import now_us
 from happe_study.codes import is_code
+from happe_study.devices.enrolment import fingerprint
 from happe_study.devices.models import Device, Sitting
 from happe_study.participants import steps
 from happe_study.participants.models import Participant, ParticipantState
-from happe_study.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.rules import Who
 from happe_study.runs import machine
 from happe_study.runs.machine import Event, State
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from happe_study.rules import Caller
     from happe_study.studies.protocol import Protocol
 
+SECOND_US = 1_000_000
 COLUMNS = {
     Event.START: "started_us",
     Event.END: "ended_us",
@@ -70,12 +72,13 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
 
     Under the same `start_id` again, while the run is on: the same bytes. 409: the participant does not sit at the
     laptop (`no-sitting`), another run comes first (`not-next`), the run is not planned (`run-state`), was started
-    under another id or by another laptop (`started`), or the study is not open (`not-open`).
+    under another id or by another laptop (`started`), or before the laptop got another key (`renewed`), or the study is
+    not open (`not-open`).
     """
     participant, study = _locked(session, run)
+    laptop = session.get_one(Device, device.id)
     if run.start_sealed is not None:
-        if (run.start_id, run.device_id) != (start_id, device.id):
-            raise conflict("started", "This run has been started before, under another id.")
+        _require_same_start(run, laptop, start_id)
         return run.start_sealed
     _require_open(session, study, participant)
     _require_sitting(session, participant, device)
@@ -83,17 +86,31 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     _require_next(session, run, participant, protocol)
     _happens(session, run, Event.START, protocol)
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
-    key = session.get_one(Device, device.id).public_key or b""
-    run.start_sealed = seal_for_device(key, _document(study.name, participant, run, condition, protocol))
+    document = _document(study.name, participant, run, condition, protocol)
+    run.start_sealed = seal_for_device(laptop.public_key or b"", document)
     run.start_id, run.device_id = start_id, device.id
-    _log(session, "started", run, participant, device, start=start_id)
+    key_sha256 = fingerprint(laptop.public_key) or ""
+    _log(session, "started", run, participant, device, start=start_id, key_sha256=key_sha256)
     return run.start_sealed
 
 
+def require_lasted(session: Session, run: Run, least_share: float) -> None:
+    """Problem 409 for a run that is on and has not yet lasted this share of its planned time, by the server's clock.
+
+    Asked before a run ends, and before it is rated, as its record may have ended it. So whoever wants to know in which
+    order a slot has the conditions must sit through them.
+    """
+    _locked(session, run)
+    if run.state != State.STARTED or run.started_us is None:
+        return
+    if now_us() < run.started_us + int(least_share * run.seconds * SECOND_US):
+        raise conflict("too-early", f"A run of {run.seconds} seconds can't have ended yet. Abort it if it can't go on.")
+
+
 def end(session: Session, run: Run, device: Caller) -> None:
-    """The laptop that started a run says that it has ended. 409: it is not on."""
+    """The laptop that started a run says that it has ended. 403: another laptop. 409: it is not on."""
     participant, study = _locked(session, run)
-    _require_device(session, run, participant, device)
+    _require_starter(run, device)
     if _happens(session, run, Event.END, protocol_of(study)):
         _log(session, "ended", run, participant, device)
 
@@ -146,9 +163,12 @@ def recorded(session: Session, run: Run, study: Study) -> None:
 
 
 def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
-    """A run that has started does not count. 409: it is complete, or not started; aborted for another reason."""
+    """A run that has started does not count. Staff say so, or the laptop that started it (another one: 403).
+
+    409: it is complete, or not started; aborted for another reason.
+    """
     participant, study = _locked(session, run)
-    _require_device(session, run, participant, who)
+    _require_starter(run, who)
     if _happens(session, run, Event.ABORT, protocol_of(study)):
         run.abort_reason = reason
         _log(session, "aborted", run, participant, who, reason=reason)
@@ -247,6 +267,20 @@ def _sits(session: Session, participant: Participant, device: Caller) -> bool:
 def _require_sitting(session: Session, participant: Participant, device: Caller) -> None:
     if not _sits(session, participant, device):
         raise conflict("no-sitting", "The participant does not sit at this laptop.")
+
+
+def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
+    """Problem 409 unless the laptop repeats the start of a run that is on, and can open what it was told then."""
+    if (run.start_id, run.device_id) != (start_id, laptop.id):
+        raise conflict("started", "This run has been started before, under another id.")
+    if (laptop.enrolled_us or 0) > (run.started_us or 0):
+        raise conflict("renewed", "This laptop has another key than when the run was started. Abort the run.")
+
+
+def _require_starter(run: Run, who: Caller | None) -> None:
+    """Problem 403 for another laptop than the one that started the run."""
+    if who and who.who is Who.DEVICE and run.device_id not in (None, who.id):
+        raise forbidden("Another laptop started this run. Staff can abort it.")
 
 
 def _require_device(session: Session, run: Run, participant: Participant, who: Caller | None) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import or_, select
 
 from happe_study.accounts.models import Account, Grant
 from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.allocation import custodians
 from happe_study.parts import parts
 from happe_study.problems import bad_request, conflict
 from happe_study.rules import anybody, caller, signed_in, staff
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from werkzeug.wrappers import Response as AnyResponse
 
+    from happe_study.allocation.custodians import Custodian
     from happe_study.problems import Problem
     from happe_study.studies.models import Study
 
@@ -99,6 +101,7 @@ def study(study: str) -> Response:
             "status": status,
             "progress": _progress(status),
             "protocol": services.protocol_of(found),
+            "custodians": _custodians(session, found),
         }
         return page("study", found.title, study=found, **facts)
 
@@ -140,7 +143,8 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
     """What locking means."""
     with parts().database.reading() as session:
         found = services.find(session, study)
-        return page("lock", "Lock the study", study=found, problem=problem, protocol=services.protocol_of(found))
+        facts: dict[str, Any] = {"protocol": services.protocol_of(found), "custodians": _custodians(session, found)}
+        return page("lock", "Lock the study", study=found, problem=problem, **facts)
 
 
 @pages.post("/studies/<study>/lock")
@@ -187,6 +191,10 @@ def _protocol_form(
             wrong.setdefault(int(place[1]), []).append(error.detail)
     more = {"text": text, "lines": text.splitlines() or [""], "wrong": wrong, "examples": EXAMPLES}
     return page("protocol_form", title, study=study, problem=problem, trail=above, **more)
+
+
+def _custodians(session: Session, study: Study) -> list[Custodian]:
+    return custodians.of_study(session, study, parts().config.custodian_wait_hours)
 
 
 def _progress(status: dict[str, Any]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from flask import request
 from pydantic import BaseModel, ConfigDict, Field
 
 from happe_study.accounts.rights import Right
-from happe_study.allocation import unblinding
+from happe_study.allocation import custodians, unblinding
 from happe_study.allocation.unblinding import LONGEST_REASON, SHORTEST_REASON
 from happe_study.devices.models import DeviceKind  # noqa: TC001 - a model's field
 from happe_study.parts import parts
@@ -32,6 +32,7 @@ api = APIBlueprint("studies", __name__, url_prefix="/api/v1", tag="Studies")
 Json = dict[str, Any]
 TOML = ("application/toml", "text/plain")
 TOML_BODY = {"requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in TOML}}}
+MAY_NOT = "You are no custodian, have not been one for long enough, or must give your password again."
 NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # but tab and newline
 
 
@@ -78,6 +79,19 @@ class DeviceLine(BaseModel):
     heartbeat_us: int | None
 
 
+class CustodianOut(BaseModel):
+    """Who may unblind a study: since when, and from when on if not at once or since its lock.
+
+    `password_given_us`: when somebody else last chose the password.
+    """
+
+    email: str
+    active: bool
+    since_us: int
+    password_given_us: int | None
+    unblinds_from_us: int | None
+
+
 class StatusOut(BaseModel):
     """How far a study is. Participants and runs are counted by their state."""
 
@@ -87,6 +101,7 @@ class StatusOut(BaseModel):
     participants: dict[str, int]
     runs: dict[str, int]
     devices: list[DeviceLine]
+    custodians: list[CustodianOut]
 
 
 class CommitmentOut(BaseModel):
@@ -121,7 +136,8 @@ class Unblinding(BaseModel):
 class UnblindedOut(CommitmentOut):
     """Seed and salt, and whether the allocation computed from them is the one that was sealed.
 
-    `other_slots` counts slots, `other_runs` and `unreadable_runs` name runs (the first hundred), for which it is not.
+    `other_slots` counts slots, `other_runs` and `unreadable_runs` name runs (the first hundred), for which it is not;
+    `unreadable_records` names runs whose record is not as it was kept.
     """
 
     agrees: bool
@@ -129,6 +145,7 @@ class UnblindedOut(CommitmentOut):
     other_slots: int
     other_runs: list[str]
     unreadable_runs: list[str]
+    unreadable_records: list[str]
 
 
 class UnblindedRunOut(BaseModel):
@@ -190,9 +207,11 @@ def lock_study(study: str) -> Json:
 @staff(Right.STUDY_READ)
 @api.output(StatusOut)
 def read_status(study: str) -> Json:
-    """Count a study's participants and runs by state, and read its devices' last signs of life."""
+    """Count participants and runs by state; read devices' last signs of life, and who may unblind the study when."""
     with parts().database.reading() as session:
-        return services.status(session, services.find(session, study))
+        found = services.find(session, study)
+        holders = custodians.shown(session, found, parts().config.custodian_wait_hours)
+        return {**services.status(session, found), "custodians": holders}
 
 
 @api.get("/studies/<study>/commitment")
@@ -208,11 +227,12 @@ def read_commitment(study: str) -> Json:
 @staff(Right.UNBLIND, fresh=True)
 @api.input(Unblinding)
 @api.output(UnblindedOut)
-@api.doc(responses={409: "It is not locked, is unblinded already, or was locked under another key."})
+@api.doc(responses={403: MAY_NOT, 409: "It is not locked, is unblinded already, or was locked under another key."})
 def unblind_study(study: str, json_data: Unblinding) -> Json:
     """Unblind a study for everybody, for good. Type its name as the confirmation."""
     with parts().database.writing() as session:
         found = services.find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
         check = unblinding.unblind(session, found, parts().secrets, json_data.order())
         return _commitment(found) | check.summary()
 
@@ -221,11 +241,14 @@ def unblind_study(study: str, json_data: Unblinding) -> Json:
 @staff(Right.UNBLIND, fresh=True)
 @api.input(Unblinding)
 @api.output(UnblindedRunOut)
-@api.doc(responses={409: "The study is not locked, is unblinded already, or was locked under another key."})
+@api.doc(
+    responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
+)
 def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
     """Tell the caller alone one run's condition, in an emergency. Type its code as the confirmation."""
     with parts().database.writing() as session:
         found = services.find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
         run = runs.find(session, found.id, code)
         condition = unblinding.unblind_run(session, found, run, parts().secrets, json_data.order())
         return {"run": run.code, "condition": condition}

@@ -68,7 +68,7 @@ def _calibration_faults(calibration: Json, channels: list[str]) -> Iterator[Faul
             yield Fault(f"/calibration/{field}", "is no day of the calendar")
     if len(days) == len(("date", "expires")) and days["expires"] <= days["date"]:
         yield Fault("/calibration/expires", "must be later than date")
-    for field in ("shunt_ohm", "divider"):
+    for field in ("shunt_ohm", "divider", "supply_volt"):
         if field in calibration and calibration[field]["value"] <= 0:
             yield Fault(f"/calibration/{field}/value", "must be more than 0")
     for name in calibration.get("channels", {}):

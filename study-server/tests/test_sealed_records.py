@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whoever has the database and not the secrets learns nothing from records of runs, and can not change them unseen."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from sqlalchemy import select, text, update
+from sqlalchemy.engine import make_url
+
+import given_studies
+import records
+from given_participants import laptop_with, participant
+from happe_study import migrations
+from happe_study.accounts.rights import Role
+from happe_study.allocation import unblinding
+from happe_study.allocation.sealing import SealError, record_digest
+from happe_study.allocation.unblinding import Order
+from happe_study.database import Base, Database
+from happe_study.migrations import KeyNeededError
+from happe_study.operations.backup import postgresql
+from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import Stored, opened, stored
+from happe_study.studies.models import Study
+from leaks import LABELS, SOME_DIFFER, same_chances, server
+from test_erasure import played, withdraw
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_study.allocation.unblinding import Check
+    from operated import Operated
+    from test_erasure import Played
+
+KEY = fixed_secrets().allocation
+# What only a record has, and what it has of the condition.
+TELLING = (b"happe-run/1", b'"util_ppm"', b'"cur_khz"', b"up_threshold", b"userspace", b"2200000", *LABELS)
+ZSTD = bytes.fromhex("28b52ffd")
+FRAME = 1 << 16  # bytes after the mark in which a frame of a test's record ends
+# What the database still has in clear and depends on conditions; docs/blinding.md says so.
+IN_CLEAR = {
+    ("traces", "stored_bytes"),
+    ("traces", "manifest"),
+    ("traces", "manifest_sha256"),
+    ("trace_parts", "bytes"),
+    ("trace_parts", "sha256"),
+}
+# What differs by chance between any two servers, and is of one length on both.
+SEALED = {
+    ("audit_details", "salt"),
+    ("audit_entries", "chain_sha256"),
+    ("audit_entries", "detail_sha256"),
+    ("audit_head", "chain_sha256"),
+    ("devices", "public_key"),
+    ("run_records", "client_id"),
+    ("run_records", "digest"),
+    ("run_records", "document"),
+    ("runs", "condition_sealed"),
+    ("runs", "start_sealed"),
+    ("slots", "plan_sealed"),
+    ("studies", "commitment"),
+    ("studies", "seed_sealed"),
+}
+
+
+def made_of(seconds: int, seed: int, *, kernel: bool) -> Stored:
+    """A record as it is kept."""
+    record = records.make("AAAAAAAA", seconds, seed, kernel=kernel)
+    return stored(KEY, "AAAAAAAA", records.encode(record), record)
+
+
+@pytest.mark.parametrize("seconds", [1, 5, 60, 120, 290, 300, 310, 600, 1800])
+def test_a_sealed_records_length_follows_from_its_samples_alone(seconds: int) -> None:
+    lengths = {len(made_of(seconds, seed, kernel=kernel).document) for seed in range(4) for kernel in (True, False)}
+    assert len(lengths) == 1
+
+
+def test_a_record_that_compresses_badly_is_kept_whole() -> None:
+    record = records.make("AAAAAAAA", 1) | {"notes": [sha256(bytes([n])).hexdigest() for n in range(256)]}
+    raw = records.encode(record)
+    assert opened(KEY, "AAAAAAAA", stored(KEY, "AAAAAAAA", raw, record).document) == raw
+
+
+def test_a_sealed_record_opens_for_its_run_under_its_key_alone() -> None:
+    sealed = made_of(5, 1, kernel=True).document
+    another = fixed_secrets("another").allocation
+    for key, code, document in (
+        (another, "AAAAAAAA", sealed),
+        (KEY, "BBBBBBBB", sealed),
+        (KEY, "AAAAAAAA", sealed[:-1]),
+        (KEY, "AAAAAAAA", b""),
+        (KEY, "AAAAAAAA", bytes(len(sealed))),
+    ):
+        with pytest.raises(SealError):
+            opened(key, code, document)
+
+
+def test_the_digest_of_a_record_tells_nobody_without_the_key_what_was_sent() -> None:
+    record = records.make("AAAAAAAA", 5)
+    raw = records.encode(record)
+    kept, plain = stored(KEY, "AAAAAAAA", raw, record), sha256(raw).hexdigest()
+    other = fixed_secrets("another").allocation
+    assert kept.digest == record_digest(KEY, plain)
+    assert len({kept.digest, plain, record_digest(other, plain), stored(other, "AAAAAAAA", raw, record).digest}) == 3
+
+
+@pytest.fixture
+def study(world: World) -> Study:
+    """Two participants, each with a completed run and its record."""
+    made = given_studies.study(world, protocol=given_studies.small())
+    made.people = [played(world, made), played(world, made)]  # type: ignore[attr-defined]
+    return made
+
+
+def unblind(world: World) -> Check:
+    """Unblind the study."""
+    with world.database.writing() as session:
+        found = session.scalars(select(Study)).one()
+        return unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
+
+
+def stolen(world: World, folder: Path) -> bytes:
+    """Every byte of the database but the protocols, which are no secret: of the files (SQLite), or of a dump."""
+    with world.database.writing() as session:
+        session.execute(update(Study).values(protocol=""))
+    if world.database.is_sqlite:
+        file = Path(str(world.database.url.database))
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return b"".join(path.read_bytes() for path in sorted(file.parent.glob(f"{file.name}*")))
+    dump = folder / "dump.sql"
+    url = make_url(world.config.url)
+    where = f"host={url.query['host']} user={url.username} dbname={url.database}"
+    subprocess.run([postgresql.program("pg_dump"), f"--dbname={where}", f"--file={dump}"], check=True)
+    content = dump.read_bytes()
+    return content + b"".join(bytes.fromhex(each.decode()) for each in re.findall(rb"\\\\x((?:[0-9a-f]{2})+)", content))
+
+
+def told(content: bytes) -> set[bytes]:
+    """Which telling words are in bytes, as they are or in what zstd has packed."""
+    every = [content, *(unpacked(content[found.start() :]) for found in re.finditer(re.escape(ZSTD), content))]
+    return {word for word in TELLING for each in every if word in each}
+
+
+def unpacked(content: bytes) -> bytes:
+    """As much as zstd makes of the beginning of bytes."""
+    whole = b""
+    with pa.CompressedInputStream(pa.BufferReader(content[:FRAME]), "zstd") as stream:
+        try:
+            while piece := stream.read(64):
+                whole += piece
+        except OSError:
+            pass
+    return whole
+
+
+@pytest.mark.usefixtures("study")
+def test_a_stolen_database_has_no_word_of_a_record(world: World, tmp_path: Path) -> None:
+    assert told(stolen(world, tmp_path)) == set()
+
+
+@pytest.mark.usefixtures("study")
+def test_this_scan_would_see_a_record_that_is_not_sealed(world: World, tmp_path: Path) -> None:
+    record = records.encode(records.make("AAAAAAAA", 30, kernel=True))
+    with world.database.writing() as session:
+        session.execute(update(RunRecord).values(document=pa.Codec("zstd").compress(record, asbytes=True)))
+    assert {b'"util_ppm"', b"ondemand", b"up_threshold"} <= told(stolen(world, tmp_path))
+    with world.database.writing() as session:
+        session.execute(update(Run).values(condition="T-HAPPE"))
+    assert b"T-HAPPE" in told(stolen(world, tmp_path))
+
+
+def test_two_databases_that_differ_in_the_allocation_alone_differ_in_seals_alone(
+    tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = []
+    for name, seed in SOME_DIFFER:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "server.db").write_bytes(sqlite_template.read_bytes())
+        same_chances(monkeypatch, 1)
+        made = server(folder, f"sqlite:///{folder / 'server.db'}", seed)
+        rows.append(dict(cells(made.world)))
+        made.world.close()
+    one, two = rows
+    assert one.keys() == two.keys()
+    different = {place for place in one if one[place] != two[place]}
+    assert {place[:2] for place in different} <= SEALED | IN_CLEAR | {("audit_details", "detail")}
+    for place in different:
+        if place[:2] in SEALED:
+            assert len(one[place]) == len(two[place]), place
+        if place[:2] == ("audit_details", "detail"):
+            names = {name for name in one[place] if one[place][name] != two[place][name]}
+            assert names <= {"commitment", "digest", "key_sha256", "manifest_sha256"}, names
+    assert {("run_records", "document"), ("runs", "condition_sealed")} <= {place[:2] for place in different}
+
+
+def cells(world: World) -> Iterator[tuple[tuple[str, str, int], Any]]:
+    """Every value of every table, by table, column and row."""
+    with world.database.reading() as session:
+        for table in Base.metadata.sorted_tables:
+            for number, row in enumerate(session.execute(select(table).order_by(*table.primary_key)).mappings()):
+                yield from (((table.name, column, number), value) for column, value in row.items())
+
+
+def damage(world: World, code: str) -> None:
+    """Change one bit of a run's record."""
+    run = select(Run.id).where(Run.code == code).scalar_subquery()
+    with world.database.writing() as session:
+        document = bytearray(session.scalars(select(RunRecord.document).where(RunRecord.run_id == run)).one())
+        document[len(document) // 2] ^= 1
+        session.execute(update(RunRecord).where(RunRecord.run_id == run).values(document=bytes(document)))
+
+
+def test_a_changed_record_is_named_at_unblinding_and_left_out_of_exports(world: World, study: Study) -> None:
+    one, other = study.people  # type: ignore[attr-defined]
+    damage(world, one.runs[0])
+    check = unblind(world)
+    assert (check.records, check.unreadable, check.agrees) == ([one.runs[0]], [], False)
+    assert check.summary()["unreadable_records"] == [one.runs[0]]
+    answer = world.staff(Role.ANALYST).post("/api/v1/studies/small/exports/records?format=jsonl")
+    assert answer.status_code == 200
+    assert one.runs[0] not in answer.text
+    assert other.runs[0] in answer.text
+
+
+def test_a_changed_record_does_not_keep_a_participant_from_withdrawing(world: World) -> None:
+    someone = played(world, given_studies.study(world, protocol=given_studies.small()), "deidentify")
+    damage(world, someone.runs[0])
+    withdraw(world, someone)
+    with world.database.reading() as session:
+        assert session.scalars(select(RunRecord)).all() == []
+
+
+def test_records_that_were_exchanged_are_named_at_unblinding(world: World, study: Study) -> None:
+    with world.database.writing() as session:
+        first, second = session.scalars(select(RunRecord).order_by(RunRecord.id))
+        first.document, second.document = second.document, first.document
+    assert set(unblind(world).records) == {each.runs[0] for each in study.people}  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("study")
+def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unblind(world)
+    analyst = world.staff(Role.ANALYST)
+    with world.database.writing() as session:
+        session.execute(update(RunRecord).values(taken_out=False))
+    monkeypatch.setattr("happe_study.exports.routes.parts", lambda: Other(world))
+    answer = analyst.post("/api/v1/studies/small/exports/samples")
+    assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:wrong-key")
+    with world.database.reading() as session:
+        assert set(session.scalars(select(RunRecord.taken_out))) == {False}
+
+
+class Other:
+    """A server's parts, with other secrets."""
+
+    def __init__(self, world: World) -> None:
+        self.config, self.database, self.secrets = world.config, world.database, fixed_secrets("another")
+
+
+def one_played(operated: Operated) -> Played:
+    """A participant with a record."""
+    return played(operated.world, given_studies.study(operated.world, protocol=given_studies.small()))
+
+
+def test_check_names_the_runs_whose_records_were_changed(operated: Operated) -> None:
+    someone = one_played(operated)
+    assert operated.run("check").status == 0
+    damage(operated.world, someone.runs[0])
+    ran = operated.run("check", "--json")
+    assert ran.status == 1
+    (finding,) = [each for each in ran.json() if each["verdict"] == "fail"]
+    assert finding["what"] == "records"
+    assert finding["detail"] == f"1 of small do not open: of the runs {someone.runs[0]}"
+
+
+def test_check_says_of_another_key_that_it_is_another(operated: Operated) -> None:
+    one_played(operated)
+    (operated.data / "secrets/allocation.key").write_text(fixed_secrets("another").allocation.hex())
+    findings = [each for each in operated.run("check", "--json").json() if each["verdict"] == "fail"]
+    assert [each["what"] for each in findings] == ["allocation"]
+    assert "does not open with this allocation key" in findings[0]["detail"]
+
+
+def test_records_from_before_are_sealed_by_the_migration_and_opened_by_its_undoing(database_url: str) -> None:
+    folder = Path("/nonexistent")
+    world = World(folder, database_url)
+    made = given_studies.study(world, protocol=given_studies.small())
+    someone = participant(world, made)[0]
+    laptop_with(world, made, someone)
+    record = records.make("", 5)
+    with world.database.writing() as session:
+        run = session.scalars(select(Run).order_by(Run.id).limit(1)).one()
+        raw = records.encode(record | {"run": run.code})
+        kept = stored(KEY, run.code, raw, record)
+        session.add(RunRecord(run_id=run.id, client_id=record["id"], received_us=1, **vars(kept)))
+        code = run.code
+    world.close()
+    database = Database(database_url)
+    with pytest.raises(KeyNeededError):
+        migrations.downgrade(database, "0003_custodians")
+    with pytest.raises(SealError):
+        migrations.downgrade(database, "0003_custodians", allocation=bytes(32))
+    migrations.downgrade(database, "0003_custodians", allocation=KEY)
+    with database.reading() as session:
+        plain = session.execute(text("SELECT document, sha256 FROM run_records")).one()
+    assert plain.sha256 == sha256(raw).hexdigest()
+    with pa.CompressedInputStream(pa.BufferReader(plain.document), "zstd") as stream:
+        assert stream.read() == raw
+    with pytest.raises(KeyNeededError):
+        migrations.upgrade(database)
+    migrations.upgrade(database, allocation=KEY)
+    with database.reading() as session:
+        (row,) = session.scalars(select(RunRecord))
+    assert (opened(KEY, code, row.document), row.digest) == (raw, kept.digest)
+    database.dispose()
