@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's card (NI 6034E, section A.5.1.1) and every other board of the kernel's comedi that can stream."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.model import Measures, Reason
+from happe_power.sources import libcomedi
+from happe_power.sources.ledger import Ledger
+from happe_power.sources.libcomedi import AREFS, Board, Input, Range, RealBoard
+from happe_power.sources.rates import agreed
+from happe_power.sources.source import Reading, SourceError, UnpluggedError
+from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from happe_power.model import Channel, TimePair
+    from happe_power.sources.clock import Clock
+
+BATCH_S = 0.05  # read so much at once; a quarter of the driver's buffer if that is less
+SILENT_S = 2.0  # a board that gives nothing for longer has stopped: it is started anew
+SILENT_PERIODS = 5
+MOST_READS = 64  # in a row; a board that is faster than we are is let go on filling its buffer
+GONE = {errno.ENODEV, errno.EIO, errno.EBADF, errno.ENXIO}
+LINEAR_WITHIN = 0.5  # raw counts that the calibration may bend; a quantum is no more than that
+WIDE_BUFFER_S = 0.5  # a buffer shorter than this is told: a busy host makes it run over
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is to be sampled: an input for each channel, the volts it must take, what it measures."""
+
+    inputs: tuple[int, ...]
+    volts: tuple[float, ...]
+    measures: tuple[Measures, ...]
+    aref: int
+    rate_hz: float
+    buffer_s: float
+
+
+class Comedi:
+    """A source on a comedi board. It opens nothing by itself and closes the board when it is stopped for good."""
+
+    kind = "comedi"
+    serial: str | None = None
+
+    def __init__(self, board: Board, setting: Setting, clock: Clock) -> None:
+        """SourceError if the board can't do it, with what it can."""
+        self._board = board
+        self._clock = clock
+        self.device = f"{board.name} ({board.driver})"
+        self._inputs = [_input(board, number, volts, setting.aref) for number, volts in _pairs(setting)]
+        self.channels = _channels(board, self._inputs, setting.measures)
+        self._scan_ns = board.granted_ns(self._inputs, round(1e9 / setting.rate_hz))
+        self.rate_hz = agreed(setting.rate_hz, 1e9 / self._scan_ns, board.name)
+        self._sample = np.dtype("<u4" if board.wide else "<u2")
+        self._scan_bytes = self._sample.itemsize * len(self._inputs)
+        held = board.set_buffer(int(setting.buffer_s * self.rate_hz * self._scan_bytes))
+        self.buffer_s = held / (self.rate_hz * self._scan_bytes)
+        self._batch_s = min(BATCH_S, self.buffer_s / 4)
+        self._silent_s = max(SILENT_S, SILENT_PERIODS / self.rate_hz)
+        self._ledger = Ledger(self.rate_hz, clock)
+        self._rest = b""
+        self._error: OSError | None = None
+        self._running = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        if self.buffer_s >= WIDE_BUFFER_S:
+            return self._ledger.notes
+        held = f"the driver's buffer holds {self.buffer_s:.2g} s, and runs over when this host is busy for longer"
+        return (
+            f"{held}; as root, or after `sudo comedi_config --read-buffer 4096 /dev/comedi0`, it is larger",
+            *self._ledger.notes,
+        )
+
+    def start(self, first_index: int) -> TimePair:
+        """Begin the command."""
+        self._rest, self._error = b"", None
+        try:
+            self._board.command(self._inputs, self._scan_ns)
+        except OSError as error:
+            raise _unusable(self.device, error) from None
+        self._running = True
+        return self._ledger.begin(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """A batch's worth of scans. A buffer that ran over, or a board gone silent, is started anew after a gap."""
+        self._clock.sleep(min(timeout_s, self._batch_s))
+        try:
+            data, emptied = self._take(timeout_s)
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                raise _unusable(self.device, error) from None
+            return self._begin_anew(Reason.OVERFLOW)
+        if data:
+            columns = self._columns(data)
+            items = (self._ledger.block(columns),) if len(columns[0]) else ()
+            return Reading(items, self._ledger.up_to_date() if emptied and items else None)
+        if self._ledger.silent_s > self._silent_s:
+            return self._begin_anew(Reason.STALL)
+        return Reading((), None)
+
+    def stop(self) -> None:
+        """Cancel the command."""
+        if self._running:
+            self._running = False
+            self._board.cancel()
+
+    def _take(self, timeout_s: float) -> tuple[bytes, bool]:
+        """What the driver has, and whether nothing is left. An error after some data is kept for the next read."""
+        if self._error:
+            error, self._error = self._error, None
+            raise error
+        parts = [self._board.read(timeout_s)]
+        while parts[-1] and len(parts) < MOST_READS:
+            try:
+                parts.append(self._board.read(0))
+            except OSError as error:
+                self._error = error
+                return b"".join(parts), False
+        return b"".join(parts), not parts[-1]
+
+    def _columns(self, data: bytes) -> list[NDArray[Any]]:
+        """Signed columns; the bytes of an unfinished scan wait for the next read."""
+        data = self._rest + data
+        whole = len(data) // self._scan_bytes * self._scan_bytes
+        self._rest = data[whole:]
+        scans = np.frombuffer(data[:whole], self._sample).reshape(-1, len(self._inputs))
+        top = self._sample.type(1 << (8 * self._sample.itemsize - 1))
+        signed = (scans ^ top).view(f"<i{self._sample.itemsize}")
+        return [np.ascontiguousarray(signed[:, column]) for column in range(len(self._inputs))]
+
+    def _begin_anew(self, reason: Reason) -> Reading:
+        """What came since is lost; sampling goes on after it."""
+        self._rest = b""
+        self._board.cancel()
+        try:
+            self._board.command(self._inputs, self._scan_ns)
+        except OSError as error:
+            raise _unusable(self.device, error) from None
+        gap = self._ledger.lose_until_now(reason)
+        return Reading((gap,), self._ledger.up_to_date())
+
+
+def _pairs(setting: Setting) -> list[tuple[int, float]]:
+    return list(zip(setting.inputs, setting.volts, strict=True))
+
+
+def _unusable(device: str, error: OSError) -> SourceError:
+    if error.errno in GONE:
+        return UnpluggedError(f"{device} went away: {error.strerror}")
+    return SourceError(f"{device}: {error.strerror}; `dmesg` may say more")
+
+
+def _input(board: Board, number: int, volts: float, aref: int) -> Input:
+    if not 0 <= number < board.inputs:
+        raise SpecError(f"{board.name} has inputs 0 to {board.inputs - 1}, not {number}")
+    return Input(number, narrowest(board.ranges(number), volts, board.name), aref)
+
+
+def narrowest(ranges: list[Range], volts: float, device: str) -> int:
+    """The index of the smallest range that takes -`volts` to +`volts`, or if none is bipolar 0 to `volts`.
+
+    A return-line shunt and its amplifier's zero can be a little negative, hence bipolar first.
+    """
+    for low in (-volts, 0.0):
+        fitting = [
+            (one.high - one.low, index) for index, one in enumerate(ranges) if one.low <= low and one.high >= volts
+        ]
+        if fitting:
+            return min(fitting)[1]
+    known = ", ".join(f"{one.low:g} to {one.high:g} V" for one in ranges if one.high > one.low)
+    raise SpecError(f"{device} has no range that takes {volts:g} V; it has {known}: divide the voltage, or see range=")
+
+
+def _channels(board: Board, inputs: list[Input], measures: tuple[Measures, ...]) -> tuple[Channel, ...]:
+    """Raw values are kept signed, by turning the top bit over: raw = signed + 2^15 (2^31)."""
+    half = 1 << (31 if board.wide else 15)
+    lines = [_line(board, one, half) for one in inputs]
+    ends = [(float(-half), float(board.maxdata(one.number) - half)) for one in inputs]
+    scales, offsets = [scale for scale, _ in lines], [offset for _, offset in lines]
+    return channels_of(measures, np.dtype(np.int32 if board.wide else np.int16), scales, offsets, ends)
+
+
+def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
+    """Volts for a count and volts at signed 0, of the calibration's polynomial; SourceError if that is no line.
+
+    The line is the chord of the polynomial over the raw values.
+    """
+    polynomial, top = board.converter(one), board.maxdata(one.number)
+    raw = np.linspace(0, top, 65)
+    volts = np.polynomial.Polynomial(polynomial.coefficients)(raw - polynomial.origin)
+    scale = float(volts[-1] - volts[0]) / top
+    bend = np.abs(volts - (volts[0] + scale * raw)).max()
+    if scale == 0 or bend > abs(scale) * LINEAR_WITHIN:
+        raise SourceError(
+            f"{board.name}, input {one.number}: its calibration is no straight line (it bends by {bend:.3g} V);"
+            " take another range, or calibrate the board anew"
+        )
+    return scale, float(volts[0]) + scale * half
+
+
+def make(spec: Spec, clock: Clock) -> Comedi:
+    """comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000."""
+    names = spec.names("channels")
+    if not all(name.isdecimal() for name in names):
+        raise SpecError(f"{spec.text}: channels={spec.values['channels']}: numbers joined by +, e.g. channels=0+1")
+    setting = Setting(
+        tuple(int(name) for name in names),
+        spec.numbers("range", len(names), least=1e-6),
+        spec.measures(len(names)),
+        AREFS[spec.one_of("aref", list(AREFS))],
+        spec.number("rate", 0.25, 1e7),
+        spec.number("buffer", 0.01, 60),
+    )
+    return Comedi(RealBoard(spec.place or "/dev/comedi0"), setting, clock)
+
+
+def find() -> list[Found]:
+    """Every board behind a /dev/comediN, or what is missing."""
+    try:
+        libcomedi.library()
+    except SourceError as error:
+        return [Found("comedi", None, str(error), libcomedi.GET_LIBRARY)]
+    found = [_found(path) for path in sorted(Path("/dev").glob("comedi[0-9]*")) if "subd" not in path.name]
+    nothing = Found("comedi", None, "no board: no /dev/comedi0", "sudo modprobe ni_pcimio")
+    return [one for one in found if one] or [nothing]
+
+
+def _found(path: Path) -> Found | None:
+    if not os.access(path, os.R_OK | os.W_OK):
+        return Found("comedi", None, f"{path}: only group iocard may use it", "sudo adduser $USER iocard")
+    try:
+        board = RealBoard(str(path))
+    except SourceError:
+        return None  # a minor without a board, or a board that can't stream
+    board.close()
+    says = f"{board.name} ({board.driver}), {board.inputs} inputs"
+    return Found("comedi", f"comedi:{path},channels=0+1,range=0.5+10,rate=10000", says)
+
+
+KIND = Kind(
+    "comedi",
+    "a data acquisition board of the kernel's comedi, streamed: the paper's NI 6034E",
+    "/dev/comedi0",
+    "comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000",
+    (
+        Option("channels", "0+1", "the inputs, in the order of `measures`"),
+        MEASURES,
+        Option("range", "0.5+10", "volts that each input must take; the narrowest range that does is used"),
+        Option("rate", "10000", "samples of each channel a second"),
+        Option("aref", "diff", "what the inputs are measured against: ground, common, diff or other"),
+        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host"),
+    ),
+    make,
+    find,
+)

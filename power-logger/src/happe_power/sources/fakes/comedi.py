@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A board that counts: the twin of libcomedi.RealBoard. Input n gives scan number + n, modulo 2^16 (2^32)."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power.sources.libcomedi import Input, Polynomial, Range
+
+if TYPE_CHECKING:
+    from happe_power.sources.clock import Clock
+
+NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
+
+
+@dataclass
+class FakeBoard:
+    """Samples by its clock into a buffer that runs over, as the kernel's does. A test breaks it by its fields."""
+
+    clock: Clock
+    driver: str = "fake_pcimio"
+    name: str = "pci-6034e"
+    wide: bool = False
+    inputs: int = 16
+    step_ns: int = 50  # of the board's timer
+    slowest_scan_ns: int = 0  # what it grants at best
+    most_buffer: int = 1 << 16
+    volts: list[Range] = field(default_factory=lambda: list(NI_6034E))
+    polynomial: Polynomial | None = None
+    silent: bool = False  # gives nothing, says nothing
+    gone: bool = False  # unplugged
+    short_by: int = 0  # bytes that the next read leaves for later
+    commands: int = 0
+    ppm: float = 0.0  # its timer is faster by this
+    _buffer: int = 1 << 16
+    _running: bool = False
+    _scan_ns: int = 0
+    _count: int = 0  # inputs of a scan
+    _began_us: int = 0
+    _taken: int = 0  # bytes since then
+    _full_at: int | None = None  # bytes, where it ran over
+
+    def maxdata(self, number: int) -> int:
+        """16 bits or 32."""
+        return (1 << (32 if self.wide else 16)) - 1 - 0 * number
+
+    def ranges(self, number: int) -> list[Range]:
+        """Those of every input."""
+        return self.volts if number < self.inputs else []
+
+    def converter(self, one: Input) -> Polynomial:
+        """Ideal, unless the test has another."""
+        chosen = self.volts[one.range]
+        scale = (chosen.high - chosen.low) / (self.maxdata(one.number) + 1)
+        return self.polynomial or Polynomial((chosen.low, scale), 0.0)
+
+    def set_buffer(self, size: int) -> int:
+        """As far as root has allowed."""
+        self._buffer = min(size, self.most_buffer)
+        return self._buffer
+
+    def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
+        """Whole steps of the timer."""
+        wanted = max(scan_ns, self.slowest_scan_ns, self.step_ns * len(inputs))
+        return round(wanted / self.step_ns) * self.step_ns
+
+    def command(self, inputs: list[Input], scan_ns: int) -> None:
+        """Begin at scan 0."""
+        if self.gone:
+            raise OSError(errno.ENODEV, "No such device")
+        self._scan_ns, self._count, self._running = scan_ns, len(inputs), True
+        self._began_us = self.clock.now().monotonic_us
+        self._taken, self._full_at = 0, None
+        self.commands += 1
+
+    def cancel(self) -> None:
+        """End."""
+        self._running = False
+
+    def read(self, timeout_s: float) -> bytes:
+        """What was sampled since, or the error that comes after the last that fitted."""
+        if self.gone:
+            raise OSError(errno.ENODEV, "No such device")
+        if not self._running:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        if self.silent or self._there() == self._taken:
+            self.clock.sleep(timeout_s)
+        end = self._there()
+        if end == self._taken and self._full_at is not None:
+            self._running = False
+            raise OSError(errno.EPIPE, "Broken pipe")
+        if self.silent:
+            return b""
+        data = self._bytes(self._taken, end - self.short_by)
+        self._taken, self.short_by = end - self.short_by, 0
+        return data
+
+    def close(self) -> None:
+        """Nobody else wants it."""
+
+    def _there(self) -> int:
+        """Bytes sampled; from where it ran over on no more."""
+        passed_ns = (self.clock.now().monotonic_us - self._began_us) * 1000 * (1 + self.ppm / 1e6)
+        sampled = int(passed_ns // self._scan_ns) * self._count * self._width
+        if self._full_at is None and sampled - self._taken > self._buffer:
+            self._full_at = self._taken + self._buffer
+        return sampled if self._full_at is None else self._full_at
+
+    @property
+    def _width(self) -> int:
+        return 4 if self.wide else 2
+
+    def _bytes(self, begin: int, end: int) -> bytes:
+        scan = self._count * self._width
+        numbers = np.arange(begin // scan, end // scan + 1)[:, None] + np.arange(self._count)
+        raw = numbers.astype("<u4" if self.wide else "<u2").tobytes()
+        return raw[begin % scan : begin % scan + end - begin]

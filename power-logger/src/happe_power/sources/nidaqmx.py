@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boards of National Instruments by NI's own driver and its Python package `nidaqmx`, which is of no use without it."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.model import Measures, Reason
+from happe_power.sources.ledger import Ledger
+from happe_power.sources.rates import agreed
+from happe_power.sources.source import Reading, SourceError, UnpluggedError
+from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, channels_of
+
+if TYPE_CHECKING:
+    from happe_power.model import TimePair
+    from happe_power.sources.clock import Clock
+
+PACKAGE = "nidaqmx"
+GET_PACKAGE = "pip install happe-power-logger[nidaqmx]"
+GET_DRIVER = "see ni.com/drivers for NI-DAQmx for Linux"
+BATCH_S = 0.05
+LARGEST_BLOCK = 1 << 20
+# NI-DAQmx's error codes (nidaqmx.error_codes.DAQmxErrors).
+OVERWRITTEN = {-200279, -200361, -200278}  # SAMPLES_NO_LONGER_AVAILABLE, ONBOARD_MEMORY_OVERFLOW, and read past the end
+TIMED_OUT = -200284
+GONE = {-201003, -200220, -88705, -50405}  # device can't be accessed, is invalid, was not found, or was removed
+TERMINALS = {"default": "DEFAULT", "rse": "RSE", "nrse": "NRSE", "diff": "DIFF"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is to be sampled: names below the device (ai0), the volts that each must take, what it measures."""
+
+    device: str
+    names: tuple[str, ...]
+    volts: tuple[float, ...]
+    measures: tuple[Measures, ...]
+    terminal: str
+    rate_hz: float
+    buffer_s: float
+
+
+class Nidaqmx:
+    """A source on a task of NI-DAQmx. Values are volts as the driver has calibrated them."""
+
+    kind = "nidaqmx"
+
+    def __init__(self, module: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - nidaqmx, or its fake
+        """`module` is the package nidaqmx. SourceError says what the driver says."""
+        self._ni = module
+        self._setting = setting
+        self._clock = clock
+        self._task: Any = None
+        self._task = self._opened()
+        try:
+            device = module.system.Device(setting.device)
+            self.device = f"{device.product_type} ({setting.device})"[:200]
+            self.serial = f"{device.serial_num:X}" if device.serial_num else None
+            granted = float(self._task.timing.samp_clk_rate)
+            self.rate_hz = agreed(setting.rate_hz, granted, self.device)
+        except module.errors.DaqError as error:
+            raise self._failed(error) from None
+        finally:
+            self.stop()
+        ends = [(-volts, volts) for volts in setting.volts]
+        ones, zeros = [1.0] * len(ends), [0.0] * len(ends)
+        self.channels = channels_of(setting.measures, np.dtype(np.float32), ones, zeros, ends)
+        self._ledger = Ledger(self.rate_hz, clock)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self._ledger.notes
+
+    def start(self, first_index: int) -> TimePair:
+        """Begin the task."""
+        self._run()
+        return self._ledger.begin(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """What the driver has. If it was overwritten before it was read the task is started anew, after a gap."""
+        if self._task is None:
+            raise SourceError(f"{self.device} was not started")
+        self._clock.sleep(min(timeout_s, BATCH_S))
+        try:
+            columns = self._take(timeout_s)
+        except self._ni.errors.DaqError as error:
+            if error.error_code == TIMED_OUT:
+                return Reading((), None)
+            if error.error_code in OVERWRITTEN:
+                return self._begin_anew()
+            raise self._failed(error) from None
+        return Reading((self._ledger.block(list(columns)),), self._ledger.up_to_date())
+
+    def stop(self) -> None:
+        """Close the task."""
+        if self._task is not None:
+            task, self._task = self._task, None
+            task.close()
+
+    def _opened(self) -> Any:  # noqa: ANN401 - nidaqmx.Task
+        """A task for the channels, not started."""
+        task = None
+        try:
+            task = self._ni.Task()
+            self._configure(task)
+        except self._ni.errors.DaqError as error:
+            if task is not None:
+                task.close()
+            raise self._failed(error) from None
+        return task
+
+    def _configure(self, task: Any) -> None:  # noqa: ANN401
+        setting, constants = self._setting, self._ni.constants
+        terminal = getattr(constants.TerminalConfiguration, TERMINALS[setting.terminal])
+        for name, volts in zip(setting.names, setting.volts, strict=True):
+            task.ai_channels.add_ai_voltage_chan(
+                f"{setting.device}/{name}", terminal_config=terminal, min_val=-volts, max_val=volts
+            )
+        task.timing.cfg_samp_clk_timing(
+            setting.rate_hz,
+            sample_mode=constants.AcquisitionType.CONTINUOUS,
+            samps_per_chan=max(1000, int(setting.buffer_s * setting.rate_hz)),
+        )
+
+    def _run(self) -> None:
+        """Open a task and begin it."""
+        self.stop()
+        self._task = self._opened()
+        try:
+            self._task.start()
+        except self._ni.errors.DaqError as error:
+            self.stop()
+            raise self._failed(error) from None
+
+    def _take(self, timeout_s: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """All that has been sampled, at least one; a row for each channel."""
+        waiting = min(LARGEST_BLOCK, max(1, int(self._task.in_stream.avail_samp_per_chan)))
+        data = np.empty((len(self.channels), waiting))
+        reader = self._ni.stream_readers.AnalogMultiChannelReader(self._task.in_stream)
+        count = reader.read_many_sample(data, number_of_samples_per_channel=waiting, timeout=timeout_s)
+        return data[:, :count].astype(np.float32)
+
+    def _begin_anew(self) -> Reading:
+        self._run()
+        gap = self._ledger.lose_until_now(Reason.OVERFLOW)
+        return Reading((gap,), self._ledger.up_to_date())
+
+    def _failed(self, error: Any) -> SourceError:  # noqa: ANN401 - nidaqmx.errors.DaqError
+        said = " ".join(str(error).split())[:200]
+        kind = UnpluggedError if error.error_code in GONE else SourceError
+        return kind(f"{self._setting.device}: {said}")
+
+
+def package() -> Any:  # noqa: ANN401 - a module without types
+    """The package with the modules of it that are used here. SourceError says what to install."""
+    try:
+        module = importlib.import_module(PACKAGE)
+        for name in ("constants", "errors", "stream_readers", "system"):
+            importlib.import_module(f"{PACKAGE}.{name}")
+    except ImportError:
+        raise SourceError(f"the package {PACKAGE} is not installed; `{GET_PACKAGE}`") from None
+    return module
+
+
+def make(spec: Spec, clock: Clock) -> Nidaqmx:
+    """nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000."""
+    names = spec.names("channels")
+    setting = Setting(
+        spec.place or "Dev1",
+        names,
+        spec.numbers("range", len(names), least=1e-6),
+        spec.measures(len(names)),
+        spec.one_of("terminal", list(TERMINALS)),
+        spec.number("rate", 0.01, 1e7),
+        spec.number("buffer", 0.01, 60),
+    )
+    module = package()
+    try:
+        return Nidaqmx(module, setting, clock)
+    except module.errors.Error as error:  # DaqNotFoundError and its like: there is no driver
+        raise SourceError(f"NI's driver does not answer: {error}; {GET_DRIVER}"[:300]) from None
+
+
+def find() -> list[Found]:
+    """The devices that NI's driver knows."""
+    try:
+        module = package()
+    except SourceError as error:
+        return [Found("nidaqmx", None, str(error), GET_PACKAGE)]
+    try:
+        devices = [(device.name, device.product_type) for device in module.system.System.local().devices]
+    except Exception as error:  # noqa: BLE001 - without NI's driver any of several, not all of nidaqmx's own
+        return [Found("nidaqmx", None, f"NI's driver does not answer: {error}"[:200], GET_DRIVER)]
+    found = [
+        Found("nidaqmx", f"nidaqmx:{name},channels=ai0+ai1,range=0.5+10,rate=10000", what) for name, what in devices
+    ]
+    return found or [Found("nidaqmx", None, "NI's driver knows no device")]
+
+
+KIND = Kind(
+    "nidaqmx",
+    "a board of National Instruments, by NI's own driver",
+    "Dev1",
+    "nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000",
+    (
+        Option("channels", "ai0+ai1", "the inputs, in the order of `measures`"),
+        MEASURES,
+        Option("range", "0.5+10", "volts that each input must take"),
+        Option("terminal", "diff", "what the inputs are measured against: default, rse, nrse or diff"),
+        Option("rate", "10000", "samples of each channel a second"),
+        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host"),
+    ),
+    make,
+    find,
+)

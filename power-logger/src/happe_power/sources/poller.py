@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads what has no clock of its own, at times of ours: index = nominal rate x time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power.model import Block, Gap, Reason, TimePair
+from happe_power.sources.clock import MICROS
+from happe_power.sources.source import Reading, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from happe_power.model import Channel
+    from happe_power.sources.clock import Clock
+
+Row = tuple[float, ...]  # a raw value for each channel; integers stay integers
+BATCH_S = 0.1  # rows of a tenth of a second become one block
+FASTEST_HZ = 1000.0
+SLOWEST_HZ = 0.01
+
+
+class Poller:
+    """Polls once a period, and says which periods it missed.
+
+    The sample of index k is read in the period that begins k periods after index 0 would have been. A period in which
+    nothing was read is a gap `stall`; one whose reading is of no use (`sample` returns None) a gap `invalid`.
+    """
+
+    def __init__(
+        self, sample: Callable[[], Row | None], channels: Sequence[Channel], rate_hz: float, clock: Clock
+    ) -> None:
+        """`sample` reads all channels, and may raise SourceError. SourceError for a rate that nobody polls at."""
+        if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
+            raise SourceError(
+                f"rate={rate_hz:g}: what is polled is polled {SLOWEST_HZ:g} to {FASTEST_HZ:g} times a second"
+            )
+        self._sample = sample
+        self._types = [channel.dtype for channel in channels]
+        self._rate_hz = rate_hz
+        self._clock = clock
+        self._from_index = self._next = self._from_us = 0
+
+    def start(self, first_index: int) -> TimePair:
+        """Poll from now on."""
+        now = self._clock.now()
+        self._from_index = self._next = first_index
+        self._from_us = now.monotonic_us
+        return TimePair(first_index, now.monotonic_us, now.realtime_us)
+
+    def read(self, timeout_s: float) -> Reading:
+        """Poll for a tenth of a second or `timeout_s`, whichever is shorter, but once if there is time for it."""
+        now = self._clock.now().monotonic_us
+        until = now + int(min(timeout_s, BATCH_S) * MICROS)
+        until = max(until, min(self._due_us(self._next), now + int(timeout_s * MICROS)))
+        items: list[Block | Gap] = []
+        rows: list[Row] = []
+        while self._due_us(self._next) <= until:
+            self._clock.sleep((self._due_us(self._next) - self._clock.now().monotonic_us) / MICROS)
+            self._poll(items, rows)
+        self._close(items, rows)
+        if not items:
+            self._clock.sleep((until - self._clock.now().monotonic_us) / MICROS)
+            return Reading((), None)
+        return Reading(tuple(items), self._pair())
+
+    def _poll(self, items: list[Block | Gap], rows: list[Row]) -> None:
+        """One period's sample, and before it what was missed."""
+        current = max(self._next, self._index_at(self._clock.now().monotonic_us))
+        if current > self._next:
+            self._lose(items, rows, current, Reason.STALL)
+        row = self._sample()
+        if row is None:
+            self._lose(items, rows, self._next + 1, Reason.INVALID)
+        else:
+            rows.append(row)
+            self._next += 1
+
+    def _lose(self, items: list[Block | Gap], rows: list[Row], to_index: int, reason: Reason) -> None:
+        self._close(items, rows)
+        items.append(Gap(self._next, to_index, reason))
+        self._next = to_index
+
+    def _close(self, items: list[Block | Gap], rows: list[Row]) -> None:
+        """Make the rows so far, which end at the next index, a block."""
+        if rows:
+            columns = tuple(
+                np.array(values, kind) for values, kind in zip(zip(*rows, strict=True), self._types, strict=True)
+            )
+            items.append(Block(self._next - len(rows), columns))
+            rows.clear()
+
+    def _due_us(self, index: int) -> int:
+        return self._from_us + round((index - self._from_index) * MICROS / self._rate_hz)
+
+    def _index_at(self, monotonic_us: int) -> int:
+        """The index whose period this is."""
+        index = self._from_index + int((monotonic_us - self._from_us) * self._rate_hz / MICROS)
+        return index + 1 if self._due_us(index + 1) <= monotonic_us else index
+
+    def _pair(self) -> TimePair:
+        """The next index, at the beginning of its period."""
+        now = self._clock.now()
+        due = self._due_us(self._next)
+        return TimePair(self._next, due, now.realtime_us + due - now.monotonic_us)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The battery's own gauge. Kernel document: Documentation/ABI/testing/sysfs-class-power."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power.model import Channel, Measures
+from happe_power.sources import sysfs
+from happe_power.sources.clock import MICROS
+from happe_power.sources.poller import Poller, Row
+from happe_power.sources.source import Reading, SourceError
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.model import TimePair
+    from happe_power.sources.clock import Clock
+
+FOLDER = "class/power_supply"
+DISCHARGING = "Discharging"
+# Attribute to channel; microwatts, microvolts, microamperes.
+GAUGES = {
+    "power_now": (Measures.POWER, "W"),
+    "voltage_now": (Measures.SUPPLY, "V"),
+    "current_now": (Measures.CURRENT, "A"),
+}
+MICRO = 1e-6
+
+
+class PowerSupply:
+    """A source on a battery's gauge: what flows out of it while the machine runs on it.
+
+    A reading while the battery does not discharge says nothing of what the machine takes: a gap `invalid`.
+    """
+
+    kind = "power_supply"
+
+    def __init__(self, battery: Path, rate_hz: float, clock: Clock) -> None:
+        """SourceError if the battery has no gauge of power, or of both voltage and current."""
+        self._battery = battery
+        self._clock = clock
+        self._gauges = gauges_of(battery)
+        self.device = " ".join([battery.name, *_told(battery, ("manufacturer", "model_name"))])[:200]
+        self.serial = next(iter(_told(battery, ("serial_number",))), None)
+        self.channels = tuple(
+            Channel(what.value, what, unit, np.dtype(np.int32), MICRO, 0.0)
+            for what, unit in (GAUGES[gauge] for gauge in self._gauges)
+        )
+        self.rate_hz = rate_hz
+        self._poller = Poller(self._sample, self.channels, rate_hz, clock)
+        self._renewal = Renewal()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How seldom the gauge renews, as far as has been seen."""
+        return (
+            f"{self._battery.name}: {self._renewal.said()}; its figures are the battery's own, calibrated by nobody",
+        )
+
+    def start(self, first_index: int) -> TimePair:
+        """Poll from now on. SourceError while the battery is being charged or is idle."""
+        status = sysfs.word(self._battery / "status")
+        if status != DISCHARGING:
+            raise SourceError(
+                f"{self._battery.name} is {status}: it tells the machine's power only on battery; unplug the mains"
+            )
+        return self._poller.start(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """Poll."""
+        return self._poller.read(timeout_s)
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+    def _sample(self) -> Row | None:
+        if sysfs.word(self._battery / "status") != DISCHARGING:
+            return None
+        row = tuple(abs(sysfs.number(self._battery / gauge)) for gauge in self._gauges)  # some count discharge negative
+        self._renewal.see(row, self._clock.now().monotonic_us)
+        return row if all(value < 1 << 31 for value in row) else None
+
+
+class Renewal:
+    """How long a gauge shows the same: most measure once in some seconds, and answer with that until then."""
+
+    def __init__(self) -> None:
+        """Nothing is seen yet."""
+        self._row: Row | None = None
+        self._since_us: int | None = None
+        self._shortest_us: int | None = None
+
+    def see(self, row: Row, at_us: int) -> None:
+        """It showed these values at this time."""
+        if row == self._row:
+            return
+        if self._since_us is not None:
+            lasted = at_us - self._since_us
+            self._shortest_us = min(self._shortest_us or lasted, lasted)
+        if self._row is not None:
+            self._since_us = at_us
+        self._row = row
+
+    @property
+    def seconds(self) -> float | None:
+        """The shortest time between two changes; None before two."""
+        return None if self._shortest_us is None else self._shortest_us / MICROS
+
+    def said(self) -> str:
+        """A phrase for people."""
+        if self.seconds is None:
+            return "the gauge has not been seen to renew itself twice; many do so once in 1 to 60 s"
+        return f"the gauge renews itself every {self.seconds:.2g} s or more seldom; what is shorter it can't show"
+
+
+def gauges_of(battery: Path) -> list[str]:
+    """The attributes that together tell the power; SourceError if it lacks them."""
+    if (battery / "power_now").exists():
+        return ["power_now"]
+    if (battery / "voltage_now").exists() and (battery / "current_now").exists():
+        return ["voltage_now", "current_now"]
+    raise SourceError(f"{battery.name} has no gauge: neither power_now nor voltage_now and current_now")
+
+
+def _told(battery: Path, attributes: tuple[str, ...]) -> list[str]:
+    words = [sysfs.word(battery / name) for name in attributes if (battery / name).exists()]
+    return [text[:100] for text in words if text]
+
+
+def batteries_in(folder: Path) -> list[Path]:
+    """Batteries of the machine; not those of mice."""
+    return sorted(
+        one
+        for one in folder.glob("*")
+        if (one / "type").exists()
+        and sysfs.word(one / "type") == "Battery"
+        and not ((one / "scope").exists() and sysfs.word(one / "scope") == "Device")
+    )
+
+
+def make(spec: Spec, clock: Clock) -> PowerSupply:
+    """power_supply:BAT0,rate=1."""
+    known = {battery.name: battery for battery in batteries_in(sysfs.SYS / FOLDER)}
+    if not known:
+        raise SourceError("this machine has no battery")
+    name = spec.place or next(iter(known))
+    if name not in known:
+        raise SpecError(f"{spec.text}: there is no battery {name!r}; there is {', '.join(known)}")
+    return PowerSupply(known[name], spec.number("rate"), clock)
+
+
+def find() -> list[Found]:
+    """Every battery."""
+    found = [_found(battery) for battery in batteries_in(sysfs.SYS / FOLDER)]
+    return found or [Found("power_supply", None, "this machine has no battery")]
+
+
+def _found(battery: Path) -> Found:
+    try:
+        gauges = gauges_of(battery)
+    except SourceError as error:
+        return Found("power_supply", None, str(error))
+    status = sysfs.word(battery / "status")
+    says = f"{battery.name}, {status}: its own gauge ({', '.join(gauges)}), which renews itself once in 1 to 60 s"
+    if status != DISCHARGING:
+        return Found("power_supply", None, f"{says}; it tells the machine's power only on battery: unplug the mains")
+    return Found("power_supply", f"power_supply:{battery.name},rate=1", says)
+
+
+KIND = Kind(
+    "power_supply",
+    "the battery's own gauge, as coarse and seldom as it is",
+    "BAT0",
+    "power_supply:BAT0,rate=1",
+    (Option("rate", "1", "readings a second; most gauges renew themselves more seldom"),),
+    make,
+    find,
+)

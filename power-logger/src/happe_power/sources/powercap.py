@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Running average power limit (RAPL): energy counters of the processor, by the kernel's powercap.
+
+Kernel document: Documentation/power/powercap/powercap.rst. The counters tell nothing of display, disk and losses of the
+supply, so that a figure of theirs is not the paper's whole-system power.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power.model import Channel, Measures
+from happe_power.sources import sysfs
+from happe_power.sources.clock import MICROS
+from happe_power.sources.poller import Poller, Row
+from happe_power.sources.source import Reading, SourceError
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.model import TimePair
+    from happe_power.sources.clock import Clock
+
+FOLDER = "class/powercap"
+MOST_WATTS = 1000.0  # no zone takes more; how soon a counter can have gone round
+MOST_CHANNELS = 16
+
+
+class Counter:
+    """A counter that goes round at `span` (max_energy_range_uj), as one that does not. All in microjoules.
+
+    At the wrap it counts up to one of the processor's own units (some 61 microjoules) too few: the kernel does not say
+    what comes after the highest value.
+    """
+
+    def __init__(self, first: int, span: int) -> None:
+        """It stands at `first`, which counts as 0."""
+        self._last = first
+        self._span = span
+        self.total = 0
+
+    def advance(self, raw: int) -> int:
+        """What it has counted when it stands at `raw`, having gone round once at most. SourceError beyond its span."""
+        if not 0 <= raw <= self._span:
+            raise SourceError(f"an energy counter stands at {raw}, but its max_energy_range_uj is {self._span}")
+        self.total += (raw - self._last) % self._span
+        self._last = raw
+        return self.total
+
+
+class Powercap:
+    """A source on the energy counters of some zones: a channel in joules for each."""
+
+    kind = "powercap"
+    serial: str | None = None
+
+    def __init__(self, zones: list[Path], rate_hz: float, clock: Clock) -> None:
+        """SourceError if a zone has no counter that one may read, or could go round between two polls."""
+        self._zones = zones
+        self._clock = clock
+        self._spans = [sysfs.number(zone / "max_energy_range_uj") for zone in zones]
+        if not all(span > 0 for span in self._spans):
+            raise SourceError(f"{zones[0]}: max_energy_range_uj is not above 0: its counter's wraps can't be undone")
+        names = [_channel_name(sysfs.word(zone / "name")) for zone in zones]
+        self.device = ("powercap " + ", ".join(zone.name for zone in zones))[:200]
+        self.channels = tuple(_channel(name, index, names) for index, name in enumerate(names))
+        self.rate_hz = rate_hz
+        self._ambiguous_us = min(self._spans) / MOST_WATTS  # microjoules by watts
+        if MICROS / rate_hz > self._ambiguous_us:
+            raise SourceError(f"rate={rate_hz:g} is too seldom: a counter may go round twice between two readings")
+        self._poller = Poller(self._sample, self.channels, rate_hz, clock)
+        self._counters: list[Counter] = []
+        self._read_us = 0
+
+    def start(self, first_index: int) -> TimePair:
+        """Poll from now on. Counters go on, but begin at 0 the first time, and when wraps may have been missed."""
+        values = self._values()
+        if not self._counters or self._may_have_wrapped_twice:
+            self._counters = [Counter(value, span) for value, span in zip(values, self._spans, strict=True)]
+            self._read_us = self._clock.now().monotonic_us
+        return self._poller.start(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """Poll."""
+        return self._poller.read(timeout_s)
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+    def _sample(self) -> Row:
+        if self._may_have_wrapped_twice:
+            raise SourceError(
+                "nothing was read for so long that a counter may have gone round more than once: what it counted"
+                " meanwhile is unknown, and it begins at 0 again"
+            )
+        now = self._clock.now().monotonic_us
+        row = tuple(counter.advance(value) for counter, value in zip(self._counters, self._values(), strict=True))
+        self._read_us = now
+        return row
+
+    @property
+    def _may_have_wrapped_twice(self) -> bool:
+        return self._clock.now().monotonic_us - self._read_us > self._ambiguous_us
+
+    def _values(self) -> list[int]:
+        return [sysfs.number(zone / "energy_uj") for zone in self._zones]
+
+
+def _channel_name(zone: str) -> str:
+    """A zone's name as a column's: package-0 becomes package_0."""
+    kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in zone.lower())
+    return kept[:28] if kept[:1].isalpha() else f"zone_{kept}"[:28]
+
+
+def _channel(name: str, index: int, names: list[str]) -> Channel:
+    unique = name if names.count(name) == 1 else f"{name}_{index}"
+    return Channel(unique, Measures.ENERGY, "J", np.dtype(np.int64), 1e-6, 0.0)
+
+
+def zones_in(folder: Path) -> list[Path]:
+    """Every zone with an energy counter, outer ones first."""
+    return sorted(zone for zone in folder.glob("*:*") if (zone / "energy_uj").exists())
+
+
+def make(spec: Spec, clock: Clock) -> Powercap:
+    """powercap:intel-rapl:0,rate=10."""
+    folder = sysfs.SYS / FOLDER
+    names = (
+        spec.place.split("+") if spec.place else [zone.name for zone in zones_in(folder) if zone.name.count(":") == 1]
+    )
+    if not names:
+        raise SourceError(NOTHING.says + "; `happe-power sources` says more")
+    if len(names) > MOST_CHANNELS:
+        raise SpecError(f"{spec.text}: at most {MOST_CHANNELS} zones")
+    for name in names:
+        if "/" in name or not (folder / name / "energy_uj").exists():
+            known = ", ".join(zone.name for zone in zones_in(folder)) or "none"
+            raise SpecError(f"{spec.text}: there is no zone {name!r} with a counter; there are {known}")
+    return Powercap([folder / name for name in names], spec.number("rate"), clock)
+
+
+NOTHING = Found(
+    "powercap", None, "the processor's energy counters are not there (none in this machine, or a virtual one)"
+)
+
+
+def find() -> list[Found]:
+    """Every zone with a counter."""
+    zones = zones_in(sysfs.SYS / FOLDER)
+    return [_found(zone) for zone in zones] or [NOTHING]
+
+
+def _found(zone: Path) -> Found:
+    says = f"{sysfs.word(zone / 'name')}: energy of a part of the processor, not of the whole machine"
+    if not os.access(zone / "energy_uj", os.R_OK):
+        return Found("powercap", None, f"{zone.name}: its counter is root's alone", f"sudo chmod a+r {zone}/energy_uj")
+    return Found("powercap", f"powercap:{zone.name},rate=10", says)
+
+
+KIND = Kind(
+    "powercap",
+    "the processor's own energy counters (RAPL); a channel in joules for each zone",
+    "ZONE+ZONE",
+    "powercap:intel-rapl:0,rate=10",
+    (Option("rate", "10", "readings a second; the counters renew about every millisecond"),),
+    make,
+    find,
+)

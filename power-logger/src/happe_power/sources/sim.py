@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A simulated T61 on a simulated rig: the paper's measurement with every error to order, and a known truth.
+
+The truth is Table A.2's power at what the laptop did. The rig has the supply's voltage at the laptop's side of the
+shunt: current = power / 20 V, shunt channel = current * shunt_ohm, supply channel = 20 V / divider. Then come drift and
+noise, as shares of a channel's range (+-0.5 V, +-10 V, those of the NI 6034E), then 16 bits. A study counts it as no
+measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.model import Block, Gap, Measures, Reason, TimePair
+from happe_power.sources import t61
+from happe_power.sources.clock import MICROS, Clock, Instant, VirtualClock
+from happe_power.sources.source import Reading
+from happe_power.sources.spec import OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUPPLY_V = 20.0
+RANGES_V = (0.5, 10.0)
+COUNTS = 1 << 16
+HOUR_S = 3600.0
+REAL_BATCH_S = 0.05
+LARGEST_BLOCK = 1 << 20
+MARK = ":"
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Samples that the simulated driver loses: so many from an index on."""
+
+    from_index: int
+    to_index: int
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What is simulated.
+
+    `noise`: standard deviation as a share of a channel's range. `drift`: how far the zero moves in an hour, as a share
+    of the range. `rate_ppm`: how much faster than nominal it really samples. `shunt_ohm` and `divider` are its truth.
+    """
+
+    load: t61.Load
+    rate_hz: float
+    noise: float = 0.0
+    drift: float = 0.0
+    rate_ppm: float = 0.0
+    drops: tuple[Drop, ...] = ()
+    shunt_ohm: float = 0.1
+    divider: float = 4.0
+    seed: int = 1
+
+
+class Sim:
+    """A source without an instrument. What it gives depends on its rig alone, not on how it is read.
+
+    Unpaced, it is as fast as it is read, and its own clock goes with the samples; otherwise it keeps to `clock`.
+    """
+
+    kind = "sim"
+    device = "simulated T61 on a simulated rig"
+    serial: str | None = None
+
+    def __init__(self, rig: Rig, clock: Clock, *, paced: bool) -> None:
+        """`clock` gives the times; unpaced, only the first of them."""
+        self.rate_hz = rig.rate_hz
+        self.patient = not paced
+        scales = [2 * volts / COUNTS for volts in RANGES_V]
+        ends = [(-COUNTS / 2, COUNTS / 2 - 1)] * 2
+        what = (Measures.SHUNT, Measures.SUPPLY)
+        self.channels = channels_of(what, np.dtype(np.int16), scales, [0.0, 0.0], ends)
+        self._rig = rig
+        self._clock = clock
+        self._paced = paced
+        self._noise = [np.random.default_rng([rig.seed, channel]) for channel in range(2)]
+        self._period_us = MICROS / rig.rate_hz / (1 + rig.rate_ppm / MICROS)
+        self._began = Instant(0, 0)
+        self._first = self._made = 0
+
+    def start(self, first_index: int) -> TimePair:
+        """Begin. The load goes on from where it is, if this is not the first time."""
+        if self._first == self._made == 0:
+            now = self._clock.now()
+            back = round(first_index * self._period_us)
+            self._began = Instant(now.monotonic_us - back, now.realtime_us - back)
+        self._first = self._made = first_index
+        return self._pair()
+
+    def read(self, timeout_s: float) -> Reading:
+        """A batch: of what the clock says has been sampled, or of `timeout_s` if unpaced."""
+        if not self._paced:
+            return self._give(min(LARGEST_BLOCK, max(1, int(timeout_s * self.rate_hz))))
+        self._clock.sleep(min(timeout_s, REAL_BATCH_S))
+        if self._ready() == 0:
+            self._clock.sleep(min(timeout_s - REAL_BATCH_S, self._period_us / MICROS))
+        ready = self._ready()
+        return self._give(ready) if ready else Reading((), None)
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+    def truth_watts(self, from_index: int, to_index: int) -> float:
+        """The mean power over some samples' time, as a perfect meter would have it."""
+        return self._rig.load.mean(*(round(index * self._period_us) for index in (from_index, to_index)))
+
+    def _ready(self) -> int:
+        passed = self._clock.now().monotonic_us - self._began.monotonic_us
+        return min(LARGEST_BLOCK, max(0, int(passed / self._period_us) - self._made))
+
+    def _give(self, count: int) -> Reading:
+        """The next samples, of which some may be dropped."""
+        begin, end = self._made, self._made + count
+        columns = self._columns(begin, end)
+        self._made = end
+        items: list[Block | Gap] = []
+        at = begin
+        for drop in self._rig.drops:
+            first, last = max(at, drop.from_index), min(end, drop.to_index)
+            if first >= last:
+                continue
+            if first > at:
+                items.append(Block(at, tuple(column[at - begin : first - begin] for column in columns)))
+            items.append(Gap(first, last, Reason.OVERFLOW))
+            at = last
+        if at < end:
+            items.append(Block(at, tuple(column[at - begin :] for column in columns)))
+        return Reading(tuple(items), self._pair())
+
+    def _columns(self, begin: int, end: int) -> list[NDArray[Any]]:
+        times_us = np.arange(begin, end, dtype=np.float64) * self._period_us
+        shunt = self._rig.load.at(times_us) / SUPPLY_V * self._rig.shunt_ohm
+        volts = (shunt, np.full(end - begin, SUPPLY_V / self._rig.divider))
+        return [self._counts(channel, volts[channel], times_us) for channel in range(2)]
+
+    def _counts(self, channel: int, volts: NDArray[np.float64], times_us: NDArray[np.float64]) -> NDArray[np.int16]:
+        """Drift, noise, 16 bits. Beyond the range it stands at its end."""
+        full = RANGES_V[channel]
+        drift = times_us * (self._rig.drift * full / HOUR_S / MICROS)
+        noise = self._noise[channel].standard_normal(len(volts)) * (self._rig.noise * full)
+        counts = np.rint((volts + drift + noise) / (2 * full) * COUNTS)
+        return np.clip(counts, -COUNTS // 2, COUNTS // 2 - 1).astype(np.int16)
+
+    def _pair(self) -> TimePair:
+        after = round(self._made * self._period_us)
+        return TimePair(self._made, self._began.monotonic_us + after, self._began.realtime_us + after)
+
+
+def make(spec: Spec, clock: Clock) -> Sim:
+    """sim:torcs.json,rate=10000,noise=0.002,seed=7."""
+    if spec.place:
+        load = t61.load_of(Path(spec.place))
+    else:
+        load = t61.constant(spec.whole("khz", 1, 100_000_000), spec.number("utilisation", 0, 1))
+    rate = spec.number("rate", 0.01, 1e7)
+    rig = Rig(
+        load.with_markers(_markers(spec)),
+        rate,
+        noise=spec.number("noise", 0, 1),
+        drift=spec.number("drift", -1, 1),
+        rate_ppm=spec.number("ppm", -1e5, 1e5),
+        drops=_drops(spec, rate),
+        shunt_ohm=spec.number("shunt", 1e-6, 100),
+        divider=spec.number("divider", 1, 1e6),
+        seed=spec.whole("seed", 0, 2**53),
+    )
+    paced = spec.one_of("pace", ("real", "none")) == "real"
+    return Sim(rig, clock if paced else VirtualClock.at(clock.now()), paced=paced)
+
+
+def _markers(spec: Spec) -> list[int]:
+    if not spec.text_of("marker"):
+        return []
+    seconds = spec.numbers("marker", len(spec.names("marker")), least=0)
+    return [round(second * MICROS) for second in seconds]
+
+
+def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
+    """drop=60:0.5+90:1 loses half a second from second 60 on, and one from 90 on."""
+    drops: list[Drop] = []
+    for word in spec.names("drop") if spec.text_of("drop") else ():
+        try:
+            start, length = (float(part) for part in word.split(MARK))
+            drop = Drop(round(start * rate), round((start + length) * rate))
+        except (ValueError, OverflowError):
+            raise SpecError(f"{spec.text}: drop={word} is not START:LENGTH in seconds, e.g. drop=60:0.5") from None
+        if not (drops[-1].to_index if drops else 0) <= drop.from_index < drop.to_index:
+            raise SpecError(f"{spec.text}: drop={word}: drops go up, do not overlap, and have a length")
+        drops.append(drop)
+    return tuple(drops)
+
+
+def find() -> list[Found]:
+    """Always there."""
+    return [Found("sim", KIND.example, "a simulated T61; a study counts it as no measurement")]
+
+
+KIND = Kind(
+    "sim",
+    "a simulated T61 (Table A.2) on a simulated rig; no measurement",
+    "RUN-RECORD.json or LOADS.csv (seconds,khz,utilisation), or left out",
+    "sim,rate=10000,noise=0.002,seed=7",
+    (
+        Option("rate", "10000", "samples of each channel a second"),
+        Option("khz", "2300000", "the frequency, if no file says what the laptop does"),
+        Option("utilisation", "1", "of CPU 0, from 0 to 1, likewise"),
+        Option("noise", "0.001", "standard deviation of noise, as a share of a channel's range"),
+        Option("drift", "0", "how far the zero moves in an hour, as a share of the range"),
+        Option("ppm", "0", "how much faster than nominal it really samples, in parts of a million"),
+        Option("drop", OPTIONAL, "what the driver loses: START:LENGTH in seconds, joined by +"),
+        Option("marker", OPTIONAL, "seconds at which the marker pattern is played, joined by +"),
+        Option("shunt", "0.1", "the simulated resistance in ohm"),
+        Option("divider", "4", "the supply's volts for a volt at the input"),
+        Option("seed", "1", "of the noise"),
+        Option("pace", "real", "real: as an instrument; none: as fast as it is read, with times to match"),
+    ),
+    make,
+    find,
+)

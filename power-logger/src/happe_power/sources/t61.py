@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A ThinkPad T61's power by Table A.2, and what it does: by a run record, a script, or one thing all the time."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power import contract
+from happe_power.arithmetic import marker
+from happe_power.sources.clock import MICROS
+from happe_power.sources.source import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+TABLE = "t61-power.csv"
+SCRIPT_HEAD = ["seconds", "khz", "utilisation"]
+LARGEST_FILE = 8 << 20
+ONE_PPM = 1e-6
+MOST_SECONDS, MOST_KHZ = 1e9, 1e8
+
+
+@dataclass(frozen=True)
+class PowerTable:
+    """Watts by frequency (rows, kHz, ascending) and utilisation (columns, shares of 1, ascending)."""
+
+    khz: tuple[int, ...]
+    utilisation: tuple[float, ...]
+    watts: NDArray[np.float64]
+
+    def at(self, khz: int, utilisation: float) -> float:
+        """Watts, on a straight line between the table's figures; beyond its ends those of the end."""
+        rows = [float(np.interp(utilisation, self.utilisation, row)) for row in self.watts]
+        return float(np.interp(khz, self.khz, rows))
+
+
+@cache
+def table_a2() -> PowerTable:
+    """Table A.2, from profiles/machines."""
+    table = contract.folder("machines") / TABLE
+    lines = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    head, *rows = [line.split(",") for line in lines]
+    watts = np.array([[float(word) for word in row[1:]] for row in rows])
+    return PowerTable(tuple(int(row[0]) for row in rows), tuple(int(word) / 100 for word in head[1:]), watts)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Watts from each of some times on (microseconds from the start, ascending, the first 0) until the next."""
+
+    from_us: tuple[int, ...]
+    watts: tuple[float, ...]
+
+    def at(self, times_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Watts at some times."""
+        places = np.searchsorted(np.array(self.from_us, dtype=np.float64), times_us, side="right") - 1
+        return np.array(self.watts)[np.maximum(places, 0)]
+
+    def mean(self, from_us: int, to_us: int) -> float:
+        """Mean watts over an interval, exactly: what a perfect meter would show."""
+        cuts = [from_us, *(cut for cut in self.from_us if from_us < cut < to_us), to_us]
+        energies = [
+            self.watts[max(0, bisect.bisect_right(self.from_us, begin) - 1)] * (end - begin)
+            for begin, end in itertools.pairwise(cuts)
+        ]
+        return sum(energies) / (to_us - from_us)
+
+    def with_markers(self, starts_us: Sequence[int]) -> Load:
+        """The same, with the marker pattern (arithmetic/marker.py) played from each of these times on."""
+        table = table_a2()
+        busy, idle = table.at(table.khz[-1], 1.0), table.at(table.khz[0], 0.0)
+        steps = dict(zip(self.from_us, self.watts, strict=True))
+        for start in starts_us:
+            end = start + marker.DURATION_US
+            after = float(self.at(np.array([float(end)]))[0])
+            steps = {at: watts for at, watts in steps.items() if not start <= at <= end}
+            steps |= {at: busy if on else idle for at, on in marker.pattern(start)}
+            steps[end] = after
+        return _load(steps.items())
+
+
+def _load(steps: Iterable[tuple[int, float]]) -> Load:
+    ordered = sorted(steps)
+    return Load(tuple(at for at, _ in ordered), tuple(watts for _, watts in ordered))
+
+
+def constant(khz: int, utilisation: float) -> Load:
+    """The same all the time."""
+    return Load((0,), (table_a2().at(khz, utilisation),))
+
+
+def load_of(path: Path) -> Load:
+    """A run record (JSON) or a script (CSV). SourceError says which line or field is wrong."""
+    try:
+        raw = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else None
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from None
+    if raw is None:
+        raise SourceError(f"{path}: longer than 8 MiB: neither a run record nor a script of loads")
+    return script(raw, path.name) if path.suffix.lower() == ".csv" else run_record(raw, path.name)
+
+
+def run_record(raw: bytes, name: str) -> Load:
+    """What a laptop did in a run: each observation is of the period that ends with it (docs/traces.md)."""
+    try:
+        record = contract.read(contract.Kind.RUN_RECORD, raw)
+    except (contract.ContractError, json.JSONDecodeError, RecursionError) as error:
+        raise SourceError(f"{name} is no run record: {error}"[:400]) from None
+    steps: dict[int, float] = {}
+    begin = record["started_us"]
+    for number, observation in enumerate(record["observations"]):
+        if observation["policies"]:  # without any it goes on as it was
+            steps[begin - record["started_us"]] = _watts(observation, f"{name}: observations[{number}]")
+        begin = observation["t_us"]
+    if not steps:
+        raise SourceError(f"{name} has no observation with a policy: there is no load to follow")
+    return _load((steps | {0: steps[min(steps)]}).items())
+
+
+def _watts(observation: dict[str, Any], where: str) -> float:
+    """By CPU 0's policy and utilisation, as the table was measured."""
+    policy = min(observation["policies"], key=lambda one: int(one["id"]))
+    if "cur_khz" not in policy:
+        raise SourceError(f"{where} has no cur_khz: the frequency that the laptop ran at; happed writes it")
+    return table_a2().at(policy["cur_khz"], policy["util_ppm"][0] * ONE_PPM)
+
+
+def script(raw: bytes, name: str) -> Load:
+    """Lines of seconds,khz,utilisation (of 1), by time from 0 on, under a line with these names."""
+    head, *lines = raw.decode("utf-8", "replace").splitlines() or [""]
+    if [word.strip() for word in head.split(",")] != SCRIPT_HEAD:
+        raise SourceError(f"{name}:1: a script of loads begins with the line {','.join(SCRIPT_HEAD)}")
+    steps: list[tuple[int, float]] = []
+    for number, line in enumerate(lines, start=2):
+        at, watts = _step(line, f"{name}:{number}")
+        if at <= steps[-1][0] if steps else at != 0:
+            raise SourceError(f"{name}:{number}: seconds go up, and begin with 0")
+        steps.append((at, watts))
+    if not steps:
+        raise SourceError(f"{name} has no line after the first: there is no load to follow")
+    return _load(steps)
+
+
+def _step(line: str, where: str) -> tuple[int, float]:
+    try:
+        seconds, khz, utilisation = (float(word) for word in line.split(","))
+    except ValueError:
+        raise SourceError(f"{where}: {line[:40]!r} is not seconds,khz,utilisation, e.g. 60,2200000,0.35") from None
+    if not (0 <= seconds <= MOST_SECONDS and 0 < khz < MOST_KHZ and 0 <= utilisation <= 1):
+        raise SourceError(f"{where}: {line[:40]!r}: seconds from 0 on, kHz above 0, utilisation from 0 to 1")
+    return round(seconds * MICROS), table_a2().at(round(khz), utilisation)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What goes on beside the tests: a minute of sigrok's demo device, which is mostly waiting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sigrok_demo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONG = "sigrok_minute"
+
+
+@pytest.fixture(scope="session")
+def sigrok_minute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sigrok_demo.Minute]:
+    """The recording; it may be going on."""
+    minute = sigrok_demo.begin(tmp_path_factory.mktemp("sigrok"))
+    with minute.process:
+        yield minute
+        minute.process.terminate()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _begun_early(request: pytest.FixtureRequest) -> None:
+    """Begin with the first test of this folder what a later one will want to be over."""
+    if any(LONG in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue(LONG)

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sources that are polled: the poller, the processor's energy counters, the battery's gauge."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from happe_power import sources
+from happe_power.model import Block, Channel, Gap, Measures, Reason
+from happe_power.sources import sysfs
+from happe_power.sources.clock import SystemClock, VirtualClock
+from happe_power.sources.poller import Poller
+from happe_power.sources.power_supply import PowerSupply, Renewal
+from happe_power.sources.powercap import Counter, Powercap, zones_in
+from happe_power.sources.source import SourceError, UnpluggedError
+from source_ledger import Taken, take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.sources.poller import Row
+
+ONE = (Channel("power", Measures.POWER, "W", np.dtype(np.int32), 1.0, 0.0),)
+
+
+def poll(poller: Poller, reads: int, timeout_s: float = 0.2, first_index: int = 0) -> Taken:
+    """Read a poller so often."""
+    taken = Taken(poller.start(first_index))
+    for _ in range(reads):
+        taken.add(poller.read(timeout_s))
+    return taken
+
+
+def test_a_poll_a_period_and_its_index_is_rate_times_time() -> None:
+    clock = VirtualClock()
+    begun = clock.now().monotonic_us
+    times: list[int] = []
+
+    def sample() -> Row:
+        times.append(clock.now().monotonic_us - begun)
+        return (len(times) - 1,)
+
+    taken = poll(Poller(sample, ONE, 10.0, clock), 10, first_index=7)
+    assert times == [number * 100_000 for number in range(len(times))]
+    assert taken.gaps == []
+    assert (taken.column(0) == np.arange(len(times))).all()
+    assert all(pair.monotonic_us - begun == (pair.index - 7) * 100_000 for pair in taken.pairs)
+
+
+def test_missed_polls_are_a_stall_and_the_next_has_the_index_of_its_time() -> None:
+    clock = VirtualClock()
+    delays = {3: 0.5, 6: 0.05}  # the 4th reading takes half a second, the 7th half a period
+    numbers = count()
+
+    def sample() -> Row:
+        number = next(numbers)
+        clock.sleep(delays.get(number, 0.0))
+        return (number,)
+
+    taken = poll(Poller(sample, ONE, 10.0, clock), 12)
+    [gap] = taken.gaps
+    assert gap == Gap(4, 8, Reason.STALL)
+    assert taken.blocks[-1].columns[0][-1] == taken.end_index - 1 - 4
+
+
+def test_a_slow_poll_waits_for_its_time_and_gives_nothing_until_then() -> None:
+    poller = Poller(lambda: (5,), ONE, 1.0, clock := VirtualClock())
+    poller.start(0)
+    assert [len(poller.read(0.3).items) for _ in range(8)] == [1, 0, 0, 0, 1, 0, 0, 0]
+    assert clock.now().monotonic_us - VirtualClock().now().monotonic_us == 1_900_000
+
+
+def test_a_reading_of_no_use_is_a_gap_of_one() -> None:
+    readings = iter([(1,), None, None, (4,), (5,)])
+    taken = poll(Poller(lambda: next(readings), ONE, 10.0, VirtualClock()), 3, timeout_s=0.15)
+    assert [type(item) for item in taken.items][:3] == [Block, Gap, Gap]
+    assert {gap.reason for gap in taken.gaps} == {Reason.INVALID}
+    assert sum(gap.to_index - gap.from_index for gap in taken.gaps) == 2
+
+
+@pytest.mark.parametrize("rate", [0.001, 1001.0])
+def test_nobody_polls_so_often_or_so_seldom(rate: float) -> None:
+    with pytest.raises(SourceError, match=r"polled 0\.01 to 1000 times a second"):
+        Poller(lambda: (1,), ONE, rate, VirtualClock())
+
+
+def test_polling_keeps_to_the_real_clock() -> None:
+    taken = poll(Poller(lambda: (1,), ONE, 200.0, SystemClock()), 4)
+    seconds = (taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1e6
+    assert taken.end_index / seconds == pytest.approx(200, abs=1)
+
+
+@pytest.fixture
+def sys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of /sys."""
+    monkeypatch.setattr(sysfs, "SYS", tmp_path)
+    return tmp_path
+
+
+def zone_of(sys: Path, name: str = "intel-rapl:0", label: str = "package-0", span: int = 262_143_328_850) -> Path:
+    """An energy counter, as the kernel has it."""
+    zone = sys / "class/powercap" / name
+    zone.mkdir(parents=True)
+    for attribute, value in {"name": label, "energy_uj": 1000, "max_energy_range_uj": span}.items():
+        (zone / attribute).write_text(f"{value}\n")
+    return zone
+
+
+def test_a_counter_counts_on_through_its_wrap() -> None:
+    counter = Counter(990, span=1000)
+    assert [counter.advance(raw) for raw in (995, 3, 3, 999, 2)] == [5, 13, 13, 1009, 1012]
+
+
+def test_a_counter_beyond_its_span_is_refused() -> None:
+    with pytest.raises(SourceError, match="stands at 1001, but its max_energy_range_uj is 1000"):
+        Counter(990, span=1000).advance(1001)
+    with pytest.raises(SourceError, match="stands at -1"):
+        Counter(990, span=1000).advance(-1)
+
+
+def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
+    package, psys = zone_of(sys), zone_of(sys, "intel-rapl:1", "psys")
+    zone_of(sys, "intel-rapl:0:0", "core")  # a part of package-0, not taken unless it is named
+    clock = VirtualClock()
+    source = sources.make("powercap", clock)
+    assert [(channel.name, channel.unit) for channel in source.channels] == [("package_0", "J"), ("psys", "J")]
+    source.start(0)
+    (package / "energy_uj").write_text("2500\n")
+    (psys / "energy_uj").write_text("900\n")  # it has gone round
+    block = source.read(0.05).items[0]
+    assert isinstance(block, Block)
+    assert [int(column[0]) for column in block.columns] == [1500, 262_143_328_850 - 100]
+    assert block.columns[0].dtype == np.int64
+    assert source.channels[0].scale == 1e-6
+
+
+def test_a_zone_can_be_named_and_one_that_is_not_there_is_told(sys: Path) -> None:
+    zone_of(sys)
+    zone_of(sys, "intel-rapl:0:0", "core")
+    source = sources.make("powercap:intel-rapl:0:0+intel-rapl:0,rate=20", VirtualClock())
+    assert [channel.name for channel in source.channels] == ["core", "package_0"]
+    with pytest.raises(
+        SourceError, match="there is no zone 'intel-rapl:7' with a counter; there are intel-rapl:0, intel"
+    ):
+        sources.make("powercap:intel-rapl:7")
+
+
+def test_two_packages_of_one_name_have_columns_of_their_own(sys: Path) -> None:
+    zone_of(sys, "a:0", "dram")
+    zone_of(sys, "a:1", "dram")
+    assert [channel.name for channel in sources.make("powercap").channels] == ["dram_0", "dram_1"]
+
+
+def test_polling_too_seldom_to_undo_wraps_is_refused(sys: Path) -> None:
+    zone_of(sys, span=65_000_000_000)  # 65 kJ: a minute at a kilowatt
+    sources.make("powercap,rate=0.1")
+    with pytest.raises(SourceError, match=r"rate=0\.01 is too seldom: a counter may go round twice"):
+        sources.make("powercap,rate=0.01")
+
+
+def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_anew(sys: Path) -> None:
+    zone = zone_of(sys, span=65_000_000_000)
+    clock = VirtualClock()
+    source = sources.make("powercap,rate=1", clock)
+    source.start(0)
+    (zone / "energy_uj").write_text("501000\n")
+    source.read(1.0)
+    clock.sleep(66)
+    with pytest.raises(SourceError, match="may have gone round more than once"):
+        source.read(1.0)
+    source.start(70)
+    (zone / "energy_uj").write_text("501500\n")
+    block = source.read(1.0).items[0]
+    assert isinstance(block, Block)
+    assert int(block.columns[0][0]) == 500  # from 0 again: whoever subtracts sees a step down
+
+
+def test_a_short_outage_loses_no_energy(sys: Path) -> None:
+    zone = zone_of(sys)
+    clock = VirtualClock()
+    source = sources.make("powercap,rate=1", clock)
+    source.start(0)
+    clock.sleep(5)
+    (zone / "energy_uj").write_text("6000\n")
+    source.start(5)
+    block = source.read(1.0).items[0]
+    assert isinstance(block, Block)
+    assert int(block.columns[0][0]) == 5000
+
+
+def test_a_zone_that_goes_away_is_unplugged(sys: Path) -> None:
+    zone = zone_of(sys)
+    source = sources.make("powercap", VirtualClock())
+    source.start(0)
+    (zone / "energy_uj").unlink()
+    with pytest.raises(UnpluggedError, match="energy_uj: No such file"):
+        source.read(0.2)
+
+
+@pytest.mark.parametrize("text", ["", "12e3", "0x10", "twelve", "9" * 5000])
+def test_a_counter_that_is_no_number_is_told(sys: Path, text: str) -> None:
+    zone = zone_of(sys)
+    source = sources.make("powercap", VirtualClock())
+    source.start(0)
+    (zone / "energy_uj").write_text(text)
+    with pytest.raises(SourceError, match=re.escape(f"{zone}/energy_uj: ")):
+        source.read(0.2)
+
+
+def test_a_counter_without_a_range_is_refused(sys: Path) -> None:
+    zone_of(sys, span=0)
+    with pytest.raises(SourceError, match="max_energy_range_uj is not above 0"):
+        sources.make("powercap")
+
+
+def test_a_machine_without_counters_is_told(sys: Path) -> None:
+    with pytest.raises(SourceError, match="energy counters are not there"):
+        sources.make("powercap")
+    assert zones_in(sys / "class/powercap") == []
+    assert [one.spec for one in sources.KINDS["powercap"].find()] == [None]
+
+
+def test_zones_are_found_with_the_command_that_opens_them(sys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zone = zone_of(sys)
+    assert [one.spec for one in sources.KINDS["powercap"].find()] == ["powercap:intel-rapl:0,rate=10"]
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    [one] = sources.KINDS["powercap"].find()
+    assert (one.spec, one.command) == (None, f"sudo chmod a+r {zone}/energy_uj")
+
+
+def test_a_counter_that_only_root_may_read_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch, sys: Path) -> None:
+    zone = zone_of(sys)
+
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_text", refuse)
+    with pytest.raises(SourceError, match=re.escape(f"sudo chmod a+r {zone}/energy_uj")):
+        sysfs.number(zone / "energy_uj")
+
+
+def battery_in(sys: Path, name: str = "BAT0", **attributes: object) -> Path:
+    """A battery that discharges at 18.5 W, as the kernel has it."""
+    battery = sys / "class/power_supply" / name
+    battery.mkdir(parents=True)
+    usual = {"type": "Battery", "status": "Discharging", "manufacturer": "SANYO", "model_name": "42T4619"}
+    for attribute, value in {**usual, **(attributes or {"power_now": 18_500_000})}.items():
+        (battery / attribute).write_text(f"{value}\n")
+    return battery
+
+
+def test_the_gauges_power_is_a_channel(sys: Path) -> None:
+    battery_in(sys, power_now=18_500_000, voltage_now=12_000_000, serial_number="  527")
+    source = sources.make("power_supply", VirtualClock())
+    assert (source.device, source.serial) == ("BAT0 SANYO 42T4619", "527")
+    [channel] = source.channels
+    assert (channel.measures, channel.unit) == (Measures.POWER, "W")
+    assert set(take(source, 10).column(0) * channel.scale) == {18.5}
+
+
+def test_a_gauge_of_voltage_and_current_is_two_channels_and_a_current_has_no_sign(sys: Path) -> None:
+    battery_in(sys, voltage_now=11_100_000, current_now=-1_500_000)
+    source = sources.make("power_supply:BAT0,rate=2", VirtualClock())
+    assert [channel.measures for channel in source.channels] == [Measures.SUPPLY, Measures.CURRENT]
+    taken = take(source, 5)
+    assert set(taken.column(0)) == {11_100_000}
+    assert set(taken.column(1)) == {1_500_000}
+
+
+def test_a_battery_that_is_not_discharging_tells_nothing(sys: Path) -> None:
+    battery = battery_in(sys)
+    (battery / "status").write_text("Charging\n")
+    source = sources.make("power_supply,rate=10", VirtualClock())
+    with pytest.raises(SourceError, match=r"BAT0 is Charging: .* unplug the mains"):
+        source.start(0)
+    (battery / "status").write_text("Discharging\n")
+    taken = take(source, 2)
+    (battery / "status").write_text("Full\n")
+    taken.add(source.read(0.2))
+    assert {gap.reason for gap in taken.gaps} == {Reason.INVALID}
+
+
+def test_a_value_that_no_battery_has_is_a_gap(sys: Path) -> None:
+    battery = battery_in(sys)
+    source = sources.make("power_supply,rate=10", VirtualClock())
+    taken = take(source, 1)
+    (battery / "power_now").write_text(f"{1 << 40}\n")
+    taken.add(source.read(0.2))
+    assert taken.gaps[0].reason is Reason.INVALID
+
+
+def test_a_battery_that_is_taken_out_is_unplugged(sys: Path) -> None:
+    battery = battery_in(sys)
+    source = sources.make("power_supply,rate=10", VirtualClock())
+    source.start(0)
+    (battery / "power_now").unlink()
+    with pytest.raises(UnpluggedError, match="power_now: No such file"):
+        source.read(0.2)
+
+
+def test_how_seldom_the_gauge_renews_itself_is_said(sys: Path) -> None:
+    battery = battery_in(sys)
+    clock = VirtualClock()
+    source = PowerSupply(battery, 10.0, clock)
+    source.start(0)
+    assert "has not been seen to renew itself twice" in source.notes[0]
+    for watts in (18_500_000, 19_000_000, 19_500_000):
+        (battery / "power_now").write_text(f"{watts}\n")
+        for _ in range(20):
+            source.read(0.1)
+    assert "renews itself every 2 s or more seldom" in source.notes[0]
+
+
+def test_a_first_value_of_unknown_age_does_not_count_as_a_renewal() -> None:
+    renewal = Renewal()
+    for at, watts in ((0, 1), (10, 2), (5_000_010, 3), (8_000_010, 4)):
+        renewal.see((watts,), at)
+    assert renewal.seconds == 3.0
+
+
+def test_batteries_of_the_machine_are_found_and_those_of_mice_are_not(sys: Path) -> None:
+    battery_in(sys)
+    battery_in(sys, "BAT1", energy_now=5)  # no gauge of power
+    battery_in(sys, "hidpp_battery_0", power_now=1, scope="Device")
+    mains = sys / "class/power_supply/ADP1"
+    mains.mkdir()
+    (mains / "type").write_text("Mains\n")
+    first, second = sources.KINDS["power_supply"].find()
+    assert first.spec == "power_supply:BAT0,rate=1"
+    assert "renews itself once in 1 to 60 s" in first.says
+    assert (second.spec, second.says) == (None, "BAT1 has no gauge: neither power_now nor voltage_now and current_now")
+    with pytest.raises(SourceError, match="there is no battery 'BAT7'; there is BAT0, BAT1"):
+        sources.make("power_supply:BAT7")
+
+
+def test_a_powercap_source_reads_as_fast_as_it_is_asked_to_on_the_real_clock(sys: Path) -> None:
+    zone = zone_of(sys)
+    taken = take(Powercap([zone], 100.0, SystemClock()), 3)
+    assert taken.end_index >= 20
