@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the marker (marker.py) in a trace, as a check of the clock offset that owes nothing to a network.
+
+It only reports. The offset that cuts are made with is the clocks', never the marker's: a laptop's power supply answers
+a load some milliseconds late, and that is in what is found here.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from happe_power.arithmetic.marker import CHIP_US, DURATION_US, chips
+from happe_power.arithmetic.noise import scatter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+BIN_US = 10_000
+SEARCH_US = 10_000_000
+FALSE_ALARM = 1e-3  # the chance that a marker is found where there is none, over all delays that are looked at
+ROUNDS = 8
+SETTLED_US = 0.1
+
+
+BINS: int = (DURATION_US + 2 * SEARCH_US) // BIN_US
+
+
+class Alignment(NamedTuple):
+    """What was found.
+
+    `correlation` is the normalised cross-correlation (-1 to 1) at the best delay, `threshold` what chance does not
+    reach. `late_us` is how much later than expected the power shows the marker, with `uncertainty_us` (k = 1);
+    `step_w` is what the load adds. None: no marker was found, or less than half of the samples are there.
+    """
+
+    correlation: float
+    threshold: float
+    late_us: float | None
+    uncertainty_us: float | None
+    step_w: float | None
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a marker."""
+        return self.late_us is not None
+
+
+def threshold(delays: int) -> float:
+    """What the correlation of anything else stays below.
+
+    Of n = 127 independent chips it scatters by 1 / sqrt(n); the normal quantile is for FALSE_ALARM shared among as many
+    looks as delays differ by a chip (C. Bonferroni). Loads that change more slowly than a chip are fewer than 127
+    independent values; `align` therefore looks at differences from the mean of two chips around.
+    """
+    looks = max(1, math.ceil(delays * BIN_US / CHIP_US)) * 2
+    return NormalDist().inv_cdf(1 - FALSE_ALARM / looks) / math.sqrt(len(chips()))
+
+
+def align(watts: Values) -> Alignment:
+    """Look for the marker in BINS mean powers of BIN_US each, NaN where samples lack.
+
+    The first bin begins SEARCH_US before the marker is expected to begin. ValueError for another number of bins.
+    """
+    if len(watts) != BINS:
+        raise ValueError(f"{len(watts)} bins; {BINS} are wanted")
+    known = np.isfinite(watts)
+    delays = len(watts) - DURATION_US // BIN_US + 1
+    least = threshold(delays)
+    if 2 * known.sum() < len(watts):
+        return Alignment(0.0, least, None, None, None)
+    found = _correlations(_fast(watts), _fast(template(0.0)))
+    best = int(np.argmax(found))
+    correlation = float(found[best])
+    if correlation < least:
+        return Alignment(correlation, least, None, None, None)
+    late_us, uncertainty_us, step_w = _fitted(watts, best * BIN_US - SEARCH_US)
+    return Alignment(correlation, least, late_us, uncertainty_us, step_w)
+
+
+def template(late_us: float, bins: int = DURATION_US // BIN_US) -> Values:
+    """The share of each bin in which the load is on, the marker beginning `late_us` after the first bin."""
+    edges = np.arange(bins + 1) * BIN_US - late_us
+    on = np.concatenate([[0.0], np.cumsum(chips())]) * CHIP_US  # how long it has been on, at each chip's begin
+    shares: Values = np.diff(np.interp(edges, np.arange(len(on)) * CHIP_US, on)) / BIN_US
+    return shares
+
+
+def _fast(series: Values) -> Values:
+    """Without what changes more slowly than two chips. What is not known is 0: it adds nothing to a correlation."""
+    known = np.isfinite(series)
+    width = np.ones(4 * CHIP_US // BIN_US)
+    counts = np.convolve(known, width, "same")
+    around = np.convolve(np.where(known, series, 0.0), width, "same") / np.maximum(counts, 1.0)
+    return np.where(known, series - around, 0.0)
+
+
+def _correlations(series: Values, pattern: Values) -> Values:
+    """Normalised cross-correlation (Pearson's r) at each delay."""
+    n = len(pattern)
+    centred = pattern - pattern.mean()
+    products: Values = np.correlate(series, centred, "valid")
+    sums, squares = (np.cumsum(np.concatenate([[0.0], each])) for each in (series, series**2))
+    spread = (squares[n:] - squares[:-n]) - (sums[n:] - sums[:-n]) ** 2 / n
+    scale = np.sqrt(np.maximum(spread, 0.0) * (centred @ centred))
+    found: Values = np.divide(products, scale, out=np.zeros_like(products), where=scale > 1e-12 * np.abs(series).max())
+    return found
+
+
+def _fitted(watts: Values, late_us: float) -> tuple[float, float, float]:
+    """Delay, its standard uncertainty and the step, by Gauss and Newton's least squares between bins.
+
+    Power is fitted by a base, a step times the template, and the template's change with the delay. The uncertainty is
+    that of the linear fit, times the square root of the residuals' autocorrelation time (noise.scatter).
+    """
+    uncertainty_us, step_w = math.inf, 0.0
+    for _ in range(ROUNDS):
+        at = late_us + SEARCH_US
+        slope = (template(at + BIN_US / 2, len(watts)) - template(at - BIN_US / 2, len(watts))) / BIN_US
+        inside = np.isfinite(watts) & _within(at, len(watts))
+        columns = np.column_stack([np.ones(len(watts)), template(at, len(watts)), slope])[inside]
+        fit, *_ = np.linalg.lstsq(columns, watts[inside], rcond=None)
+        residuals = watts[inside] - columns @ fit
+        step_w = float(fit[1])
+        move = float(np.clip(fit[2] / step_w, -BIN_US, BIN_US))
+        variance = float(residuals @ residuals) / max(len(residuals) - 3, 1)
+        spread = math.sqrt(variance * scatter(residuals).tau * float(np.linalg.inv(columns.T @ columns)[2, 2]))
+        uncertainty_us = spread / abs(step_w)
+        late_us += move
+        if abs(move) < SETTLED_US:
+            break
+    return late_us, uncertainty_us, step_w
+
+
+def _within(at_us: float, bins: int) -> NDArray[np.bool_]:
+    """The bins of the marker and a chip around it."""
+    middle = (np.arange(bins) + 0.5) * BIN_US
+    within: NDArray[np.bool_] = (middle > at_us - CHIP_US) & (middle < at_us + DURATION_US + CHIP_US)
+    return within

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two intervals beside each other: the difference of their mean powers, and the paper's improvement.
+
+Each budget's lines bear the key of their input. Those that both have (shunt, divider, gains, zeros, clock estimates)
+are one error each, so their sensitivities are put together with their signs before they are squared (GUM 5.2.2,
+correlation 1): what scales both powers drops out of the ratio by itself, nothing is left out by hand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from happe_power.arithmetic.budget import sum_of
+from happe_power.arithmetic.refusal import Refusal, Why
+
+if TYPE_CHECKING:
+    from happe_power.arithmetic.budget import Budget
+    from happe_power.arithmetic.energy import Figure
+
+
+class Comparison(NamedTuple):
+    """A result of two figures with its budget; `unit` is W or 1."""
+
+    value: float
+    unit: str
+    budget: Budget
+
+
+def difference(one: Figure, other: Figure) -> Comparison | Refusal:
+    """Mean power of one interval minus that of another, in watts."""
+    if refusal := _overlapping(one, other):
+        return refusal
+    return Comparison(one.mean_w - other.mean_w, "W", sum_of((one.budget, other.budget.scaled(-1.0))))
+
+
+def improvement(one: Figure, reference: Figure) -> Comparison | Refusal:
+    """1 - P / P_reference: what an interval saves against another, as in Table A.1 of the paper."""
+    if refusal := _overlapping(one, reference):
+        return refusal
+    if reference.mean_w <= 0 or one.mean_w <= 0:
+        return Refusal(Why.NO_POWER, f"a ratio of {one.mean_w:.3g} W to {reference.mean_w:.3g} W says nothing")
+    ratio = one.mean_w / reference.mean_w
+    parts = (one.budget.scaled(-1.0 / reference.mean_w), reference.budget.scaled(ratio / reference.mean_w))
+    return Comparison(1.0 - ratio, "1", sum_of(parts))
+
+
+def _overlapping(one: Figure, other: Figure) -> Refusal | None:
+    a, b = one.interval, other.interval
+    apart = a.end.position <= b.begin.position or b.end.position <= a.begin.position
+    if a.trace != b.trace or apart:
+        return None
+    return Refusal(Why.OVERLAP, "the two intervals have samples in common; compare intervals that have none")

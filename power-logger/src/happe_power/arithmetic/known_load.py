@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A rig's figures from two readings: nothing to read, and a resistor in the laptop's place.
+
+Through the resistor goes I = U / r, with the voltage U over it by a multimeter. Of what the channels gave then, less
+what they gave for nothing, follow the shunt's resistance, the divider's ratio, and the gain of a channel in amperes or
+watts. Shunt and divider are measured through their channels, whose gains are in them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from happe_power.calibration import Correction, SupplyTap
+from happe_power.model import Measures, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from happe_power.arithmetic.zeros import ZeroReading
+    from happe_power.calibration import Wiring
+    from happe_power.model import Channel
+
+IN_SHUNT = "1: its error is in shunt_ohm, measured through this channel"
+IN_DIVIDER = "1: its error is in divider, measured through this channel"
+UNCALIBRATED = "1: not measured"
+MOST_ZERO = 0.2  # of what a load adds; more is no zero but a supply that was left on
+LEAST_RATIO = 100.0  # a reading under load stands out of its own standard uncertainty by this at least
+
+
+class Load(NamedTuple):
+    """The resistor in ohm and the voltage over it in volts."""
+
+    ohm: Quantity
+    volt: Quantity
+
+
+class Readings(NamedTuple):
+    """What a channel gave for nothing and, if that was measured, for the load."""
+
+    channel: Channel
+    zero: ZeroReading
+    load: ZeroReading | None
+
+
+class Outcome(NamedTuple):
+    """What goes into a calibration record."""
+
+    shunt_ohm: Quantity | None
+    divider: Quantity | None
+    channels: dict[str, Correction]
+
+
+class LoadError(ValueError):
+    """The readings can't be those of the load; the message says why."""
+
+
+def outcome(readings: Sequence[Readings], load: Load | None, wiring: Wiring | None) -> Outcome:
+    """What readings and load say. Raises LoadError."""
+    shunt_ohm = divider = drop = None
+    corrections = {}
+    for each in readings:
+        if each.channel.measures is Measures.ENERGY:
+            raise LoadError(f"{each.channel.name} counts energy: it has no zero to measure")
+        corrections[each.channel.name] = _corrected(each, load)
+        if load and each.load and each.channel.measures is Measures.SHUNT:
+            drop = each.load.mean - each.zero.mean
+            shunt_ohm = _shunt(each, load)
+    for each in readings:
+        if load and each.load and each.channel.measures is Measures.SUPPLY:
+            before = wiring is not None and wiring.supply_measured is SupplyTap.BEFORE
+            divider = _divider(each, load, drop if before and drop is not None else 0.0)
+    return Outcome(shunt_ohm, divider, corrections)
+
+
+def _corrected(each: Readings, load: Load | None) -> Correction:
+    gain = Quantity(1.0, 0.0, _gain_source(each.channel, load if each.load else None))
+    if load and each.load and each.channel.measures in (Measures.CURRENT, Measures.POWER):
+        gain = _gain(each, load)
+    zero = -gain.value * each.zero.mean
+    how = f"zero check of {each.zero.samples} samples"
+    noise = Quantity(each.zero.noise, each.zero.noise / math.sqrt(2 * each.zero.dof), how)  # GUM G.4.2, equation G.3
+    return Correction(gain, Quantity(zero, abs(gain.value) * each.zero.standard_uncertainty, how), noise)
+
+
+def _gain_source(channel: Channel, load: Load | None) -> str:
+    known = {Measures.SHUNT: IN_SHUNT, Measures.SUPPLY: IN_DIVIDER}
+    return known.get(channel.measures, UNCALIBRATED) if load else UNCALIBRATED
+
+
+def _stands_out(each: Readings) -> tuple[float, float]:
+    """What the load added to a reading, and its relative standard uncertainty. Raises LoadError."""
+    assert each.load is not None  # noqa: S101 - callers have looked
+    added = each.load.mean - each.zero.mean
+    uncertainty = math.hypot(each.load.standard_uncertainty, each.zero.standard_uncertainty)
+    if added <= LEAST_RATIO * uncertainty:
+        raise LoadError(
+            f"{each.channel.name} reads {each.load.mean:.4g} {each.channel.unit} under load and {each.zero.mean:.4g} "
+            f"without: no load, or its poles are changed round"
+        )
+    if abs(each.zero.mean) > MOST_ZERO * added:
+        raise LoadError(
+            f"{each.channel.name} reads {each.zero.mean:.4g} {each.channel.unit} without load and {each.load.mean:.4g} "
+            "under it: its input was not shorted"
+        )
+    return added, uncertainty / added
+
+
+def _relative(quantity: Quantity) -> float:
+    return quantity.standard_uncertainty / quantity.value
+
+
+def _shunt(each: Readings, load: Load) -> Quantity:
+    """R = v r / U. Of U's uncertainty see `_divider`."""
+    volts, relative = _stands_out(each)
+    ohm = volts * load.ohm.value / load.volt.value
+    relative = math.hypot(relative, _relative(load.ohm), math.sqrt(2) * _relative(load.volt))
+    return Quantity(ohm, ohm * relative, _source(load))
+
+
+def _divider(each: Readings, load: Load, drop: float) -> Quantity:
+    """Ratio = (U + drop) / s.
+
+    Power goes with ratio / R and so with U squared: twice U's relative uncertainty. A record has no covariances; so
+    shunt and divider each get the square root of 2 times it, which makes the power's right and each alone a little too
+    large.
+    """
+    volts, relative = _stands_out(each)
+    ratio = (load.volt.value + drop) / volts
+    return Quantity(ratio, ratio * math.hypot(relative, math.sqrt(2) * _relative(load.volt)), _source(load))
+
+
+def _gain(each: Readings, load: Load) -> Quantity:
+    """True units for a unit that a channel of amperes or watts gives: I = U / r, P = U U / r."""
+    added, relative = _stands_out(each)
+    volts = 1 if each.channel.measures is Measures.CURRENT else 2
+    true = load.volt.value**volts / load.ohm.value
+    relative = math.hypot(relative, _relative(load.ohm), volts * _relative(load.volt))
+    return Quantity(true / added, true / added * relative, _source(load))
+
+
+def _source(load: Load) -> str:
+    return f"known load: {load.ohm.source}; {load.volt.source}"[:200]

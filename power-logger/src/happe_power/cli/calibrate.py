@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-power calibrate`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.errors import Failure
+from happe_power import calibration
+from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
+from happe_power.arithmetic.zeros import read_zero
+from happe_power.calibration import Calibration, ShuntLine, SupplyTap, Wiring
+from happe_power.model import Block, Measures, Quantity
+from happe_power.sources import make
+from happe_power.sources.source import EndedError
+from happe_power.toml_fields import TomlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from happe_power.arithmetic.zeros import ZeroReading
+    from happe_power.model import Channel
+    from happe_power.sources.source import Source
+
+MORE = """Two readings make a record: one of nothing (every input shorted), which gives each channel's zero and noise;
+and one of a resistor in the laptop's place, with the voltage over it by a multimeter, which gives the shunt's
+resistance, the divider's ratio, and the gain of a channel in amperes or watts. U is one standard
+uncertainty (k = 1); a multimeter's limits +-L stand for U = L / 1.73.
+
+What is not given is asked for, if there is a terminal. A script gives all of it and --no-wait, and a --load-source
+where the second reading comes from elsewhere. --no-load makes a record of zeros alone.
+
+Examples:
+  happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml
+  happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml --name "rig 1, November" \\
+      --shunt-line return --supply-measured before --load-ohm 10.021 0.003 --load-volt 19.432 0.004 --no-wait"""
+
+READ_S = 1.0
+PATIENCE_S = 10.0
+PAIR: dict[str, Any] = {"type": float, "nargs": 2}
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--source", required=True, metavar="SOURCE", help="What to read from; `happe-power sources` lists them")
+@click.option("--load-source", metavar="SOURCE", help="What to read the load from  [--source]")
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to read")
+@click.option("--name", help="What the record is called, as `rig 1, November`")
+@click.option("--days", type=click.IntRange(1, 3660), default=365, show_default=True, help="How long it holds")
+@click.option(
+    "--shunt-line", type=click.Choice([each.value for each in ShuntLine]), help="The line that the shunt is in"
+)
+@click.option(
+    "--supply-measured", type=click.Choice([each.value for each in SupplyTap]), help="Before the shunt or after it"
+)
+@click.option("--load-ohm", **PAIR, metavar="OHM U", help="The resistor, as measured")
+@click.option("--load-volt", **PAIR, metavar="VOLT U", help="The voltage over it, by a multimeter")
+@click.option("--instrument", help="What these were measured with, for the record")
+@click.option("--no-load", is_flag=True, help="Measure zeros alone")
+@click.option("--no-wait", is_flag=True, help="Ask for nothing and wait for nobody")
+@click.option("--force", is_flag=True, help="Write over a record")
+@json_option
+def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's options
+    """Measure zeros and a known load, and write a calibration record."""
+    asks = Asks(chosen, waits=not chosen["no_wait"] and somebody_is_there())
+    if file.exists() and not chosen["force"]:
+        raise Failure(os.EX_CANTCREAT, f"{file}: is there; --force writes over it")
+    source = make(chosen["source"])
+    name = asks.text("name", "The record's name")
+    wiring = _wiring(asks, source.channels)
+    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # a mistake in it is told before the readings
+    asks.ready("Short every input. (If no channel measures the supply, the laptop off will do.)")
+    zeros = _readings(source, chosen["seconds"])
+    loads = {}
+    if not chosen["no_load"]:
+        asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
+        loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
+        load = load or _load(asks)
+    both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in source.channels]
+    record = _record(name, wiring, both, load, chosen["days"])
+    _write(file, record, force=chosen["force"])
+    _show(file, record, both, as_json=chosen["as_json"])
+
+
+def somebody_is_there() -> bool:
+    """Whether a person can answer."""
+    return sys.stdin.isatty()
+
+
+class Asks:
+    """Answers from the command line, else from the person at the terminal."""
+
+    def __init__(self, chosen: dict[str, Any], *, waits: bool) -> None:
+        """`waits`: somebody is there."""
+        self._chosen = chosen
+        self.waits = waits
+
+    def ready(self, what: str) -> None:
+        """Wait until something was done."""
+        if self.waits:
+            click.prompt(f"{what} Then press Enter", default="", show_default=False, prompt_suffix="", err=True)
+
+    def text(self, name: str, question: str, options: Sequence[str] = ()) -> str:
+        """A text, or one of some words."""
+        kind = click.Choice(options) if options else str
+        return str(self._chosen[name] or self._asked(name, question, kind))
+
+    def quantity(self, name: str, question: str) -> Quantity:
+        """A value with its standard uncertainty."""
+        given = self._chosen[name]
+        if given is None:
+            given = [self._asked(name, f"{question}{part}", float) for part in ("", ", its standard uncertainty")]
+        value, uncertainty = given
+        if not (value > 0 and 0 <= uncertainty < value):
+            raise click.UsageError(
+                f"{_option(name)} {value:g} {uncertainty:g}: must be more than 0, and U less than that"
+            )
+        return Quantity(value, uncertainty, f"{question}, {self._chosen['instrument'] or 'instrument not named'}")
+
+    def _asked(self, name: str, question: str, kind: Any) -> Any:  # noqa: ANN401 - click's types
+        if not self.waits:
+            raise click.UsageError(f"{_option(name)} is missing: {question}")
+        return click.prompt(question, type=kind, err=True)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _wiring(asks: Asks, channels: Sequence[Channel]) -> Wiring | None:
+    """How the rig is wired, if it has a shunt."""
+    if not any(each.measures is Measures.SHUNT for each in channels):
+        return None
+    line = asks.text("shunt_line", "The line that the shunt is in", tuple(ShuntLine))
+    tap = asks.text("supply_measured", "The supply's voltage is measured before the shunt or after", tuple(SupplyTap))
+    return Wiring(ShuntLine(line), SupplyTap(tap))
+
+
+def _load(asks: Asks) -> Load:
+    return Load(asks.quantity("load_ohm", "resistor in ohm"), asks.quantity("load_volt", "volts over the resistor"))
+
+
+def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
+    """What each channel gives on average over some seconds. Raises SourceError, Failure."""
+    blocks: list[Block] = []
+    wanted = max(round(seconds * source.rate_hz), 2)
+    at_us = source.start(0).realtime_us
+    try:
+        blocks.extend(_until(source, wanted))
+    except EndedError:
+        pass  # a file that was recorded before: all of it counts
+    finally:
+        source.stop()
+    if (had := sum(block.rows for block in blocks)) < 2:  # noqa: PLR2004 - of one sample nothing is known
+        raise Failure(os.EX_UNAVAILABLE, f"{source.device}: gave {had} samples of {wanted}")
+    return {each.name: read_zero(each, column, blocks, at_us) for column, each in enumerate(source.channels)}
+
+
+def _until(source: Source, wanted: int) -> Iterator[Block]:
+    """A source's blocks until there are samples enough, or none come for some seconds."""
+    had, idle_s = 0, 0.0
+    while had < wanted and idle_s < PATIENCE_S:
+        reading = source.read(READ_S)
+        idle_s = 0.0 if reading.items else idle_s + READ_S
+        for item in reading.items:
+            if isinstance(item, Block):
+                had += item.rows
+                yield item
+
+
+def _record(
+    name: str, wiring: Wiring | None, readings: Sequence[Readings], load: Load | None, days: int
+) -> Calibration:
+    try:
+        found = outcome(readings, load, wiring)
+    except LoadError as error:
+        raise Failure(os.EX_DATAERR, str(error)) from None
+    today = dt.datetime.now(dt.UTC).date()
+    return Calibration(
+        name=name,
+        sha256="",
+        date=today,
+        expires=today + dt.timedelta(days=days),
+        shunt_ohm=found.shunt_ohm,
+        divider=found.divider,
+        wiring=wiring,
+        channels=found.channels,
+    )
+
+
+def _write(file: Path, record: Calibration, *, force: bool) -> None:
+    """Write a record that reads back. Raises OSError, Failure."""
+    content = calibration.to_toml(record).encode()
+    try:
+        calibration.parse(content, str(file))
+    except TomlError as error:
+        raise Failure(os.EX_DATAERR, *str(error).splitlines()) from None
+    with file.open("wb" if force else "xb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _show(file: Path, record: Calibration, readings: Sequence[Readings], *, as_json: bool) -> None:
+    shown = record.to_header() | {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    if as_json:
+        print_json({"file": str(file), "record": shown})
+        return
+    rows: list[tuple[object, ...]] = [("", "value", "u (k = 1)")]
+    rows += [
+        _row(f"zero of {each.channel.name}, {each.channel.unit}", record.channels[each.channel.name].zero)
+        for each in readings
+    ]
+    named = ((name, getattr(record, name)) for name in ("shunt_ohm", "divider"))
+    rows += [_row(name, quantity) for name, quantity in named if quantity]
+    print_table(rows)
+    click.echo(f"{file}: record {record.name}, until {record.expires}")
+
+
+def _row(name: str, quantity: Quantity) -> tuple[object, ...]:
+    return name, f"{quantity.value:.6g}", f"{quantity.standard_uncertainty:.2g}"

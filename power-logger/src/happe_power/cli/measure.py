@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-power measure`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.errors import Failure
+from happe_power import figures
+from happe_power.arithmetic import compare
+from happe_power.arithmetic.budget import COVERAGE_FACTOR, Kind
+from happe_power.arithmetic.refusal import Limits, Refusal
+from happe_power.cli.host import Host, pass_host
+from happe_power.figures import Session, Times
+from happe_power.toml_fields import TomlError
+from happe_power.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from happe_power.arithmetic.budget import Budget
+    from happe_power.arithmetic.compare import Comparison
+    from happe_power.arithmetic.energy import Figure
+
+MORE = """A TIME is the server's: microseconds since 1970, or like 2026-11-21T14:05:00.250Z. Without --from and --to it
+is the whole trace. After +- stands the expanded uncertainty with k = 2, about 95 %.
+
+A figure is refused, with exit status 65, when too much of the interval has no samples, when the cuts are not
+known well enough, and when nothing says what the shunt's resistance is.
+
+Examples:
+  happe-power measure 2b1e5a52 --from 2026-11-21T14:05:00Z --to 2026-11-21T14:07:00Z --budget
+  happe-power measure 2b1e5a52 --from 14... --to 14... --against 2026-11-21T14:00:00Z 2026-11-21T14:02:00Z
+  happe-power measure 2b1e5a52 --own-clock --json | jq .mean_w"""
+
+
+class Time(click.ParamType[int]):
+    """Server time in microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401
+        """Microseconds from digits or from ISO 8601 with a zone."""
+        if isinstance(value, int):
+            return value
+        if value.isascii() and value.isdigit():
+            return int(value)
+        try:
+            moment = dt.datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value}: a time is microseconds since 1970, or like 2026-11-21T14:05:00Z", parameter, context)
+        if moment.tzinfo is None:
+            self.fail(f"{value}: needs a zone, as in {value}Z", parameter, context)
+        since: dt.timedelta = moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        return since // dt.timedelta(microseconds=1)
+
+
+TIME = Time()
+Given = TypeVar("Given")
+
+
+def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that work on a trace's session."""
+    path = click.Path(dir_okay=False, exists=True, path_type=Path)
+    for option in (
+        click.option("--own-clock", is_flag=True, help="Times are of this host's wall clock, not the server's"),
+        click.option("--channel", metavar="NAME", help="The channel that watts come from, of several"),
+        click.option("--calibration", type=path, metavar="FILE", help="Another calibration record than the trace's"),
+    ):
+        command = option(command)
+    return command
+
+
+def opened(host: Host, name: str, *, calibration: Path | None, channel: str | None, own_clock: bool) -> Session:
+    """A trace's session. Raises Failure, TraceError."""
+    try:
+        found = figures.session(Trace.open(host.trace(name)), record=calibration, channel=channel, own_clock=own_clock)
+    except TomlError as error:
+        raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
+    return granted(found)
+
+
+def granted(found: Given | Refusal) -> Given:
+    """What was not refused. Raises Failure."""
+    if isinstance(found, Refusal):
+        raise Failure(os.EX_DATAERR, f"refused ({found.why}): {found.detail}")
+    return found
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("trace")
+@click.option("--from", "begin", type=TIME, metavar="TIME", help="Where the interval begins  [the trace's begin]")
+@click.option("--to", "end", type=TIME, metavar="TIME", help="Where it ends  [the trace's end]")
+@click.option("--against", type=TIME, nargs=2, metavar="FROM TO", help="Compare with this interval of the same trace")
+@click.option("--against-trace", metavar="TRACE", help="Of another trace of the same rig")
+@click.option("--budget", "with_budget", is_flag=True, help="Print the uncertainty budget")
+@click.option(
+    "--least-coverage",
+    type=click.FloatRange(0, 100),
+    default=100 * Limits.coverage,
+    show_default=True,
+    metavar="PERCENT",
+    help="Refuse an interval of which fewer samples are there",
+)
+@click.option(
+    "--most-clock",
+    type=click.FloatRange(0),
+    default=Limits.clock_us / 1000,
+    show_default=True,
+    metavar="MS",
+    help="Refuse cuts that are known less well",
+)
+@session_options
+@json_option
+@pass_host
+def measure(host: Host, /, trace: str, **chosen: Any) -> None:  # noqa: ANN401 - click's options
+    """Mean power and energy of an interval, with its uncertainty."""
+    limits = Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
+    how = {name: chosen[name] for name in ("calibration", "channel", "own_clock")}
+    found = [_taken(opened(host, trace, **how), Times(chosen["begin"], chosen["end"]), limits)]
+    if chosen["against"]:
+        other = opened(host, chosen["against_trace"] or trace, **how)
+        found.append(_taken(other, Times(*chosen["against"]), limits))
+    elif chosen["against_trace"]:
+        raise click.UsageError("--against-trace needs --against FROM TO")
+    compared = _compared(*(figure for _, figure in found)) if chosen["against"] else {}
+    if chosen["as_json"]:
+        print_json(_document(found, compared))
+    else:
+        _print(found, compared, with_budget=chosen["with_budget"])
+
+
+def _taken(session: Session, times: Times, limits: Limits) -> tuple[Session, Figure]:
+    return session, granted(session.figure(times, limits))
+
+
+def _compared(one: Figure, reference: Figure) -> dict[str, Comparison]:
+    return {
+        "difference": granted(compare.difference(one, reference)),
+        "improvement": granted(compare.improvement(one, reference)),
+    }
+
+
+def _document(found: list[tuple[Session, Figure]], compared: dict[str, Comparison]) -> dict[str, Any]:
+    document = _figure(*found[0])
+    if compared:
+        document["against"] = _figure(*found[1])
+        for name, each in compared.items():
+            document[name] = {"value": each.value, "unit": each.unit, **_uncertainty(each.budget)}
+    return document
+
+
+def _figure(session: Session, figure: Figure) -> dict[str, Any]:
+    standing, says = session.standing(figure)
+    interval = figure.interval
+    return {
+        "trace": interval.trace,
+        "from_us": interval.begin.server_us,
+        "to_us": interval.end.server_us,
+        "mean_w": figure.mean_w,
+        "energy_j": figure.energy_j,
+        "expanded_uncertainty_j": figure.energy_budget.expanded,
+        "coverage": figure.coverage,
+        "effective_samples": figure.noise.effective,
+        "clock_bound_us": [interval.begin.half_width_us, interval.end.half_width_us],
+        "calibration": {"standing": standing, "says": says},
+        "notes": [*session.notes, *figure.notes],
+        **_uncertainty(figure.budget),
+    }
+
+
+def _uncertainty(budget: Budget) -> dict[str, Any]:
+    return {
+        "k": COVERAGE_FACTOR,
+        "expanded_uncertainty": budget.expanded,
+        "standard_uncertainty": budget.standard_uncertainty,
+        "type_a": budget.of_kind(Kind.A),
+        "type_b": budget.of_kind(Kind.B),
+        "dof": None if math.isinf(budget.dof) else budget.dof,
+        "budget": [
+            {
+                "input": line.name,
+                "kind": line.kind,
+                "standard_uncertainty": line.standard_uncertainty,
+                "unit": line.unit,
+                "sensitivity": line.sensitivity,
+                "part": abs(line.part),
+                "dof": None if math.isinf(line.dof) else line.dof,
+                "source": line.source,
+            }
+            for line in budget.lines
+        ],
+    }
+
+
+def _print(found: list[tuple[Session, Figure]], compared: dict[str, Comparison], *, with_budget: bool) -> None:
+    for session, figure in found:
+        _print_figure(session, figure)
+        if with_budget:
+            print_budget(figure.budget, "W")
+            click.echo()
+    for name, each in compared.items():
+        factor, unit = (100.0, "%") if each.unit == "1" else (1.0, each.unit)
+        budget = each.budget.scaled(factor)
+        click.echo(f"{name:12} {with_uncertainty(factor * each.value, budget.expanded)} {unit}")
+        if with_budget:
+            print_budget(budget, unit)
+            click.echo()
+
+
+def _print_figure(session: Session, figure: Figure) -> None:
+    interval = figure.interval
+    clock_ms = max(interval.begin.half_width_us, interval.end.half_width_us) / 1000
+    click.echo(f"{'mean power':12} {with_uncertainty(figure.mean_w, figure.budget.expanded)} W")
+    click.echo(f"{'energy':12} {with_uncertainty(figure.energy_j, figure.energy_budget.expanded)} J")
+    click.echo(
+        f"{'interval':12} {interval.seconds:.6f} s from {_shown(interval.begin.server_us)}, cut to {clock_ms:.1f} ms"
+    )
+    click.echo(f"{'coverage':12} {100 * figure.coverage:.3f} %")
+    for note in (session.standing(figure)[1], *session.notes, *figure.notes):
+        click.echo(f"{'note':12} {note}")
+
+
+def print_budget(budget: Budget, unit: str) -> None:
+    """Print a budget as a table, the largest part first; lines that add less than a thousandth are one line."""
+    whole = budget.standard_uncertainty
+    lines = sorted(budget.lines, key=lambda line: -abs(line.part))
+    shown = [line for line in lines if abs(line.part) >= whole / 1000]
+    rows: list[tuple[object, ...]] = [("input", "type", "u", "", "sensitivity", f"part, {unit}", "source")]
+    rows += [
+        (
+            line.name,
+            line.kind,
+            f"{line.standard_uncertainty:.3g}",
+            line.unit,
+            f"{line.sensitivity:.4g}",
+            f"{abs(line.part):.3g}",
+            line.source,
+        )
+        for line in shown
+    ]
+    if rest := math.hypot(*(line.part for line in lines[len(shown) :])):
+        rows.append((f"{len(lines) - len(shown)} others", "", "", "", "", f"{rest:.3g}", ""))
+    print_table(rows)
+    parts = f"type A {budget.of_kind(Kind.A):.3g}, type B {budget.of_kind(Kind.B):.3g}"
+    dof = "infinite" if budget.dof > MANY else f"{budget.dof:.0f}"
+    click.echo(f"combined {whole:.3g} {unit} ({parts}), effective degrees of freedom {dof}")
+    click.echo(f"U (k = 2) {budget.expanded:.3g} {unit}")
+
+
+MANY = 1e6  # degrees of freedom that are not worth counting
+
+
+def with_uncertainty(value: float, expanded: float) -> str:
+    """A value and its expanded uncertainty, two digits of it (GUM 7.2.6)."""
+    digits = 1 - math.floor(math.log10(expanded)) if expanded > 0 else 6
+    places = min(max(digits, 0), 9)
+    return f"{value:.{places}f} +- {expanded:.{places}f}"
+
+
+def _shown(server_us: int) -> str:
+    moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=server_us)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

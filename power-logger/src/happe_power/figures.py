@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace's folder made ready for the arithmetic: its rig, clocks and zero checks, and figures of intervals of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from happe_power import calibration as records
+from happe_power.arithmetic.energy import Interval, measure
+from happe_power.arithmetic.refusal import Limits, Refusal, Why
+from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.server_time import Clocks, ClockSetError, server_clock
+from happe_power.arithmetic.time_base import time_base
+from happe_power.arithmetic.zeros import NO_CHECKS, Checks, checks_of, readings_of
+from happe_power.calibration import Calibration, Standing, TomlError
+from happe_power.model import ClockEstimate
+from happe_power.recording import zero_check
+from happe_power.trace import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from happe_power.arithmetic.energy import Figure
+    from happe_power.trace import Trace
+
+RECORD_COPY = "calibration.toml"  # in a trace's folder: the record's file, whose digest the header has
+OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
+
+
+class Times(NamedTuple):
+    """An interval of the server's time in microseconds; None: where the trace begins or ends."""
+
+    begin_us: int | None = None
+    end_us: int | None = None
+
+
+class Session(NamedTuple):
+    """A trace and what is needed to take figures from it."""
+
+    trace: Trace
+    rig: Rig
+    calibration: Calibration | None
+    clocks: Clocks
+    checks: Checks
+    notes: tuple[str, ...]
+
+    def figure(self, times: Times, limits: Limits) -> Figure | Refusal:
+        """The figure of an interval, or why there is none. Raises TraceError."""
+        interval = self.interval(times)
+        blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
+        return measure(self.rig, interval, blocks, self.checks, limits)
+
+    def interval(self, times: Times) -> Interval:
+        """Where an interval is among the samples."""
+        begin_us = self._at(self.trace.started.index) if times.begin_us is None else times.begin_us
+        end_us = self._at(self.trace.end_index) if times.end_us is None else times.end_us
+        return Interval(self.trace.id, self.clocks.cut(begin_us), self.clocks.cut(end_us))
+
+    def standing(self, figure: Figure) -> tuple[Standing, str]:
+        """What the calibration is worth on the day of a figure (UTC)."""
+        day = dt.datetime.fromtimestamp(figure.interval.begin.server_us / 1e6, dt.UTC).date()
+        return records.standing(self.calibration, day)
+
+    def _at(self, index: int) -> int:
+        return self.clocks.server_us(index)
+
+
+def session(
+    trace: Trace, *, record: Path | None = None, channel: str | None = None, own_clock: bool = False
+) -> Session | Refusal:
+    """A trace made ready. `record` is another calibration record's file than the trace's own.
+
+    `own_clock`: the time is that of the host's wall clock, as it went with the samples, and not the server's.
+    Raises TraceError, TomlError, OSError.
+    """
+    calibration, notes = _calibration(trace, record)
+    rig = rig_of(trace.channels, calibration, channel)
+    if isinstance(rig, Refusal):
+        return rig
+    clocks = clocks_of(trace, own_clock=own_clock)
+    if isinstance(clocks, Refusal):
+        return clocks
+    if own_clock:
+        notes = (*notes, "times are of this host's wall clock, not of the server's")
+    return Session(trace, rig, calibration, clocks, _checks(trace, calibration), notes)
+
+
+def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
+    """A trace's clocks. Raises TraceError."""
+    estimates = _wall_clock(trace) if own_clock else trace.clocks
+    try:
+        server = server_clock(trace.header["clock"], estimates)
+    except ClockSetError as error:
+        return Refusal(Why.CLOCK_SET, str(error))
+    if server is None:
+        help_ = "no estimate of the server's clock is in the trace; --own-clock takes this host's wall clock instead"
+        return Refusal(Why.NO_CLOCK, help_)
+    return Clocks(time_base(trace.time_base, trace.gaps, trace.rate_hz), server)
+
+
+def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
+    """The wall clock at the first and last pair, as if it were the server's."""
+    pairs = trace.time_base
+    return [
+        ClockEstimate(pair.monotonic_us, pair.realtime_us - pair.monotonic_us, OWN_CLOCK_US)
+        for pair in {pairs[0], pairs[-1]}
+    ]
+
+
+def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None, tuple[str, ...]]:
+    """The record to use: the file that is named, else the trace's copy of its record, else what its header has."""
+    ours = records.from_header(trace.header["calibration"])
+    if record is None:
+        copy = trace.folder / RECORD_COPY
+        if ours is None or not copy.exists():
+            return ours, ()
+        content = copy.read_bytes()
+        if hashlib.sha256(content).hexdigest() != ours.sha256:
+            raise TraceError(f"{copy}: is not the record that the trace's header names; --calibration names another")
+        return records.parse(content, str(copy)), ()
+    found = records.parse(record.read_bytes(), str(record))
+    same = ours is not None and found.sha256 == ours.sha256
+    was = ours.name if ours else "none"
+    return found, () if same else (f"with calibration {found.name}; the trace was recorded under {was}",)
+
+
+def _checks(trace: Trace, calibration: Calibration | None) -> Checks:
+    path = trace.folder / zero_check.NAME
+    if not path.exists():
+        return NO_CHECKS
+    try:
+        document = json.loads(path.read_bytes())
+        return checks_of(readings_of(document["before"]), readings_of(document["after"]), calibration)
+    except (ValueError, TypeError, KeyError) as error:
+        raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
+
+
+__all__ = ["RECORD_COPY", "Session", "Times", "TomlError", "clocks_of", "session"]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The budgets of docs/uncertainty.md: two minutes at 40 W on the paper's rig, known to three degrees.
+
+    export PYTHONPATH=packaging/cli/src:power-logger/src:power-logger/tests
+    build/venv/bin/python power-logger/tests/paper_rig.py
+
+prints them; tests/test_paper_rig.py holds the page against it. A limit +-a without more is a rectangle: u = a / sqrt(3)
+(GUM 4.3.7). The limits are assumed, as those of instruments of this kind, and none is a datasheet's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power.arithmetic.energy import Figure, Interval, measure
+from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.server_time import Cut, Part
+from happe_power.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_power.cli.measure import print_budget, with_uncertainty
+from happe_power.model import Block, Channel, Measures, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RATE_HZ, SECONDS = 1000, 120
+AMPERES, SUPPLY_V, OHM = 2.02, 20.0, 0.1  # 40 W in the laptop, 0.4 W in the shunt
+SHUNT = Channel("shunt", Measures.SHUNT, "V", np.dtype("int16"), 0.5 / 32768, 0.0)
+SUPPLY = Channel("supply", Measures.SUPPLY, "V", np.dtype("int16"), 10 / 32768, 0.0)
+CLOCK_US = 10_000.0
+
+
+def limits(value: float, limit: float, source: str) -> Quantity:
+    """A value known within limits."""
+    return Quantity(value, limit / math.sqrt(3), source)
+
+
+def channel(gain: float, zero: float, noise: float) -> Correction:
+    """Limits of gain and zero, and the noise, which a check of many samples gave."""
+    return Correction(
+        limits(1, gain, f"limits {100 * gain:g} %"),
+        limits(0, zero, f"limits {1e6 * zero:g} uV"),
+        Quantity(noise, noise / 20, "zero check"),
+    )
+
+
+CALIBRATED = Calibration(
+    name="the paper's rig",
+    sha256="0" * 64,
+    date=dt.date(2026, 1, 1),
+    expires=dt.date(2027, 1, 1),
+    shunt_ohm=limits(OHM, 1e-3 * OHM, "limits 0.1 %"),
+    divider=limits(4, 4e-3, "limits 0.1 %"),
+    wiring=Wiring(ShuntLine.RETURN, SupplyTap.BEFORE),
+    channels={"shunt": channel(1e-3, 20e-6, 30e-6), "supply": channel(5e-4, 500e-6, 300e-6)},
+)
+MEASURED = dataclasses.replace(CALIBRATED, shunt_ohm=limits(OHM, 1e-2 * OHM, "limits 1 %"))
+NOMINAL = dataclasses.replace(MEASURED, divider=None, supply_volt=limits(SUPPLY_V, 1.0, "limits 5 %, on its label"))
+
+RIGS: Sequence[tuple[str, Calibration, tuple[Channel, ...]]] = (
+    ("nominal supply", NOMINAL, (SHUNT,)),
+    ("measured supply", MEASURED, (SHUNT, SUPPLY)),
+    ("calibrated shunt", CALIBRATED, (SHUNT, SUPPLY)),
+)
+
+
+def figure(record: Calibration, channels: tuple[Channel, ...]) -> Figure:
+    """The figure of two minutes. Before them the laptop took 25 W less; cuts are known to 10 ms."""
+    rng = np.random.default_rng(1)
+    count = (SECONDS + 2) * RATE_HZ
+    seconds = np.arange(count) / RATE_HZ - 1
+    amperes = np.where(seconds < 0, AMPERES - 25 / SUPPLY_V, AMPERES)
+    volts = (amperes * OHM + rng.normal(0, 30e-6, count), SUPPLY_V / 4 + rng.normal(0, 300e-6, count))
+    raw = tuple(
+        np.rint(each / of.scale).astype(np.int16) for each, of in zip(volts[: len(channels)], channels, strict=True)
+    )
+    part = (Part("clock", "clock at the cuts", 1.0, CLOCK_US, "bound 10 ms"),)
+    cuts = (Cut(round(at * 1e6), at * RATE_HZ, part) for at in (1, 1 + SECONDS))
+    rig = rig_of(channels, record)
+    assert isinstance(rig, Rig)
+    found = measure(rig, Interval("trace", *cuts), [Block(0, raw)])
+    assert isinstance(found, Figure)
+    return found
+
+
+def main() -> None:
+    """Print all."""
+    for name, record, channels in RIGS:
+        found = figure(record, channels)
+        print(f"{name}: {with_uncertainty(found.mean_w, found.budget.expanded)} W")
+        print_budget(found.budget, "W")
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power measure, align and calibrate, from the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+import power_traces
+from given_truths import RECORD, known
+from happe_power import calibration
+from happe_power.arithmetic.zeros import ZeroReading
+from happe_power.cli import calibrate
+from happe_power.cli.program import main
+from happe_power.recording import zero_check
+from happe_power.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+SERVER_US = 1_800_000_000_000_000  # when the given trace began, by the server: 2027-01-15
+SHIPPED = dataclasses.replace(
+    RECORD,
+    shunt_ohm=known(0.1, 5e-5),
+    divider=known(3.0, 0.002),
+    channels={
+        name: calibration.Correction(known(1, 1e-4), known(0, 1e-5), known(5e-5, 1e-6)) for name in ("shunt", "supply")
+    },
+)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs the program in this process."""
+
+    def run(*arguments: object) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main([str(each) for each in arguments])
+        status = ended.value.code
+        assert status is None or isinstance(status, int)
+        return Ended(status or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A trace of six seconds, 1.5 A and 2.0 A by turns, with its record and clock estimates to 2 ms."""
+    content = calibration.to_toml(SHIPPED).encode()
+    record = calibration.parse(content, "rig.toml")
+    given = power_traces.ended(tmp_path / "spool", 6, calibration=record.to_header())
+    (given.folder / "calibration.toml").write_bytes(content)
+    began = given.started.monotonic_us
+    estimates = [
+        {"monotonic_us": at, "offset_us": SERVER_US - began, "uncertainty_us": 2000}
+        for at in (began - 1_000_000, began + 10_000_000)
+    ]
+    (given.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))
+    return given.folder
+
+
+def at(second: float) -> int:
+    return SERVER_US + round(second * 1e6)
+
+
+def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(
+    run: Callable[..., Ended], folder: Path
+) -> None:
+    # When the second in which 2.0 A went through 0.1 ohm is measured, 19.5 V before the shunt
+    ended = run("measure", folder, "--from", at(1), "--to", at(2), "--budget")
+    lines = ended.out.splitlines()
+    assert (ended.status, ended.err) == (0, "")
+    assert lines[0].startswith("mean power   38.59")
+    assert "+-" in lines[0]
+    assert lines[1].startswith("energy       38.59")
+    assert "1.000000 s from 2027-01-15T08:00:01.000Z, cut to 2.5 ms" in lines[2]
+    assert "100.000 %" in lines[3]
+    assert lines[4] == "note         calibration rig of 2026-10-01, until 2027-10-01"
+    for name in ("shunt", "divider", "gain of shunt", "zero of supply", "noise of shunt", "clock at the cuts"):
+        assert any(line.startswith(name) for line in lines), name
+    assert lines[-2].startswith("U (k = 2) ") or lines[-1].startswith("U (k = 2) ")
+
+
+def test_measure_tells_programs_the_same_and_more(run: Callable[..., Ended], folder: Path) -> None:
+    said = json.loads(run("measure", folder, "--from", "2027-01-15T08:00:01Z", "--to", at(2), "--json").out)
+    assert said["mean_w"] == pytest.approx(2 * (19.5 - 0.2), rel=1e-3)
+    assert said["energy_j"] == pytest.approx(said["mean_w"])
+    assert (said["from_us"], said["to_us"], said["k"], said["coverage"]) == (at(1), at(2), 2, 1)
+    assert said["calibration"]["standing"] == "good"
+    parts = [line["part"] for line in said["budget"]]
+    assert said["expanded_uncertainty"] == pytest.approx(2 * sum(part**2 for part in parts) ** 0.5)
+    assert said["expanded_uncertainty"] ** 2 == pytest.approx(4 * (said["type_a"] ** 2 + said["type_b"] ** 2))
+    assert all(line["source"] for line in said["budget"])
+
+
+def test_measure_compares_two_intervals(run: Callable[..., Ended], folder: Path) -> None:
+    arguments = ("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
+    said = json.loads(run(*arguments, "--json").out)
+    low, high = 1.5 * (19.5 - 0.15), 2 * (19.5 - 0.2)
+    assert said["difference"]["value"] == pytest.approx(low - high, rel=1e-3)
+    assert said["improvement"]["value"] == pytest.approx(1 - low / high, rel=2e-3)
+    shunt = next(line for line in said["improvement"]["budget"] if line["input"] == "shunt")
+    assert shunt["part"] < 1e-12
+    assert "improvement  " in run(*arguments).out
+
+
+def test_without_from_and_to_it_is_the_whole_trace(run: Callable[..., Ended], folder: Path) -> None:
+    said = json.loads(run("measure", folder, "--json").out)
+    assert said["to_us"] - said["from_us"] == pytest.approx(6_000_000, abs=2)
+
+
+REFUSED: list[tuple[Sequence[object], str]] = [
+    (("--from", at(4), "--to", at(8)), "refused (coverage): 50.00 % of the interval has samples"),
+    (("--from", at(6.5), "--to", at(9.5)), "refused (no-samples)"),
+    (("--from", at(2), "--to", at(1)), "refused (empty)"),
+    (("--from", at(1), "--to", at(2), "--most-clock", "1"), "refused (clock): a cut is known to 2.5 ms only"),
+    (("--from", at(1), "--to", at(3), "--against", at(2), at(4)), "refused (overlap)"),
+    (("--channel", "power"), "refused (no-channel): no channel power"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED, ids=[said[9:25] for _, said in REFUSED])
+def test_what_is_not_good_enough_is_refused_with_status_65_and_why(
+    run: Callable[..., Ended], folder: Path, arguments: Sequence[object], said: str
+) -> None:
+    ended = run("measure", folder, *arguments)
+    assert (ended.status, ended.out) == (os.EX_DATAERR, "")
+    assert said in ended.err
+
+
+def test_a_trace_without_estimates_has_no_server_time_but_its_own(run: Callable[..., Ended], folder: Path) -> None:
+    (folder / "clocks.jsonl").unlink()
+    assert "--own-clock" in run("measure", folder).err
+    said = json.loads(run("measure", folder, "--own-clock", "--json").out)
+    assert said["from_us"] == power_traces.REALTIME_US
+    assert "not of the server's" in said["notes"][0]
+
+
+def test_estimates_that_contradict_each_other_are_refused(run: Callable[..., Ended], folder: Path) -> None:
+    with (folder / "clocks.jsonl").open("a") as lines:
+        last = json.loads((folder / "clocks.jsonl").read_text().splitlines()[-1])
+        last |= {"monotonic_us": last["monotonic_us"] + 1, "offset_us": last["offset_us"] + 10_000_000}
+        lines.write(json.dumps(last) + "\n")
+    ended = run("measure", folder)
+    assert ended.status == os.EX_DATAERR
+    assert "a clock was set" in ended.err
+
+
+def test_a_trace_without_calibration_has_no_watts(run: Callable[..., Ended], tmp_path: Path) -> None:
+    given = power_traces.ended(tmp_path / "spool", 1, calibration=None)
+    ended = run("measure", given.folder, "--own-clock")
+    assert ended.status == os.EX_DATAERR
+    assert "no part number gives one" in ended.err
+
+
+def test_an_expired_record_is_said_on_the_figure(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:
+    old = dataclasses.replace(
+        SHIPPED, name="old", date=SHIPPED.date.replace(year=2024), expires=SHIPPED.expires.replace(year=2025)
+    )
+    other = tmp_path / "old.toml"
+    other.write_text(calibration.to_toml(old))
+    ended = run("measure", folder, "--calibration", other)
+    assert ended.status == 0
+    assert "calibration old EXPIRED on 2025-10-01" in ended.out
+    assert "with calibration old; the trace was recorded under rig" in ended.out
+
+
+def test_a_record_in_the_folder_that_is_not_the_headers_is_found(run: Callable[..., Ended], folder: Path) -> None:
+    with (folder / "calibration.toml").open("a") as record:
+        record.write("\n")
+    ended = run("measure", folder)
+    assert ended.status == os.EX_DATAERR
+    assert "is not the record that the trace's header names" in ended.err
+
+
+def test_a_record_that_is_wrong_is_told_by_line(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(calibration.to_toml(SHIPPED).replace("value = 0.1\n", "value = 0\n"))
+    ended = run("measure", folder, "--calibration", wrong)
+    assert ended.status == os.EX_CONFIG
+    assert f"{wrong}:11: shunt_ohm.value: must be more than 0" in ended.err
+
+
+def test_zero_checks_beside_the_trace_tell_noise_and_drift(run: Callable[..., Ended], folder: Path) -> None:
+    before, after = (ZeroReading("shunt", 0, volts, 1e-7, 2e-5, 80.0, 2000) for volts in (0.0, 1e-5))
+    zero_check.store(folder, [before], [after])
+    said = json.loads(run("measure", folder, "--json").out)
+    lines = {line["input"]: line for line in said["budget"]}
+    assert lines["noise of shunt"]["source"] == "zero check, 2000 samples"
+    assert lines["noise of shunt"]["dof"] == 80
+    assert lines["drift of shunt between zero checks"]["standard_uncertainty"] == pytest.approx(5e-6 / 3**0.5)
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", '{"before": [{"channel": "shunt"}], "after": []}', "no JSON"])
+def test_zero_checks_that_cannot_be_read_are_told(run: Callable[..., Ended], folder: Path, content: str) -> None:
+    (folder / zero_check.NAME).write_text(content)
+    ended = run("measure", folder)
+    assert ended.status == os.EX_DATAERR
+    assert f"{zero_check.NAME}: these are no zero readings" in ended.err
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2027-01-15T08:00:00", "-5"])
+def test_a_time_that_is_none_is_wrong_usage(run: Callable[..., Ended], folder: Path, time: str) -> None:
+    assert run("measure", folder, f"--from={time}").status == os.EX_USAGE
+
+
+def test_against_another_trace_needs_an_interval(run: Callable[..., Ended], folder: Path) -> None:
+    assert run("measure", folder, "--against-trace", folder).status == os.EX_USAGE
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A minute of the simulated T61 that plays the marker after 12 seconds, recorded by the program."""
+    spool = tmp_path_factory.mktemp("marked")
+    record = spool / "rig.toml"
+    record.write_text(calibration.to_toml(SHIPPED))
+    source = "sim,rate=1000,pace=none,marker=12"
+    what = ["--study", "t", "--spool", str(spool), "--calibration", str(record), "--no-upload", "--no-zero-check"]
+    command = [sys.executable, "-m", "happe_power", "record", "--source", source, "--duration", "60s", *what]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=60)
+    return next(spool.glob("t/*/header.json")).parent
+
+
+def test_align_finds_the_marker_where_the_clocks_say_it_is(run: Callable[..., Ended], marked: Path) -> None:
+    begins_us = Trace.open(marked).started.realtime_us + 12_000_000
+    ended = run("align", marked, "--own-clock", "--at", begins_us, "--json")
+    (found,) = json.loads(ended.out)["markers"]
+    assert ended.status == 0
+    assert found["agrees"]
+    assert abs(found["late_us"]) < 2000
+    assert found["correlation"] > 0.9
+
+
+@pytest.mark.parametrize("late_us", [-700_000, 40_000])
+def test_align_tells_a_clock_that_is_off_and_ends_with_1(run: Callable[..., Ended], marked: Path, late_us: int) -> None:
+    begins_us = Trace.open(marked).started.realtime_us + 12_000_000
+    ended = run("align", marked, "--own-clock", "--at", begins_us - late_us)
+    assert ended.status == 1
+    told = float(ended.out.partition(": ")[2].partition(" ms")[0])
+    assert told == pytest.approx(late_us / 1000, abs=2)
+    assert "DISAGREES" in ended.out
+
+
+def test_align_tells_where_no_marker_is(run: Callable[..., Ended], folder: Path) -> None:
+    ended = run("align", folder, "--at", at(1))
+    assert ended.status == 1
+    assert "no marker" in ended.out
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> list[str]:
+    """What calibrate needs of a rig of 0.1 ohm and a divider of 3, whose zeros are 0.1 and -2 mV, with 10 ohm on it."""
+    rng = random.Random(1)
+    for name, shunt, supply in (("zero", 0.0, 0.0), ("load", 0.19425, (19.425 + 0.19425) / 3)):
+        rows = [f"{shunt + 1e-4 + rng.gauss(0, 1e-4)},{supply - 2e-3 + rng.gauss(0, 1e-3)}" for _ in range(2000)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["shunt,supply", *rows]) + "\n")
+    source = f"file:{tmp_path}/{{}}.csv,rate=1000,channels=shunt+supply"
+    return ["--source", source.format("zero"), "--load-source", source.format("load")]
+
+
+WIRED = ["--name", "rig", "--shunt-line", "return", "--supply-measured", "before"]
+LOADED = ["--load-ohm", "10.0", "0.002", "--load-volt", "19.425", "0.003"]
+
+
+def test_calibrate_writes_the_record_of_a_known_load(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
+    file = tmp_path / "rig.toml"
+    ended = run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--json")
+    record = calibration.parse(file.read_bytes(), "rig.toml")
+    assert ended.status == 0
+    said: dict[str, Any] = json.loads(ended.out)["record"]
+    assert said["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert said == record.to_header()
+    assert record.shunt_ohm is not None
+    assert record.divider is not None
+    assert abs(record.shunt_ohm.value - 0.1) < 2 * record.shunt_ohm.standard_uncertainty < 2e-4
+    assert abs(record.divider.value - 3) < 2 * record.divider.standard_uncertainty < 4e-3
+    zero = record.channels["shunt"].zero
+    assert abs(zero.value + 1e-4) < 3 * zero.standard_uncertainty < 1e-5
+    noise = record.channels["supply"].noise
+    assert noise is not None
+    assert noise.value == pytest.approx(1e-3, rel=0.2)
+
+
+def test_calibrate_overwrites_nothing_unless_forced(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
+    file = tmp_path / "rig.toml"
+    file.write_text("precious")
+    ended = run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait")
+    assert (ended.status, file.read_text()) == (os.EX_CANTCREAT, "precious")
+    assert "--force" in ended.err
+    assert run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--force").status == 0
+    assert calibration.parse(file.read_bytes(), "rig.toml").name == "rig"
+
+
+@pytest.mark.parametrize("lacking", ["--name", "--shunt-line", "--supply-measured", "--load-ohm", "--load-volt"])
+def test_calibrate_names_the_option_that_a_script_forgot(
+    run: Callable[..., Ended], tmp_path: Path, rig: list[str], lacking: str
+) -> None:
+    given = [*WIRED, *LOADED]
+    del given[given.index(lacking) : given.index(lacking) + (3 if "load" in lacking else 2)]
+    ended = run("calibrate", tmp_path / "rig.toml", *rig, *given, "--no-wait")
+    assert ended.status == os.EX_USAGE
+    assert f"{lacking} is missing" in ended.err
+    assert not (tmp_path / "rig.toml").exists()
+
+
+def test_calibrate_asks_a_person_for_what_was_not_given(
+    run: Callable[..., Ended], tmp_path: Path, rig: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(["rig", "return", "before", "", "", 10.0, 0.002, 19.425, 0.003])
+    asked: list[str] = []
+
+    def prompt(question: str, **_how: object) -> object:
+        asked.append(question)
+        return next(answers)
+
+    monkeypatch.setattr(calibrate, "somebody_is_there", lambda: True)
+    monkeypatch.setattr("click.prompt", prompt)
+    assert run("calibrate", tmp_path / "rig.toml", *rig).status == 0
+    assert len(asked) == 9
+    assert "Short every input" in asked[3]
+    assert "resistor" in asked[4]
+    assert calibration.parse((tmp_path / "rig.toml").read_bytes(), "rig.toml").shunt_ohm is not None
+
+
+def test_calibrate_without_a_load_makes_a_record_of_zeros(
+    run: Callable[..., Ended], tmp_path: Path, rig: list[str]
+) -> None:
+    file = tmp_path / "rig.toml"
+    ended = run("calibrate", file, *rig, *WIRED, "--no-wait", "--no-load")
+    record = calibration.parse(file.read_bytes(), "rig.toml")
+    assert ended.status == 0
+    assert "zero of shunt, V" in ended.out
+    assert record.shunt_ohm is None
+
+
+def test_calibrate_refuses_a_load_that_is_none(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
+    ended = run("calibrate", tmp_path / "rig.toml", *rig[:2], *WIRED, *LOADED, "--no-wait")
+    assert ended.status == os.EX_DATAERR
+    assert "no load, or its poles are changed round" in ended.err
+    assert not (tmp_path / "rig.toml").exists()
+
+
+@pytest.mark.parametrize("pair", [("0", "0.1"), ("10", "-1"), ("10", "11")])
+def test_calibrate_refuses_a_load_that_cannot_be(
+    run: Callable[..., Ended], tmp_path: Path, rig: list[str], pair: tuple[str, str]
+) -> None:
+    given = [*WIRED, "--load-ohm", *pair, "--load-volt", "19", "0.1"]
+    assert run("calibrate", tmp_path / "rig.toml", *rig, *given, "--no-wait").status == os.EX_USAGE

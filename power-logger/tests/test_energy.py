@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power, energy and their budgets: sums, rigs, refusals."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from given_truths import CHANNELS, RECORD, SHUNT, SUPPLY, known
+from happe_power.arithmetic.budget import Budget, Contribution, Kind, budget_of, sum_of
+from happe_power.arithmetic.compare import difference, improvement
+from happe_power.arithmetic.energy import Figure, Interval, measure
+from happe_power.arithmetic.refusal import Limits, Refusal, Why
+from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.server_time import Cut, Part
+from happe_power.arithmetic.sums import Samples, Stretches, Window, differences
+from happe_power.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_power.model import Block, Channel, Measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+RATE_HZ = 1000
+EXACT = dataclasses.replace(
+    RECORD,
+    shunt_ohm=known(0.1, 0),
+    divider=known(3.0, 0),
+    channels={name: Correction(known(1, 0), known(0, 0), known(1e-4, 0)) for name in ("shunt", "supply")},
+)
+SHUNT_F = dataclasses.replace(SHUNT, dtype=np.dtype("float64"), scale=1.0)
+SUPPLY_F = dataclasses.replace(SUPPLY, dtype=np.dtype("float64"), scale=1.0)
+POWER = Channel("power", Measures.POWER, "W", np.dtype("float64"), 1.0, 0.0)
+ENERGY = Channel("package", Measures.ENERGY, "J", np.dtype("int64"), 1e-6, 0.0)
+
+
+def cut(second: float, off_us: float = 0.0) -> Cut:
+    """An instant of a session that began at index 0 and server time 0."""
+    parts = (Part("clock", "clock", 1.0, off_us, "a test"),) if off_us else ()
+    return Cut(round(second * 1e6), second * RATE_HZ, parts)
+
+
+def interval(begin: float, end: float, off_us: float = 0.0) -> Interval:
+    """An interval in seconds."""
+    return Interval("trace", cut(begin, off_us), cut(end, off_us))
+
+
+def rig(*channels: Channel, record: Calibration | None = EXACT, name: str | None = None) -> Rig:
+    """The rig of channels."""
+    made = rig_of(channels, record, name)
+    assert isinstance(made, Rig), made
+    return made
+
+
+def watts(seconds: float = 10.0, level: float = 30.0) -> Block:
+    """Constant power."""
+    return Block(0, (np.full(round(seconds * RATE_HZ), level),))
+
+
+def figure(made: Rig, of: Interval, blocks: Iterable[Block], limits: Limits | None = None) -> Figure:
+    """A figure that is not refused."""
+    found = measure(made, of, blocks, limits=limits)
+    assert isinstance(found, Figure), found
+    return found
+
+
+PLAIN = rig(POWER, record=None)
+
+
+def test_power_is_current_times_the_voltage_at_the_laptop() -> None:
+    # Given 2 A through 0.1 ohm, 20 V measured before the shunt by a third
+    block = Block(0, (np.full(1000, 0.2), np.full(1000, 20 / 3)))
+    # Then the laptop has 19.8 V, after the shunt 20 V
+    assert figure(rig(SHUNT_F, SUPPLY_F), interval(0, 1), [block]).mean_w == pytest.approx(2 * 19.8)
+    after = dataclasses.replace(EXACT, wiring=Wiring(ShuntLine.RETURN, SupplyTap.AFTER))
+    assert figure(rig(SHUNT_F, SUPPLY_F, record=after), interval(0, 1), [block]).mean_w == pytest.approx(2 * 20)
+
+
+def test_a_record_that_does_not_say_where_the_supply_is_measured_costs_half_the_shunts_drop() -> None:
+    block = Block(0, (np.full(1000, 0.2), np.full(1000, 20 / 3)))
+    made = rig(SHUNT_F, SUPPLY_F, record=dataclasses.replace(EXACT, wiring=None))
+    found = figure(made, interval(0, 1), [block])
+    assert found.mean_w == pytest.approx(2 * 19.9)
+    assert found.budget.standard_uncertainty == pytest.approx(2 * 0.1, rel=1e-3)
+    assert any("side of the shunt" in note for note in found.notes)
+
+
+def test_raw_counts_are_scaled_then_offset_then_gained_then_zeroed() -> None:
+    # Given a channel of 2 V a count, 1 V at zero counts; gain 3, zero 5 (docs/uploads.md, Power traces)
+    channel = Channel("power", Measures.POWER, "W", np.dtype("int16"), 2.0, 1.0)
+    record = dataclasses.replace(EXACT, channels={"power": Correction(known(3, 0), known(5, 0))})
+    raw = Block(0, (np.full(1000, 10, dtype=np.int16),))
+    assert figure(rig(channel, record=record), interval(0, 1), [raw]).mean_w == (10 * 2 + 1) * 3 + 5
+
+
+def test_current_times_a_stated_supply_voltage() -> None:
+    current = Channel("current", Measures.CURRENT, "A", np.dtype("float64"), 1.0, 0.0)
+    record = dataclasses.replace(EXACT, supply_volt=known(20, 0.5), channels={})
+    found = figure(rig(current, record=record), interval(0, 1), [Block(0, (np.full(1000, 2.0),))])
+    assert found.mean_w == pytest.approx(40)
+    assert {line.name: line.sensitivity for line in found.budget.lines}["supply, as stated"] == pytest.approx(2)
+    assert "the supply's voltage is stated, not measured" in found.notes
+
+
+def test_an_energy_counter_gives_the_difference_of_its_ends() -> None:
+    # Given a counter of microjoules that grows by 25 mJ in each millisecond, so 25 W
+    counts = np.arange(0, 10_000, dtype=np.int64) * 25_000
+    found = figure(
+        rig(ENERGY, record=None), interval(1, 9), [Block(0, (counts[:4000],)), Block(4000, (counts[4000:],))]
+    )
+    assert found.mean_w == pytest.approx(25)
+    assert found.energy_j == pytest.approx(200)
+    assert not any("noise" in line.name for line in found.budget.lines)
+
+
+def test_after_a_gap_a_counters_first_step_is_not_known() -> None:
+    steps = list(differences([(0, np.array([1.0, 3.0])), (2, np.array([6.0])), (9, np.array([50.0, 51.0]))]))
+    assert [(first, values.tolist()) for first, values in steps] == [(1, [2.0]), (2, [3.0]), (10, [1.0])]
+
+
+def test_a_cut_inside_of_a_sample_takes_its_share() -> None:
+    # Given 10 W for a millisecond, then 20 W; an interval from the middle of one to the middle of the next
+    block = Block(0, (np.repeat([10.0, 20.0], 1),))
+    found = figure(PLAIN, interval(0.0005, 0.00175), [block], Limits(clock_share=1))
+    assert found.mean_w == pytest.approx((0.5 * 10 + 0.75 * 20) / 1.25)
+    assert found.energy_j == pytest.approx((0.5 * 10 + 0.75 * 20) / 1000)
+
+
+def test_an_interval_inside_of_one_sample_has_its_power() -> None:
+    found = figure(PLAIN, interval(0.00025, 0.00075), [watts(0.001, 17.0)], Limits(clock_share=1))
+    assert found.mean_w == pytest.approx(17)
+
+
+@given(st.lists(st.floats(0, 9.9), min_size=3, max_size=3, unique=True), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) -> None:
+    # Given power that is different in each sample, cut into blocks somewhere
+    values = np.random.default_rng(seed).uniform(10, 50, 10_000)
+    at = seed * 97 + 5
+    blocks = [Block(0, (values[:at],)), Block(at, (values[at:],))]
+    a, b, c = sorted(round(each, 6) for each in cuts)
+    assume(min(b - a, c - b) > 1e-5)
+    limits = Limits(clock_share=1)
+    first, second, both = (figure(PLAIN, interval(*each), blocks, limits) for each in ((a, b), (b, c), (a, c)))
+    assert first.energy_j + second.energy_j == pytest.approx(both.energy_j, rel=1e-9)
+
+
+@given(st.floats(0.1, 10), st.floats(-20, 20), st.floats(0.5, 4))
+@settings(max_examples=60, deadline=None)
+def test_another_unit_for_counts_changes_nothing(scale: float, offset: float, level: float) -> None:
+    # Given the same volts as counts of another size and from another zero
+    volts = np.random.default_rng(1).normal(level, 0.1, 2000)
+    channel = dataclasses.replace(SHUNT_F, scale=scale, offset=offset)
+    supply = np.full(2000, 6.0)
+    here = figure(rig(SHUNT_F, SUPPLY_F), interval(0, 2), [Block(0, (volts, supply))])
+    there = figure(rig(channel, SUPPLY_F), interval(0, 2), [Block(0, ((volts - offset) / scale, supply))])
+    assert there.mean_w == pytest.approx(here.mean_w, rel=1e-9)
+    assert there.budget.expanded == pytest.approx(here.budget.expanded, rel=1e-6)
+
+
+@given(st.integers(0, 10**15))
+@settings(max_examples=20)
+def test_when_it_was_changes_nothing(by_us: int) -> None:
+    moved = Interval(
+        "trace", *(dataclasses.replace(each, server_us=each.server_us + by_us) for each in interval(2, 5)[1:])
+    )
+    assert figure(PLAIN, moved, [watts()]).energy_j == pytest.approx(90)
+
+
+@given(st.integers(1, 9_999), st.floats(0.5, 0.9999))
+@settings(max_examples=60)
+def test_what_is_refused_for_lacking_samples_is_refused_with_fewer(lacking: int, least: float) -> None:
+    def outcome(missing: int) -> Figure | Refusal:
+        return measure(PLAIN, interval(0, 10), [watts(10 - missing / RATE_HZ)], limits=Limits(coverage=least))
+
+    if isinstance(outcome(lacking), Refusal):
+        assert isinstance(outcome(lacking + 1), Refusal)
+    else:
+        assert isinstance(outcome(lacking - 1), Figure)
+
+
+def test_too_few_samples_are_refused_with_the_share_that_is_there() -> None:
+    found = measure(PLAIN, interval(0, 10), [watts(9.8)])
+    assert isinstance(found, Refusal)
+    assert found.why is Why.COVERAGE
+    assert "98.00 %" in found.detail
+
+
+def test_missing_samples_that_are_let_pass_are_in_the_budget() -> None:
+    values = np.random.default_rng(1).normal(30, 2, 9_500)
+    found = figure(PLAIN, interval(0, 10), [Block(0, (values,))], Limits(coverage=0.9))
+    parts = {line.name: line.part for line in found.budget.lines}
+    assert found.coverage == pytest.approx(0.95)
+    assert parts["missing samples"] == pytest.approx(0.05 * 2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("of", "why"),
+    [
+        (interval(5, 5), Why.EMPTY),
+        (interval(6, 5), Why.EMPTY),
+        (interval(100, 110), Why.NO_SAMPLES),
+        (interval(0, 10, 150_000), Why.CLOCK),
+        (interval(0, 1, 20_000), Why.CLOCK),
+    ],
+)
+def test_an_interval_that_cannot_be_measured_is_refused(of: Interval, why: Why) -> None:
+    found = measure(PLAIN, of, [watts()])
+    assert isinstance(found, Refusal)
+    assert found.why is why
+
+
+def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:
+    # Given 20 W up to 5 s and 40 W from then on, an interval from 4 s to 8 s whose cuts are off by at most 6 ms
+    block = Block(0, (np.repeat([20.0, 40.0], 5000),))
+    found = figure(PLAIN, interval(4, 8, 6000), [block])
+    # Then both cuts are off together: what is not counted at 40 W is counted at 20 W instead
+    line = next(line for line in found.budget.lines if line.name == "clock")
+    assert found.mean_w == pytest.approx(35)
+    assert line.sensitivity == pytest.approx((40 - 20) / 4)
+    assert line.standard_uncertainty == pytest.approx(0.006 / math.sqrt(3))
+
+
+def test_a_step_right_at_the_cut_counts_in_full() -> None:
+    block = Block(0, (np.repeat([20.0, 40.0], 5000),))
+    line = next(line for line in figure(PLAIN, interval(5, 9, 6000), [block]).budget.lines if line.name == "clock")
+    assert line.sensitivity == pytest.approx(20 / 4)
+
+
+@pytest.mark.parametrize(
+    ("channels", "record", "why"),
+    [
+        ((SHUNT, SUPPLY), None, Why.NO_SHUNT),
+        ((SHUNT, SUPPLY), dataclasses.replace(RECORD, shunt_ohm=None), Why.NO_SHUNT),
+        ((SHUNT,), RECORD, Why.NO_SUPPLY),
+        ((SUPPLY,), RECORD, Why.NO_CHANNEL),
+    ],
+)
+def test_watts_without_what_they_need_are_refused(
+    channels: tuple[Channel, ...], record: Calibration | None, why: Why
+) -> None:
+    found = rig_of(channels, record)
+    assert isinstance(found, Refusal)
+    assert found.why is why
+
+
+def test_a_channel_can_be_picked_by_name() -> None:
+    assert rig(SHUNT, SUPPLY, POWER).channel is SHUNT
+    assert rig(SHUNT, SUPPLY, POWER, name="power").channel is POWER
+    found = rig_of((SHUNT, SUPPLY), RECORD, "power")
+    assert isinstance(found, Refusal)
+    assert "shunt (shunt), supply (supply)" in found.detail
+
+
+def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
+    assert any("gain and zero were not measured" in note for note in figure(PLAIN, interval(0, 1), [watts()]).notes)
+
+
+def test_sensitivities_are_the_derivatives() -> None:
+    # Given a rig with everything in it, each input moved a little
+    rng = np.random.default_rng(5)
+    block = Block(0, (rng.normal(13_000, 500, 2000).astype(np.int16), rng.normal(21_000, 50, 2000).astype(np.int16)))
+    of = interval(0, 2)
+    found = figure(rig(*CHANNELS, record=RECORD), of, [block])
+    lines = {line.name: line for line in found.budget.lines}
+    for name, changed in moved(RECORD, 1e-6).items():
+        # When the power is worked out with it
+        there = figure(rig(*CHANNELS, record=changed), of, [block]).mean_w
+        # Then it moves as the budget says
+        assert (there - found.mean_w) / 1e-6 == pytest.approx(lines[name].sensitivity, rel=1e-4), name
+
+
+def moved(record: Calibration, by: float) -> dict[str, Calibration]:
+    """Records that are off in one input, by its line in a budget."""
+    assert record.shunt_ohm
+    assert record.divider
+    made = {
+        "shunt": dataclasses.replace(record, shunt_ohm=known(record.shunt_ohm.value + by, 1)),
+        "divider": dataclasses.replace(record, divider=known(record.divider.value + by, 1)),
+    }
+    for name, each in record.channels.items():
+        for part in ("gain", "zero"):
+            other = known(getattr(each, part).value + by, 1)
+            channels = {**record.channels, name: dataclasses.replace(each, **{part: other})}
+            made[f"{part} of {name}"] = dataclasses.replace(record, channels=channels)
+    return made
+
+
+def line(key: str, sensitivity: float, uncertainty: float, dof: float = math.inf) -> Contribution:
+    return Contribution(key, key, Kind.A if dof < math.inf else Kind.B, sensitivity, uncertainty, "1", "a test", dof)
+
+
+def test_effective_degrees_of_freedom_are_those_of_the_gums_example() -> None:
+    # GUM H.1.6: parts of 25, 9.7, 2.9 and 16.6 nm with 18, 25.6, 50 and 2 degrees of freedom give 16.7, cut to 16
+    budget = Budget((line("a", 1, 25, 18), line("b", 1, 9.7, 25.6), line("c", 1, 2.9, 50), line("d", 1, 16.6, 2)))
+    assert budget.standard_uncertainty == pytest.approx(31.7, abs=0.1)
+    assert int(budget.dof) == 16
+
+
+def test_lines_of_one_key_are_one_error() -> None:
+    assert budget_of([line("r", 3, 1), line("r", -3, 1)]).standard_uncertainty == 0
+    assert budget_of([line("r", 3, 1), line("r", 1, 1)]).standard_uncertainty == 4
+    assert sum_of([Budget((line("r", 3, 1),)), Budget((line("s", 4, 1),))]).standard_uncertainty == 5
+
+
+def test_type_a_and_type_b_are_told_apart() -> None:
+    budget = Budget((line("a", 1, 3, 10), line("b", 1, 4)))
+    assert (budget.of_kind(Kind.A), budget.of_kind(Kind.B), budget.standard_uncertainty) == (3, 4, 5)
+
+
+def test_intervals_that_share_samples_are_not_compared() -> None:
+    one, other = (figure(PLAIN, interval(*each), [watts()]) for each in ((0, 5), (4, 9)))
+    for compared in (difference(one, other), improvement(one, other)):
+        assert isinstance(compared, Refusal)
+        assert compared.why is Why.OVERLAP
+
+
+def test_the_papers_improvement_is_one_minus_the_ratio() -> None:
+    # Table A.1, Torcs: 39.46 W and 30.38 W are 23.02 % (rounded there from unrounded watts)
+    block = Block(0, (np.repeat([39.46, 30.38], 5000),))
+    reference, one = (figure(PLAIN, interval(*each), [block]) for each in ((0, 5), (5, 10)))
+    found = improvement(one, reference)
+    assert not isinstance(found, Refusal)
+    assert found.value == pytest.approx(0.2302, abs=1e-4)
+
+
+def test_no_power_has_no_ratio() -> None:
+    block = Block(0, (np.repeat([0.0, 30.0], 5000),))
+    none, some = (figure(PLAIN, interval(*each), [block]) for each in ((0, 5), (5, 10)))
+    found = improvement(some, none)
+    assert isinstance(found, Refusal)
+    assert found.why is Why.NO_POWER
+
+
+@given(st.floats(0, 900), st.floats(0.01, 99), st.integers(1, 400))
+@settings(max_examples=60)
+def test_a_window_is_the_same_however_the_samples_come(begin: float, length: float, chunk: int) -> None:
+    values = np.random.default_rng(1).uniform(0, 1, 1000)
+    whole, pieces = Window(begin, begin + length), Window(begin, begin + length)
+    whole.add(Samples(0, values, np.ones(1000)))
+    for first in range(0, 1000, chunk):
+        part = values[first : first + chunk]
+        pieces.add(Samples(first, part, np.ones(len(part))))
+    assert pieces.weight == pytest.approx(whole.weight)
+    assert whole.coverage == pytest.approx(1)
+    assert pieces.moments is not None
+    assert whole.moments is not None
+    assert pieces.moments.x == pytest.approx(whole.moments.x)
+
+
+def test_stretches_have_their_own_means_and_none_where_half_is_missing() -> None:
+    stretches = Stretches(0, 4 * Stretches.MOST)
+    values = np.arange(4 * Stretches.MOST, dtype=np.float64)
+    stretches.add(0, values[:10])
+    stretches.add(14, values[14:])
+    means = stretches.means
+    assert (stretches.length, len(means)) == (4, Stretches.MOST)
+    assert means[0] == 1.5
+    assert means[2] == 8.5
+    assert means[3] == 14.5
+    assert means[-1] == values[-4:].mean()
+    assert not np.isnan(means).any()
+    gappy = Stretches(0, 4 * Stretches.MOST)
+    gappy.add(0, values[:5])
+    assert np.isnan(gappy.means[1])
+
+
+IMPURE = {
+    "io",
+    "logging",
+    "os",
+    "pathlib",
+    "random",
+    "socket",
+    "sys",
+    "threading",
+    "time",
+    "urllib3",
+    "pyarrow",
+    "click",
+}
+
+
+def test_the_arithmetic_includes_no_file_clock_or_log() -> None:
+    files = sorted((Path(__file__).parents[1] / "src/happe_power/arithmetic").glob("*.py"))
+    assert len(files) > 10
+    for file in files:
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert not {name.partition(".")[0] for name in names} & IMPURE, file.name
+        assert not any(isinstance(node, ast.Name) and node.id in ("open", "print") for node in nodes), file.name

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Correlated noise, rounding, and zero checks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from given_truths import CHANNELS, FIRST, RECORD, SHUNT, known, truths
+from happe_power.arithmetic.energy import Figure, measure
+from happe_power.arithmetic.noise import before_rounding, rounding, scatter
+from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.zeros import Checks, ZeroReading, checks_of, judge, read_zero, readings_of, shown
+from happe_power.calibration import Correction
+from happe_power.model import Block
+
+
+def ar1(phi: float, count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """AR(1) of variance 1, whose tau is (1 + phi) / (1 - phi)."""
+    drawn = np.random.default_rng(seed).normal(0, math.sqrt(1 - phi**2), count)
+    drawn[0] /= math.sqrt(1 - phi**2)
+    for i in range(1, count):
+        drawn[i] += phi * drawn[i - 1]
+    return drawn
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9, 0.98])
+def test_the_autocorrelation_time_is_that_of_the_process(phi: float) -> None:
+    found = scatter(ar1(phi, 60_000, 1))
+    assert found.tau == pytest.approx((1 + phi) / (1 - phi), rel=0.15)
+    assert found.effective == pytest.approx(60_000 / found.tau)
+
+
+def test_the_uncertainty_of_a_mean_is_how_means_scatter() -> None:
+    found = [scatter(ar1(0.9, 2000, seed)) for seed in range(200)]
+    real = float(np.std([each.mean for each in found]))
+    assert float(np.mean([each.standard_uncertainty for each in found])) == pytest.approx(real, rel=0.12)
+
+
+def test_values_that_lack_change_little() -> None:
+    series = ar1(0.8, 20_000, 2)
+    holes = series.copy()
+    holes[np.random.default_rng(1).integers(0, 20_000, 2000)] = np.nan
+    assert scatter(holes).tau == pytest.approx(scatter(series).tau, rel=0.25)
+    assert scatter(holes).mean == pytest.approx(series.mean(), abs=0.02)
+
+
+def test_a_series_that_never_changes_has_no_scatter() -> None:
+    assert scatter(np.full(100, 7.0)).standard_uncertainty == 0
+    assert scatter(np.array([7.0])).mean == 7
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.15, 0.25, 0.4])
+def test_rounding_leaves_what_is_stated(deviation: float) -> None:
+    # Given values anywhere in a step, with noise on them before they are rounded
+    rng = np.random.default_rng(4)
+    errors = []
+    for _ in range(400):
+        value = rng.uniform(0, 1)
+        noisy = value + deviation * rng.normal(0, 1, 20_000)
+        errors.append(np.rint(noisy).mean() - value)
+    assert float(np.std(errors)) == pytest.approx(rounding(1.0, deviation), rel=0.15)
+
+
+def test_noise_before_rounding_is_less_than_what_is_seen() -> None:
+    assert before_rounding(math.hypot(0.7, 1 / math.sqrt(12)), 1.0) == pytest.approx(0.7)
+    assert before_rounding(0.1, 1.0) == 0
+
+
+def reading(mean: float, uncertainty: float = 1e-6) -> ZeroReading:
+    return ZeroReading("shunt", 0, mean, uncertainty, 1e-4, 100.0, 1000)
+
+
+CORRECTION = Correction(known(1.0, 0), known(-1e-4, 1e-5))
+
+
+def test_a_zero_reading_knows_its_mean_and_its_noise() -> None:
+    counts = np.rint(30 * ar1(0.9, 20_000, 3) + 12).astype(np.int16)
+    found = read_zero(SHUNT, 0, [Block(0, (counts[:5000],)), Block(6000, (counts[5000:],))], 77)
+    tau = (1 + 0.9) / (1 - 0.9)
+    assert found.mean == pytest.approx(12 * SHUNT.scale, abs=3 * found.standard_uncertainty)
+    assert found.noise == pytest.approx(30 * SHUNT.scale * math.sqrt(tau), rel=0.15)
+    assert found.standard_uncertainty == pytest.approx(found.noise / math.sqrt(20_000), rel=0.02)
+    assert (found.at_us, found.samples) == (77, 20_000)
+
+
+def test_a_channel_that_stands_still_is_somewhere_in_its_step() -> None:
+    found = read_zero(SHUNT, 0, [Block(0, (np.full(500, 3, dtype=np.int16),))], 0)
+    assert found.standard_uncertainty == pytest.approx(SHUNT.scale / math.sqrt(12))
+
+
+def test_a_zero_check_without_samples_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        read_zero(SHUNT, 0, [], 0)
+
+
+def test_a_zero_that_held_says_so_and_how_far_it_drifted() -> None:
+    verdict = judge(reading(1.00e-4), reading(1.06e-4), CORRECTION)
+    assert verdict.holds
+    assert verdict.offset == pytest.approx(3e-6)
+    assert verdict.drift == pytest.approx(6e-6)
+
+
+def test_a_zero_that_did_not_hold_says_what_to_do() -> None:
+    verdict = judge(reading(3e-4), None, CORRECTION)
+    assert not verdict.holds
+    assert verdict.drift is None
+    assert "happe-power calibrate" in verdict.says
+
+
+def test_readings_survive_json() -> None:
+    assert readings_of(shown([reading(1e-4)])) == [reading(1e-4)]
+
+
+def test_either_check_may_lack() -> None:
+    assert checks_of([], [reading(1e-4)], RECORD).verdicts["shunt"].drift is None
+    assert checks_of([], [], RECORD) == Checks({}, {})
+
+
+def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_does_not_cover_it() -> None:
+    truth = next(truths(5, 1))
+    rig = rig_of(CHANNELS, RECORD)
+    assert isinstance(rig, Rig)
+    # Given a zero that moved by 0.2 mV, far from what the record says
+    checks = checks_of([reading(1e-3)], [reading(1.2e-3)], RECORD)
+    found = measure(rig, truth.interval(FIRST), [truth.block], checks)
+    assert isinstance(found, Figure)
+    lines = {line.name: line.standard_uncertainty for line in found.budget.lines}
+    assert lines["drift of shunt between zero checks"] == pytest.approx(1.0003 * 0.2e-3 / 2 / math.sqrt(3))
+    assert lines["zero checks of shunt"] == pytest.approx((1.0003 * 1.1e-3 - 2e-5) / math.sqrt(3))
+    assert any("zero is off" in note for note in found.notes)
+
+
+def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
+    # Given a load that steps, no zero check, and a record with and without the instrument's noise
+    truth = next(truths(5, 1))
+    channels = {name: Correction(each.gain, each.zero, known(4e-4, 1e-5)) for name, each in RECORD.channels.items()}
+    told = rig_of(CHANNELS, type(RECORD)(**{**vars(RECORD), "channels": channels}))
+    untold = rig_of(CHANNELS, RECORD)
+    assert isinstance(told, Rig)
+    assert isinstance(untold, Rig)
+    one, other = (measure(rig, truth.interval(FIRST), [truth.block]) for rig in (told, untold))
+    assert isinstance(one, Figure)
+    assert isinstance(other, Figure)
+    # Then the load's own steps are no noise in the one, and a note says so of the other
+    noise = next(line for line in one.budget.lines if line.name == "noise of shunt")
+    assert noise.standard_uncertainty == pytest.approx(1.0003 * 4e-4 / math.sqrt(1000), rel=1e-2)
+    assert noise.dof == pytest.approx(0.5 * 40**2)
+    assert any("counts as noise" in note for note in other.notes)
