@@ -1,12 +1,12 @@
 # happe_embed(TARGET NAME FILE): adds to TARGET a function `std::string_view happe::embedded::NAME()` that returns FILE's text
-# (under 64 KiB, the least a compiler must take as one literal), declared in governor/adapters/embedded.h.
+# (under 64 KiB, the least a compiler must take as one literal). Who calls it declares it.
 function(happe_embed target name file)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
     set(generated ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(READ ${source} text)
     file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT
-        "#include \"governor/adapters/embedded.h\"\nnamespace happe::embedded {\nstd::string_view @name@() { return R\"embedded(@text@)embedded\"; }\n}\n")
+        "#include <string_view>\nnamespace happe::embedded {\nstd::string_view @name@();  // NOLINT(readability-redundant-declaration): in one unit with its users\nstd::string_view @name@() { return R\"embedded(@text@)embedded\"; }\n}\n")
     target_sources(${target} PRIVATE ${generated})
 endfunction()
 

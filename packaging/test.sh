@@ -53,7 +53,7 @@ instrumented() {
     gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \
         --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
-    build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request
+    build fuzz --target fuzz-trace fuzz-proc_stat fuzz-profile fuzz-configuration fuzz-key_request fuzz-sealed_condition
     echo "test: fuzzing, 20 s for each target"
     ctest --preset fuzz -j "$(nproc)"
 }

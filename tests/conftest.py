@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from happed_stand_in import HappeCtl
-from happed_world import Client, Happed, World, running_world
+from happed_t61 import CAPPED, T61
+from happed_world import Client, Happed, World, running_world, until
 from private_bus import PrivateBus, private_bus
 from program import ROOT, HappeSim
 
@@ -72,6 +73,40 @@ def stopped(happed_program: Path, world: World, tmp_path: Path) -> Iterator[Happ
 def happed(stopped: Happed) -> Happed:
     """happed, observing."""
     return stopped.start()
+
+
+@pytest.fixture
+def t61(stopped: Happed) -> T61:
+    """The machine, which happed, not yet started, governs."""
+    stopped.configure("period_ms = 100\n")
+    return T61(stopped.cpus)
+
+
+@pytest.fixture
+def governing(stopped: Happed, t61: T61) -> Client:
+    """Me, while it governs."""
+    me = stopped.start().serves()
+    until(lambda: t61["scaling_governor"] == "userspace")
+    return me
+
+
+@pytest.fixture
+def capped_t61(stopped: Happed) -> T61:
+    """A machine that runs every condition of a study, ondemand too, though its files are plain."""
+    stopped.configure("period_ms = 100\n")
+    machine = T61(stopped.cpus, **CAPPED)
+    machine.has_ondemand(sampling_rate="10000", up_threshold="95")
+    return machine
+
+
+@pytest.fixture
+def experimenter(stopped: Happed, world: World, capped_t61: T61) -> Client:
+    """Somebody who may run studies, and is served while there is no run."""
+    me = stopped.start().serves()
+    until(lambda: capped_t61["scaling_max_freq"] == "800000", "HAPPE governs")
+    world.allow("run-study", "manage-profiles")
+    me.listen()
+    return me
 
 
 @pytest.fixture

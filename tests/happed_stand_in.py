@@ -39,6 +39,7 @@ GOVERNING: dict[str, Any] = {
     "Keyboards": 2,
     "Holds": [],
     "Run": "",
+    "Indicator": True,
     "Targets": [[0, 1_200_000]],
     "User": "alice",
     "Application": "torcs",

@@ -20,7 +20,7 @@ constexpr auto kOpen = SD_BUS_VTABLE_UNPRIVILEGED;
 
 // As governor/dbus/org.happe.Governor1.xml has it.
 // clang-format off
-const std::array<sd_bus_vtable, 32> kVtable{{
+const std::array<sd_bus_vtable, 35> kVtable{{
     SD_BUS_VTABLE_START(0),
     SD_BUS_METHOD_WITH_ARGS("Feedback", SD_BUS_ARGS("s", key), SD_BUS_NO_RESULT, on_call<feedback>, kOpen),
     SD_BUS_METHOD_WITH_ARGS("SetFocus", SD_BUS_ARGS("h", process, "s", hint), SD_BUS_RESULT("s", application), on_call<set_focus>, kOpen),
@@ -35,6 +35,8 @@ const std::array<sd_bus_vtable, 32> kVtable{{
     SD_BUS_METHOD_WITH_ARGS("ImportProfiles", SD_BUS_ARGS("s", user, "s", document), SD_BUS_RESULT("u", imported), (on_call<import_profiles, permission_for_user>), kOpen),
     SD_BUS_METHOD_WITH_ARGS("StartRun", SD_BUS_ARGS("a{sv}", what), SD_BUS_RESULT("s", run), (on_call<start_run, permission_to_run>), kOpen),
     SD_BUS_METHOD_WITH_ARGS("StopRun", SD_BUS_ARGS("s", run), SD_BUS_RESULT("h", trace), (on_call<stop_run, permission_to_stop>), kOpen),
+    SD_BUS_METHOD_WITH_ARGS("RunFacts", SD_BUS_ARGS("s", run), SD_BUS_RESULT("s", document), (on_call<run_facts, permission_to_stop>), kOpen),
+    SD_BUS_METHOD_WITH_ARGS("DeviceKey", SD_BUS_NO_ARGS, SD_BUS_RESULT("ay", key), on_call<device_key>, kOpen),
     SD_BUS_METHOD_WITH_ARGS("LearnKey", SD_BUS_ARGS("u", timeout_ms), SD_BUS_RESULT("s", key), (on_call<learn_key, permission_to_configure>), kOpen),
     SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, (on_call<reload, permission_to_configure>), kOpen),
     SD_BUS_PROPERTY("Version", "s", get<show_version>, 0, kConst),
@@ -46,6 +48,7 @@ const std::array<sd_bus_vtable, 32> kVtable{{
     SD_BUS_PROPERTY("Keyboards", "u", get<show_keyboards>, 0, kChanges),
     SD_BUS_PROPERTY("Holds", "a(ss)", get<show_holds>, 0, kChanges),
     SD_BUS_PROPERTY("Run", "s", get<show_run>, 0, kChanges),
+    SD_BUS_PROPERTY("Indicator", "b", get<show_indicator>, 0, kChanges),
     SD_BUS_PROPERTY("Targets", "a(qu)", get_private<show_targets>, 0, kInvalidates),
     SD_BUS_PROPERTY("User", "s", get_private<show_user>, 0, kInvalidates),
     SD_BUS_PROPERTY("Application", "s", get_private<show_application>, 0, kInvalidates),
@@ -78,7 +81,7 @@ public:
 private:
     Shown& announced_;
     const Shown& now_;
-    std::array<char*, 13> names_{};  // ends with a null pointer
+    std::array<char*, 14> names_{};  // ends with a null pointer
     std::size_t count_ = 0;
 };
 
@@ -114,7 +117,8 @@ void GovernorBus::changed() {
     changes.look_at(&Shown::keyboards, "Keyboards");
     changes.look_at(&Shown::holds, "Holds");
     changes.look_at(&Shown::run, "Run");
-    if (shown_.blind_run_owner.empty()) {  // when something private changes tells of a run, too
+    changes.look_at(&Shown::indicator, "Indicator");
+    if (!shown_.blind) {  // when something private changes tells of a run, too
         changes.look_at(&Shown::targets, "Targets");
         changes.look_at(&Shown::user, "User");
         changes.look_at(&Shown::application, "Application");
@@ -124,7 +128,7 @@ void GovernorBus::changed() {
 }
 
 void GovernorBus::turned() {
-    if (shown_.blind_run_owner.empty()) {
+    if (!shown_.blind) {
         Changes changes(announced_, shown_);
         changes.look_at(&Shown::targets, "Targets");
         changes.look_at(&Shown::profile, "Profile");
@@ -165,14 +169,14 @@ bool GovernorBus::may_see_private(sd_bus_message* message) {
     if (who == nullptr) {
         return false;
     }
-    if (!shown_.blind_run_owner.empty()) {
-        return who->bus_name == shown_.blind_run_owner;
+    if (shown_.blind) {
+        return who->bus_name == shown_.run_viewer;
     }
     return who->uid == 0 || who->uid == shown_.served_uid;
 }
 
 bool GovernorBus::may_see_profiles(const Caller& caller, const std::string& user) const {
-    return shown_.blind_run_owner.empty() || shown_.blind_run_owner == caller.bus_name || shown_.run_subject != user;
+    return !shown_.blind || shown_.run_viewer == caller.bus_name || shown_.run_subject != user;
 }
 
 bool GovernorBus::tell_when_left(const Caller& caller) {

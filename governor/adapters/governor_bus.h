@@ -47,7 +47,7 @@ public:
     // Nothing if the sender has left already.
     [[nodiscard]] const Caller* caller(sd_bus_message* message);
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
-    // Of a blind run's subject nobody but its owner hears anything.
+    // Of a blind run's subject nobody but its owner hears anything, of a sealed one's nobody.
     [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
     // From now on its leaving is told. False if it has left already. Before anything is kept for it, lest it leaves in
     // between and what is kept stays for ever.

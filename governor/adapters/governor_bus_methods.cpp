@@ -39,7 +39,8 @@ Answer<std::string> user_argument(const GovernorBus& bus, const Caller& caller, 
         return given.empty() ? user_name(caller.uid) : Answer<std::string>(given);
     });
     if (user && !bus.may_see_profiles(caller, *user)) {
-        return refusal(Kind::AccessDenied, fmt::format("{} is the subject of a blind run, which is not yours", *user));
+        return refusal(Kind::AccessDenied,
+                       fmt::format("{} is the subject of a blind run, which is not for you to see", *user));
     }
     return user;
 }

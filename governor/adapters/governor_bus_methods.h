@@ -26,6 +26,8 @@ MethodAnswer export_profiles(GovernorBus& bus, const Caller& caller, sd_bus_mess
 MethodAnswer import_profiles(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
 MethodAnswer start_run(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
 MethodAnswer stop_run(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
+MethodAnswer run_facts(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
+MethodAnswer device_key(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
 MethodAnswer learn_key(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
 MethodAnswer reload(GovernorBus& bus, const Caller& caller, sd_bus_message* call);
 

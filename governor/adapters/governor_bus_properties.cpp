@@ -113,6 +113,10 @@ int show_run(const Shown& shown, sd_bus_message* reply) {
     return sd_bus_message_append(reply, "s", shown.run.c_str());
 }
 
+int show_indicator(const Shown& shown, sd_bus_message* reply) {
+    return sd_bus_message_append(reply, "b", shown.indicator ? 1 : 0);
+}
+
 int show_targets(const Shown& shown, sd_bus_message* reply) {
     return array(reply, "(qu)", shown.targets, [&](const Target& target) {
         return sd_bus_message_append(reply, "(qu)", target.policy.value, target.khz.value);

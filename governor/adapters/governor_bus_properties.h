@@ -19,6 +19,7 @@ int show_settings(const Shown& shown, sd_bus_message* reply);
 int show_keyboards(const Shown& shown, sd_bus_message* reply);
 int show_holds(const Shown& shown, sd_bus_message* reply);
 int show_run(const Shown& shown, sd_bus_message* reply);
+int show_indicator(const Shown& shown, sd_bus_message* reply);
 int show_targets(const Shown& shown, sd_bus_message* reply);
 int show_user(const Shown& shown, sd_bus_message* reply);
 int show_application(const Shown& shown, sd_bus_message* reply);

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "governor/adapters/configuration.h"
+#include "governor/adapters/device_key.h"
 #include "governor/adapters/file_descriptor.h"
 #include "governor/adapters/learning_event.h"
+#include "governor/adapters/run_plan.h"
 #include "governor/ports/frequency_control.h"
 #include "governor/ports/profile_store.h"
 
@@ -61,12 +63,16 @@ public:
     virtual ~ProfileService() = default;
 };
 
+// A plan that only this laptop can read, and what it is asked to be of.
+struct SealedRun {
+    std::string seal;
+    std::string study;
+    std::string run;  // the study server's code
+};
+
 struct RunRequest {
-    std::string condition;
-    std::string subject;
-    std::string application;
-    std::optional<std::uint32_t> sampling_rate_us;
-    std::optional<std::uint32_t> up_threshold;
+    RunPlan plan;  // empty if it is sealed
+    std::optional<SealedRun> sealed;
     bool blind = true;
 };
 
@@ -75,7 +81,10 @@ public:
     virtual Answer<std::string> start(const Caller& caller, const RunRequest& request) = 0;
     // Whether this caller may stop it without polkit's leave.
     [[nodiscard]] virtual bool owns(const Caller& caller, const std::string& run) const = 0;
-    virtual Answer<FileDescriptor> stop(const std::string& run) = 0;
+    virtual Answer<FileDescriptor> stop(const Caller& caller, const std::string& run) = 0;
+    // Of a run that has ended: a document, docs/dbus.md.
+    virtual Answer<std::string> facts(const Caller& caller, const std::string& run) = 0;
+    virtual Answer<PublicKey> device_key() = 0;
 
     virtual ~RunService() = default;
 };
@@ -107,11 +116,13 @@ struct Shown {
     std::uint32_t keyboards = 0;
     std::vector<std::pair<std::string, std::string>> holds;
     std::string run;
+    bool indicator = true;    // may be on the screen
     std::string run_subject;  // whose profile the run serves, as the database names it; empty: no run. Not a property
 
-    // Private: for the served user and root; during a blind run for its owner alone.
+    // Private: for the served user and root; during a blind run for its owner alone, during a sealed one for nobody.
     std::optional<uid_t> served_uid;
-    std::string blind_run_owner;  // a bus name; empty: no blind run
+    bool blind = false;      // such a run is on
+    std::string run_viewer;  // of a blind run its owner's bus name; empty: nobody
     std::vector<Target> targets;
     std::string user;
     std::string application;

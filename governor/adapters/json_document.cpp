@@ -218,14 +218,22 @@ bool Field::boolean() const {
 
 std::string Field::name() const {
     constexpr std::size_t kLongest = 255;
-    if (!value_->is_string()) {
+    const std::string* const text = value_->get_ptr<const std::string*>();
+    if (text != nullptr && (text->empty() || text->size() > kLongest)) {
+        refuse(fmt::format("must have 1 to {} bytes, has {}", kLongest, text->size()));
+    }
+    return this->text(kLongest);
+}
+
+std::string Field::text(std::size_t most) const {
+    const std::string* const text = value_->get_ptr<const std::string*>();
+    if (text == nullptr) {
         refuse("must be a string");
     }
-    auto text = value_->get<std::string>();
-    if (text.empty() || text.size() > kLongest) {
-        refuse(fmt::format("must have 1 to {} bytes, has {}", kLongest, text.size()));
+    if (text->size() > most) {
+        refuse(fmt::format("must have at most {} bytes, has {}", most, text->size()));
     }
-    return text;
+    return *text;
 }
 
 std::size_t Field::one_of(std::initializer_list<std::string_view> words) const {

@@ -49,7 +49,8 @@ public:
     [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
     [[nodiscard]] double number(double least, double most) const;
     [[nodiscard]] bool boolean() const;
-    [[nodiscard]] std::string name() const;  // a string of 1 to 255 bytes
+    [[nodiscard]] std::string name() const;                  // a string of 1 to 255 bytes
+    [[nodiscard]] std::string text(std::size_t most) const;  // one of at most so many
     [[nodiscard]] std::size_t one_of(std::initializer_list<std::string_view> words) const;  // its index
     [[nodiscard]] bool is_null() const { return value_->is_null(); }
 

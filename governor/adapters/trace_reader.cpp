@@ -103,12 +103,14 @@ Settings settings(const Field& header) {
 
 TraceHeader read_header(const Field& header) {
     static_cast<void>(header.object(
-        {"format", "mode", "feedback", "period_us", "ladders_khz", "uafp", "calibrated_khz", "settings"}));
+        {"format", "mode", "feedback", "period_us", "keys", "ladders_khz", "uafp", "calibrated_khz", "settings"}));
     static_cast<void>(header.at("format").one_of({"happe-trace/1"}));
+    const auto keys = header.find("keys");
     const auto profiles = header.find("uafp");
     return {.settings = settings(header),
             .immediate = header.at("feedback").one_of({"next-sample", "immediate"}) == 1,
             .period = Micros(header.at("period_us").integer(1, kLongestPeriodUs)),
+            .sham = keys && keys->one_of({"act", "sham"}) == 1,
             .ladders = ladders(header),
             .profiles = profiles ? profile_list(*profiles) : std::vector<StoredProfile>()};
 }

@@ -17,6 +17,7 @@ struct TraceHeader {
     Settings settings;
     bool immediate = false;
     Micros period{};
+    bool sham = false;                  // no press is acted on
     std::vector<PolicyLadder> ladders;  // ascending ids
     std::vector<StoredProfile> profiles;
 };

@@ -62,6 +62,9 @@ std::string header_line(const TraceHeader& header) {
                  {"period_us", header.period.count()},
                  {"ladders_khz", ladders},
                  {"uafp", profiles}};
+    if (header.sham) {
+        json["keys"] = "sham";
+    }
     if (auto speeds = calibrated(header); !speeds.empty()) {
         json["calibrated_khz"] = std::move(speeds);
     }

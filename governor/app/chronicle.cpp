@@ -18,22 +18,29 @@ void Chronicle::turned(const Turn& turn) {
         record(observation_line(turn));
     }
     show(turn);
-    if (const auto key = series_.counted(turn.presses); key && (turn.served != nullptr || run_)) {
+    if (const auto key = series_.counted(turn.presses); key && (turn.served != nullptr || run_ != nullptr)) {
         counted_(*key);
     }
-    if (turn.served != nullptr && !run_) {
+    if (run_ != nullptr) {
+        run_->turned(turn);
+    } else if (turn.served != nullptr) {
         tell(turn);
     }
 }
 
 void Chronicle::failed(const Error& error) {
-    journal_.trouble(error.message, now_);
+    if (run_ != nullptr && blind_) {
+        run_->happened(now_, "other", error.message);
+    } else {
+        journal_.trouble(error.message, now_);
+    }
 }
 
-Status Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, bool run) {
+Status Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, RunFacts& run, bool blind) {
     trace_ = std::move(trace);
     recorded_ = {};
-    run_ = run;
+    run_ = &run;
+    blind_ = blind;
     record(header_line(header));
     return recorded_;
 }
@@ -43,7 +50,7 @@ Status Chronicle::end_trace() {
         recorded_ = failure(fmt::format("the trace: {}", std::generic_category().message(errno)));
     }
     trace_ = {};
-    run_ = false;
+    run_ = nullptr;
     return recorded_;
 }
 
@@ -67,7 +74,7 @@ void Chronicle::show(const Turn& turn) {
         }
     }
     show_targets(turn);
-    if (turn.served == nullptr && !run_) {
+    if (turn.served == nullptr && run_ == nullptr) {
         shown_.sample.clear();  // of the person who was here
     }
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;

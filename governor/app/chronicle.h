@@ -6,6 +6,7 @@
 #include "governor/adapters/governor_service.h"
 #include "governor/adapters/trace_reader.h"
 #include "governor/app/journal.h"
+#include "governor/app/run_facts.h"
 #include "governor/core/press_series.h"
 #include "governor/ports/witness.h"
 
@@ -24,9 +25,10 @@ public:
     void turned(const Turn& turn) override;
     void failed(const Error& error) override;
 
-    // From now on every turn is a line of the trace. While `run` is true the journal is told nothing of what is learned
-    // and decided, lest it tells the condition. An error if the header can't be written.
-    [[nodiscard]] Status begin_trace(FileDescriptor trace, const TraceHeader& header, bool run);
+    // From now on every turn is a line of the trace, and the run's facts are taken down, which live until end_trace().
+    // The journal is told nothing of what is learned and decided, of a blind run nothing of what fails either, lest it
+    // tells the condition. An error if the header can't be written.
+    [[nodiscard]] Status begin_trace(FileDescriptor trace, const TraceHeader& header, RunFacts& run, bool blind);
 
     // All lines are on the disk, or the first that is not is told.
     [[nodiscard]] Status end_trace();
@@ -43,7 +45,8 @@ private:
     PressSeries series_;
     FileDescriptor trace_;
     Status recorded_;
-    bool run_ = false;
+    RunFacts* run_ = nullptr;
+    bool blind_ = false;
     MonoTime now_;
 };
 

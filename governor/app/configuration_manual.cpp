@@ -2,7 +2,7 @@
 // happe-toml-manual: prints the manual page happe.toml(5), from the options themselves. Run by the build, not
 // installed.
 #include "governor/adapters/configuration.h"
-#include "governor/app/manual.h"
+#include "packaging/cli/cpp/manual.h"
 
 #include <fmt/format.h>
 #include <cstdio>

@@ -27,6 +27,7 @@ void add_events(CLI::App& program, Task& task);
 void add_hold(CLI::App& program, Task& task);
 void add_keys(CLI::App& program, Task& task);
 void add_run(CLI::App& program, Task& task);
+void add_study(CLI::App& program, Task& task);
 void add_restore(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
 void add_reload(CLI::App& program, Task& task);

@@ -162,6 +162,14 @@ const std::map<std::string, Take>& properties() {
     return known;
 }
 
+bool append_seal(sd_bus_message* message, const std::string& seal) {
+    return sd_bus_message_open_container(message, SD_BUS_TYPE_DICT_ENTRY, "sv") >= 0 &&
+           sd_bus_message_append(message, "s", "sealed") >= 0 &&
+           sd_bus_message_open_container(message, SD_BUS_TYPE_VARIANT, "ay") >= 0 &&
+           sd_bus_message_append_array(message, SD_BUS_TYPE_BYTE, seal.data(), seal.size()) >= 0 &&
+           sd_bus_message_close_container(message) >= 0 && sd_bus_message_close_container(message) >= 0;
+}
+
 bool append_what(sd_bus_message* message, const RunPlan& plan) {
     const auto text = [&](const char* name, const std::string& value) {
         return sd_bus_message_append(message, "{sv}", name, "s", value.c_str()) >= 0;
@@ -169,12 +177,18 @@ bool append_what(sd_bus_message* message, const RunPlan& plan) {
     const auto number = [&](const char* name, const std::optional<std::uint32_t>& value) {
         return !value || sd_bus_message_append(message, "{sv}", name, "u", *value) >= 0;
     };
+    const auto in_clear = [&] {
+        return text("condition", plan.condition) && text("subject", plan.subject) &&
+               text("application", plan.application) && number("sampling_rate_us", plan.sampling_rate_us) &&
+               number("up_threshold", plan.up_threshold) &&
+               (!plan.indicator || sd_bus_message_append(message, "{sv}", "indicator", "b", 1) >= 0) &&
+               sd_bus_message_append(message, "{sv}", "blind", "b", plan.blind ? 1 : 0) >= 0;
+    };
+    const auto sealed = [&] {
+        return append_seal(message, plan.seal) && text("study", plan.study) && text("run", plan.run);
+    };
     return sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "{sv}") >= 0 &&
-           text("condition", plan.condition) && text("subject", plan.subject) &&
-           text("application", plan.application) && number("sampling_rate_us", plan.sampling_rate_us) &&
-           number("up_threshold", plan.up_threshold) &&
-           sd_bus_message_append(message, "{sv}", "blind", "b", plan.blind ? 1 : 0) >= 0 &&
-           sd_bus_message_close_container(message) >= 0;
+           (plan.seal.empty() ? in_clear() : sealed()) && sd_bus_message_close_container(message) >= 0;
 }
 
 }  // namespace
@@ -302,6 +316,22 @@ Outcome<FileDescriptor> Daemon::stop_run(const std::string& run) {
     }
     FileDescriptor own(::fcntl(trace, F_DUPFD_CLOEXEC, 3));
     return own ? Outcome<FileDescriptor>(std::move(own)) : trouble(EX_OSERR, "too many open files");
+}
+
+Outcome<std::string> Daemon::run_facts(const std::string& run) {
+    return call<std::string>(kAskingSomebody, "RunFacts", "s", run.c_str());
+}
+
+Outcome<PublicKey> Daemon::device_key() {
+    return call<std::vector<std::uint8_t>>(kPrompt, "DeviceKey", "")
+        .and_then([](const std::vector<std::uint8_t>& bytes) -> Outcome<PublicKey> {
+            PublicKey key{};
+            if (bytes.size() != key.size()) {
+                return tl::unexpected<Trouble>(explain({kUnreadable, ""}));
+            }
+            std::ranges::copy(bytes, key.begin());
+            return key;
+        });
 }
 
 Outcome<std::string> Daemon::learn_key(std::chrono::milliseconds limit) {

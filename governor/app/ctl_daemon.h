@@ -2,6 +2,7 @@
 // happed as its client sees it: org.happe.Governor1, docs/dbus.md. An error says what to do next.
 #pragma once
 
+#include "governor/adapters/device_key.h"
 #include "governor/adapters/file_descriptor.h"
 #include "governor/app/ctl_bus.h"
 #include "governor/app/ctl_outcome.h"
@@ -78,6 +79,11 @@ struct RunPlan {
     std::optional<std::uint32_t> sampling_rate_us;
     std::optional<std::uint32_t> up_threshold;
     bool blind = false;
+    bool indicator = false;
+    // In place of all these:
+    std::string seal;
+    std::string study;
+    std::string run;  // the study server's code
 };
 
 extern const Address kGovernor;
@@ -102,6 +108,8 @@ public:
 
     Outcome<std::string> start_run(const RunPlan& plan);
     Outcome<FileDescriptor> stop_run(const std::string& run);
+    Outcome<std::string> run_facts(const std::string& run);
+    Outcome<PublicKey> device_key();
 
     Outcome<std::string> learn_key(std::chrono::milliseconds limit);
     Outcome<wire::Nothing> reload();

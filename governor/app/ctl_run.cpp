@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 
@@ -19,6 +21,7 @@ namespace {
 
 struct RunOptions {
     RunPlan plan;
+    std::string sealed;  // a file
     std::string out;
     std::uint32_t seconds = 0;  // 0: without limit
     std::vector<std::string> command;
@@ -200,19 +203,59 @@ Outcome<int> fetch(Daemon& daemon, const RunOptions& options, NewFile& file) {
     return save(daemon, options.code, file, options.json);
 }
 
-Outcome<int> start(const RunOptions& options) {
-    for (const auto& [value, name] : {std::pair{&options.plan.condition, "--condition"},
-                                      {&options.plan.subject, "--subject"},
-                                      {&options.plan.application, "--application"},
-                                      {&options.out, "--out"}}) {
-        if (value->empty()) {
-            return trouble(EX_USAGE, fmt::format("{} is required; see happectl run --help", name));
-        }
+// The required option that is missing; null if none is.
+const char* missing(const RunOptions& options) {
+    const RunPlan& plan = options.plan;
+    using Required = std::pair<const std::string&, const char*>;
+    const auto first = [](std::initializer_list<Required> all) {
+        const auto* const found = std::ranges::find_if(all, [](const Required& one) { return one.first.empty(); });
+        return found == all.end() ? nullptr : found->second;
+    };
+    return options.sealed.empty() ? first({{plan.condition, "--condition"},
+                                           {plan.subject, "--subject"},
+                                           {plan.application, "--application"},
+                                           {options.out, "--out"}})
+                                  : first({{plan.study, "--study"}, {plan.run, "--run"}, {options.out, "--out"}});
+}
+
+// As the study server answers it, in base64.
+Outcome<std::string> read_seal(const std::string& file) {
+    constexpr std::size_t kLongest = 4096;
+    return read_input(file, kLongest).and_then([&](const std::string& text) -> Outcome<std::string> {
+        const auto seal = bytes_of_base64(text);
+        return seal && !seal->empty() ? Outcome<std::string>(*seal)
+                                      : trouble(EX_DATAERR, fmt::format("{}: not base64", file));
+    });
+}
+
+Outcome<int> start(RunOptions options) {
+    if (const char* const name = missing(options)) {
+        return trouble(EX_USAGE, fmt::format("{} is required; see happectl run --help", name));
     }
     if (options.json && options.out == "-") {
         return trouble(EX_USAGE, "--json and --out -: standard output can't have both");
     }
+    if (!options.sealed.empty()) {
+        auto seal = read_seal(options.sealed);
+        if (!seal) {
+            return pass_on(seal);
+        }
+        options.plan.seal = *std::move(seal);
+    }
     return with_file(options, live);
+}
+
+Outcome<int> show_facts(const std::string& run) {
+    auto daemon = Daemon::connect();
+    if (!daemon) {
+        return pass_on(daemon);
+    }
+    const auto facts = daemon->run_facts(run);
+    if (!facts) {
+        return pass_on(facts);
+    }
+    say(*facts + "\n");
+    return EX_OK;
 }
 
 std::string condition_mistake(const std::string& condition) {
@@ -236,6 +279,30 @@ void add_plan(CLI::App& command, RunOptions& options) {
     command.add_option("--up-threshold", options.plan.up_threshold, "ondemand's tunable, percent")
         ->check(CLI::Range(1U, 100U));
     command.add_flag("--blind", options.plan.blind, "Nobody else sees what is decided while it runs");
+    command.add_flag("--indicator", options.plan.indicator, "The battery indicator is on the screen; B-HAPPE has it");
+}
+
+void add_sealed(CLI::App& command, RunOptions& options) {
+    CLI::Option* const sealed =
+        command.add_option("--sealed", options.sealed, "The sealed condition, in base64; - is standard input");
+    for (const char* const other : {"--condition", "--subject", "--application", "--sampling-rate-us", "--up-threshold",
+                                    "--blind", "--indicator"}) {
+        sealed->excludes(command.get_option(other));
+    }
+    command.add_option("--study", options.plan.study, "Its study")->check(kName)->needs(sealed);
+    command.add_option("--run", options.plan.run, "The study server's code for the run")->check(kName)->needs(sealed);
+}
+
+// What is asked of a run that has ended.
+void add_afterwards(CLI::App& command, const std::shared_ptr<RunOptions>& options, Task& task) {
+    CLI::App* const again = command.add_subcommand("fetch", "Fetch the trace of a run that ended without its owner");
+    again->add_option("RUN", options->code, "The run's code")->required()->check(kName);
+    again->add_option("--out", options->out, "The file for the trace; - is standard output")->required();
+    again->add_flag("--json", options->json, "Print the run's code and file as JSON");
+    again->callback([options, &task] { task = [options] { return with_file(*options, fetch); }; });
+    CLI::App* const facts = command.add_subcommand("facts", "What a run's record has besides its trace, as JSON");
+    facts->add_option("RUN", options->code, "The run's code")->required()->check(kName);
+    facts->callback([options, &task] { task = [options] { return show_facts(options->code); }; });
 }
 
 }  // namespace
@@ -244,27 +311,27 @@ void add_run(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("run", "A study's run under one condition, with its trace");
     const auto options = std::make_shared<RunOptions>();
     add_plan(*command, *options);
+    add_sealed(*command, *options);
     command->add_option("--out", options->out, "The file for the trace, JSON lines; - is standard output");
     command->add_option("--seconds", options->seconds, "Stop after so many, the command too [no limit]")
         ->check(CLI::Range(1U, 86'400U));
     command->add_flag("--json", options->json, "Print the run's code and file as JSON");
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
-    CLI::App* const again = command->add_subcommand("fetch", "Fetch the trace of a run that ended without its owner");
-    again->add_option("RUN", options->code, "The run's code")->required()->check(kName);
-    again->add_option("--out", options->out, "The file for the trace; - is standard output")->required();
-    again->add_flag("--json", options->json, "Print the run's code and file as JSON");
+    add_afterwards(*command, options, task);
     command->footer(
         "Begins a run with the paper's settings, waits for the command, the time or Ctrl-C, ends it, and saves the trace\n"
-        "(docs/traces.md). --condition, --subject, --application and --out are required. Ctrl-C ends a run early and\n"
+        "(docs/traces.md). --condition, --subject, --application and --out are required, or --sealed, --study, --run and\n"
+        "--out: then happed alone knows the condition, and nobody sees what is decided. Ctrl-C ends a run early and\n"
         "saves its trace all the same. The exit status is the command's. An administrator may.\n\n"
         "Examples:\n"
         "  happectl run --condition O-HAPPE --subject P07 --application torcs --out p07.jsonl -- torcs\n"
         "  happectl run --condition ondemand --up-threshold 80 --subject P07 --application torcs --blind \\\n"
         "      --seconds 120 --out p07-1.jsonl\n"
-        "  happectl run fetch 4f2a --out p07.jsonl");
-    again->callback([options, &task] { task = [options] { return with_file(*options, fetch); }; });
-    command->callback([options, again, &task] {
-        if (!again->parsed()) {
+        "  happectl run --sealed p07-1.seal --study paper-a3 --run 7ZK3M9QA --out p07-1.jsonl -- torcs\n"
+        "  happectl run fetch 4f2a --out p07.jsonl\n"
+        "  happectl run facts 4f2a");
+    command->callback([options, command, &task] {
+        if (command->get_subcommands().empty()) {
             task = [options] { return start(*options); };
         }
     });

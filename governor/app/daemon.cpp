@@ -50,6 +50,7 @@ void Daemon::Presses::take(std::vector<Press>& presses) {
     keys->take(presses);
     presses.insert(presses.end(), said.begin(), said.end());
     said.clear();
+    std::erase_if(presses, [this](const Press& press) { return press.at < since; });
     std::ranges::sort(presses, {}, &Press::at);
 }
 
@@ -58,8 +59,8 @@ void Daemon::show_settings() {
 }
 
 LoopSettings Daemon::loop_settings() const {
-    if (run_) {
-        return {};  // the paper's
+    if (run_) {  // the paper's
+        return {.sham = run_->sham()};
     }
     return {.algorithm = configuration_.algorithm,
             .feedback = configuration_.immediate ? Feedback::Immediate : Feedback::NextSample,
@@ -74,9 +75,10 @@ void Daemon::new_loop(const LoopSettings& settings) {
     }
     std::vector<Press> of_before;
     presses_.take(of_before);
+    const MonoTime now = monotonic_now();
+    presses_.since = run_ ? now : MonoTime();  // a run's trace begins with it
     loop_ = std::make_unique<Loop>(
-        Ports{*machine_.utilisation, *machine_.frequency, presses_, attention_, *store_, chronicle_}, settings,
-        monotonic_now());
+        Ports{*machine_.utilisation, *machine_.frequency, presses_, attention_, *store_, chronicle_}, settings, now);
     shown_.targets.clear();  // and nothing of a run, or of the person before it, is shown to the other
     shown_.profile.reset();
     shown_.sample.clear();
@@ -96,6 +98,7 @@ Result<TraceHeader> Daemon::trace_header(const LoopSettings& settings, const std
     TraceHeader header{.settings = settings.algorithm,
                        .immediate = settings.feedback == Feedback::Immediate,
                        .period = settings.period,
+                       .sham = settings.sham,
                        .ladders = ladders(machine_.frequency->policies()),
                        .profiles = {}};
     if (whom) {
@@ -114,6 +117,7 @@ Result<TraceHeader> Daemon::trace_header(const LoopSettings& settings, const std
 void Daemon::attend() {
     if (run_ && attention_.state() == State::Run && !run_->condition.is_happe() && !lent_) {
         if (const Status lent = lend_machine(); !lent) {
+            not_lent_ = lent.error().message;
             chronicle_.failed(lent.error());
         }
     } else if (lent_ && attention_.state() != State::Run) {
@@ -130,6 +134,7 @@ void Daemon::attend() {
     if (attention_.state() == State::Released && logind_.asleep()) {
         logind_.ready_to_sleep();
     }
+    follow_run();
     show();
 }
 
@@ -173,8 +178,9 @@ void Daemon::turn(MonoTime now) {
     }
     loop_->turn(now);
     if (const auto notice = store_->take_notice()) {
-        journal_.warning(*notice);
+        chronicle_.failed(Error{*notice});
     }
+    look_at_run();
     tell_watchdog(now);
     bus_->turned();
     arm();
@@ -190,7 +196,8 @@ void Daemon::tend(MonoTime now) {
         chronicle_.failed(tended.error());
     }
     if (control_->contested() && attention_.state() != State::Contested) {
-        attention_.contested(tended ? "another program governs" : tended.error().message);
+        const bool told = !tended && !(run_ && run_->blind());
+        attention_.contested(told ? tended.error().message : "another program governs");
         attend();
     }
 }
@@ -225,7 +232,7 @@ void Daemon::caller_left(const std::string& bus_name) {
     if (learning_ && learner_ == bus_name) {
         learning_.reset();
     }
-    if (run_ && run_->owner == bus_name) {
+    if (run_ && run_->owner.bus_name == bus_name) {
         journal_.warning(fmt::format("run {} ends: who started it has left the bus; its trace is kept", run_->code));
         if (const Status ended = end_run(); !ended) {
             journal_.warning(ended.error().message);
@@ -259,7 +266,11 @@ int Daemon::on_message(sd_bus_message* /*message*/, void* data, sd_bus_error* /*
 void Daemon::show() {
     shown_.state = state_name(attention_.state(), borrowed_ != nullptr);
     shown_.reason = attention_.reason();
-    shown_.keyboards = static_cast<std::uint32_t>(presses_.keys->keyboards());
+    const auto keyboards = static_cast<std::uint32_t>(presses_.keys->keyboards());
+    if (run_ && keyboards < shown_.keyboards) {
+        run_->facts.happened(monotonic_now(), "keyboard-lost", "");
+    }
+    shown_.keyboards = keyboards;
     shown_.holds = attention_desk_.holds();
     const auto& session = attention_.active_session();
     shown_.served_uid = session ? std::optional(session->uid) : std::nullopt;

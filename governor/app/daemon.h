@@ -7,6 +7,7 @@
 #include "governor/adapters/configuration.h"
 #include "governor/adapters/cpufreq_control.h"
 #include "governor/adapters/cpupower.h"
+#include "governor/adapters/device_key.h"
 #include "governor/adapters/evdev_keys.h"
 #include "governor/adapters/event_loop.h"
 #include "governor/adapters/governor_bus.h"
@@ -20,6 +21,7 @@
 #include "governor/app/journal.h"
 #include "governor/app/loop.h"
 #include "governor/app/profile_desk.h"
+#include "governor/app/run_facts.h"
 #include "governor/app/run_traces.h"
 
 #include <filesystem>
@@ -34,6 +36,7 @@ struct DaemonFiles {
     std::filesystem::path configuration = "/etc/happe/happe.toml";  // need not exist
     std::filesystem::path database = "/var/lib/happe/profiles.db";
     std::filesystem::path runs = "/var/lib/happe/runs";
+    std::filesystem::path device_key = "/var/lib/happe/device.key";
     std::filesystem::path found = "/run/happe/found.json";
     std::filesystem::path cpus = "/sys/devices/system/cpu";
     EvdevKeys::Paths keys;
@@ -59,21 +62,31 @@ public:
     void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) override;
     Answer<std::string> start(const Caller& caller, const RunRequest& request) override;
     [[nodiscard]] bool owns(const Caller& caller, const std::string& run) const override;
-    Answer<FileDescriptor> stop(const std::string& run) override;
+    Answer<FileDescriptor> stop(const Caller& caller, const std::string& run) override;
+    Answer<std::string> facts(const Caller& caller, const std::string& run) override;
+    Answer<PublicKey> device_key() override;
 
 private:
     // The two keys, and what is said on the bus in their stead.
     struct Presses final : KeySource {
         std::unique_ptr<EvdevKeys> keys;
         std::vector<Press> said;
+        MonoTime since;  // what was pressed before is dropped
         void say(const Press& press);
         void take(std::vector<Press>& presses) override;
     };
+    // Who sees the private properties and the subject's profiles while it runs: who may anyway, its owner, nobody.
+    enum class Sight : std::uint8_t { Open, Blind, Sealed };
     struct Run {
         std::string code;
-        std::string owner;  // bus name
+        Caller owner;
         RunCondition condition;
-        RunRequest request;
+        RunPlan plan;
+        Sight sight = Sight::Blind;
+        RunFacts facts;
+        [[nodiscard]] bool sham() const { return plan.sham && condition.is_happe(); }
+        [[nodiscard]] bool blind() const { return sight != Sight::Open; }
+        [[nodiscard]] KeptRun kept() const { return {.uid = owner.uid, .blind = blind(), .facts = {}}; }
     };
     struct Machine {
         UtilisationSource* utilisation = nullptr;
@@ -109,7 +122,14 @@ private:
     void rest(MonoTime now);
     void show();
 
-    [[nodiscard]] Answer<std::string> begin_run(Run run, FileDescriptor trace, const TraceHeader& header);
+    [[nodiscard]] Answer<RunPlan> unseal(const SealedRun& sealed) const;
+    [[nodiscard]] Answer<std::string> start(const Caller& caller, const RunPlan& plan, Sight sight);
+    [[nodiscard]] Answer<std::string> begin_run(Run run);
+    [[nodiscard]] Result<TraceHeader> prepare(Run& run);
+    void take_over();
+    void follow_run();
+    void look_at_run();
+    [[nodiscard]] Answer<KeptRun> kept_for(const Caller& caller, const std::string& run) const;
     [[nodiscard]] Status lend_machine();
     [[nodiscard]] Status end_run();
 
@@ -136,8 +156,10 @@ private:
     AttentionDesk attention_desk_;
     std::unique_ptr<ProfileDesk> profile_desk_;
     RunTraces traces_;
+    DeviceKey device_key_;
     std::optional<Run> run_;
-    bool lent_ = false;  // to the run's kernel condition
+    bool lent_ = false;     // to the run's kernel condition
+    std::string not_lent_;  // why it last could not be
     std::unique_ptr<Loop> loop_;
 
     std::unique_ptr<GovernorBus> bus_;

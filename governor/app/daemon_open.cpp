@@ -51,6 +51,7 @@ Daemon::Daemon(sd_event* loop, sd_bus* bus, DaemonFiles files, Configuration con
                                            pressed();
                                        }}),
       traces_(files_.runs),
+      device_key_(files_.device_key),
       logind_(bus, files_.seat, [this] { session_changed(); }) {
     sd_watchdog_enabled(0, &watchdog_usec_);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-sim: the learning governor without a cpufreq driver.
-#include "governor/app/self_description.h"
 #include "governor/app/sim_commands.h"
+#include "packaging/cli/cpp/self_description.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl: the client of happed.
 #include "governor/app/ctl_commands.h"
-#include "governor/app/self_description.h"
+#include "packaging/cli/cpp/self_description.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ void occupy_closed_descriptors() {
 
 void add_commands(CLI::App& program, Task& task) {
     for (const auto add : {add_status, add_doctor, add_profiles, add_events, add_hold, add_feedback, add_keys, add_run,
-                           add_restore, add_check, add_reload}) {
+                           add_study, add_restore, add_check, add_reload}) {
         add(program, task);
     }
 }

@@ -4,7 +4,7 @@
 #include "governor/adapters/configuration_file.h"
 #include "governor/adapters/mapped_pages.h"
 #include "governor/app/daemon.h"
-#include "governor/app/self_description.h"
+#include "packaging/cli/cpp/self_description.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
@@ -132,6 +132,8 @@ void add_options(CLI::App& program, DaemonFiles& files) {
     program.add_option("--config", files.configuration, "The configuration; need not exist")->capture_default_str();
     program.add_option("--database", files.database, "Where profiles are kept")->capture_default_str();
     program.add_option("--runs", files.runs, "Where study runs leave their traces")->capture_default_str();
+    program.add_option("--device-key", files.device_key, "Where this laptop's key for sealed runs is kept")
+        ->capture_default_str();
     program.add_option("--found", files.found, "Where it is kept what was found on the machine")->capture_default_str();
     program.add_option("--cpus", files.cpus, "The kernel's directory of CPUs")->capture_default_str();
     program.add_option("--input", files.keys.devices, "The directory of input devices")->capture_default_str();
@@ -166,13 +168,14 @@ int main(int argc, char** argv) try {
     program.footer(
         "Signals: SIGHUP reads the configuration anew; SIGTERM gives the machine back and ends.\n\n"
         "Exit status: 0 done, 64 wrong usage, 69 no cpufreq or no system bus, 74 cannot write, 78 bad configuration.");
-    happe::add_self_description(program, {.section = 8,
-                                          .version = HAPPE_VERSION,
-                                          .more = "Files:\n"
-                                                  "  /etc/happe/happe.toml  the configuration\n"
-                                                  "  /var/lib/happe  profiles and the traces of study runs\n"
-                                                  "  /run/happe/found.json  what was found on the machine\n\n"
-                                                  "See also: happectl(1), happe.toml(5), happed-keys(8)"});
+    happe::add_self_description(program,
+                                {.section = 8,
+                                 .version = HAPPE_VERSION,
+                                 .more = "Files:\n"
+                                         "  /etc/happe/happe.toml  the configuration\n"
+                                         "  /var/lib/happe  profiles, the traces of study runs, this laptop's key\n"
+                                         "  /run/happe/found.json  what was found on the machine\n\n"
+                                         "See also: happectl(1), happe.toml(5), happed-keys(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

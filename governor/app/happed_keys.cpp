@@ -3,7 +3,7 @@
 #include "governor/adapters/configuration_file.h"
 #include "governor/adapters/key_service.h"
 #include "governor/adapters/key_socket.h"
-#include "governor/app/self_description.h"
+#include "packaging/cli/cpp/self_description.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -44,7 +44,8 @@ void Loop::turn(MonoTime now) {
     presses_.clear();
     ports_.keys.take(presses_);
     serve(ports_.focus.served());
-    const Decision decision = governor_.step({samples_, presses_}, uafp_ ? &*uafp_ : nullptr);
+    const auto acted_on = settings_.sham ? std::span<const Press>() : std::span<const Press>(presses_);
+    const Decision decision = governor_.step({samples_, acted_on}, uafp_ ? &*uafp_ : nullptr);
     apply(decision);
     remember(decision);
     ports_.witness.turned({.at = now,

@@ -24,6 +24,7 @@ struct LoopSettings {
     Settings algorithm;
     Feedback feedback = Feedback::NextSample;
     Micros period = std::chrono::seconds{1};
+    bool sham = false;  // presses are told to the witness and not acted on
 };
 
 struct Ports {

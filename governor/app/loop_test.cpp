@@ -51,6 +51,19 @@ TEST_F(LoopTest, applies_and_stores_what_a_press_teaches) {
     EXPECT_EQ(watcher.turns, 1);
 }
 
+TEST_F(LoopTest, sham_keys_are_told_to_the_witness_and_change_nothing) {
+    settings.sham = true;
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+
+    loop.turn(at(seconds(1)));
+
+    EXPECT_EQ(khz(), Khz{1'600'000});
+    EXPECT_TRUE(profiles.lessons.empty());
+    EXPECT_EQ(watcher.presses, 1U);
+}
+
 TEST_F(LoopTest, serves_a_stored_profile_and_keeps_each_application_its_own) {
     profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
     Loop loop = this->loop();

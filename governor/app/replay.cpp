@@ -72,7 +72,8 @@ Status replay(std::istream& trace, const std::string& name, std::ostream& decisi
     Loop loop({machine, machine, machine, machine, profiles, printer},
               {.algorithm = header->settings,
                .feedback = header->immediate ? Feedback::Immediate : Feedback::NextSample,
-               .period = header->period},
+               .period = header->period,
+               .sham = header->sham},
               MonoTime());
     for (auto seen = reader.next();; seen = reader.next()) {
         if (!seen) {

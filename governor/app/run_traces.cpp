@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/app/run_traces.h"
 
+#include "governor/adapters/files.h"
+#include "governor/adapters/json_document.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <string_view>
+#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -17,10 +20,25 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kCodeDigits = 16;
-constexpr std::string_view kSuffix = ".jsonl";
+constexpr std::string_view kTrace = ".jsonl";
+constexpr std::string_view kBeside = ".json";
+constexpr std::size_t kLongestFacts = std::size_t{8} << 20U;  // as long as a run record may be
 
 bool is_code(std::string_view run) {
     return run.size() == kCodeDigits && run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string text_of(const KeptRun& kept) {
+    return nlohmann::json({{"uid", kept.uid}, {"blind", kept.blind}, {"facts", kept.facts}}).dump() + '\n';
+}
+
+KeptRun read_kept(std::string_view text) {
+    const nlohmann::json parsed = json::parse(text);
+    const json::Field document(parsed, "");
+    static_cast<void>(document.object({"uid", "blind", "facts"}));
+    return {.uid = static_cast<uid_t>(document.at("uid").integer(0, std::numeric_limits<uid_t>::max())),
+            .blind = document.at("blind").boolean(),
+            .facts = document.at("facts").text(kLongestFacts)};
 }
 
 }  // namespace
@@ -50,7 +68,11 @@ Result<RunCondition> parse_condition(const std::string& name, std::size_t steps)
     return RunCondition{.rule = Rule::Fixed, .step = step - 1};
 }
 
-Result<RunTraces::Begun> RunTraces::begin() {
+fs::path RunTraces::file(const std::string& run, std::string_view suffix) const {
+    return folder_ / (run + std::string(suffix));
+}
+
+Result<RunTraces::Begun> RunTraces::begin(const KeptRun& kept) {
     std::error_code trouble;
     fs::create_directories(folder_, trouble);
     fs::permissions(folder_, fs::perms::owner_all, trouble);
@@ -60,7 +82,10 @@ Result<RunTraces::Begun> RunTraces::begin() {
     }
     prune();
     std::string run = fmt::format("{:016x}", random);
-    const fs::path path = folder_ / (run + std::string(kSuffix));
+    if (const Status beside = keep(run, kept); !beside) {
+        return tl::unexpected<Error>(beside.error());
+    }
+    const fs::path path = file(run, kTrace);
     FileDescriptor trace(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
     if (!trace) {
         return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
@@ -68,8 +93,21 @@ Result<RunTraces::Begun> RunTraces::begin() {
     return Begun{std::move(run), std::move(trace)};
 }
 
+Status RunTraces::keep(const std::string& run, const KeptRun& kept) const {
+    return write_file(file(run, kBeside), text_of(kept), S_IRUSR | S_IWUSR);
+}
+
+Result<KeptRun> RunTraces::kept(const std::string& run) const try {
+    const FileDescriptor beside(is_code(run) ? ::open(file(run, kBeside).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                                             : -1);
+    const auto text = beside ? read_all(beside.get(), 2 * kLongestFacts) : std::nullopt;
+    return text ? Result<KeptRun>(read_kept(*text)) : failure("no such run");
+} catch (const json::FieldError& error) {
+    return failure(fmt::format("{}: {}", file(run, kBeside).string(), error.what()));
+}
+
 Result<FileDescriptor> RunTraces::open(const std::string& run) const {
-    const fs::path path = folder_ / (run + std::string(kSuffix));
+    const fs::path path = file(run, kTrace);
     FileDescriptor trace(is_code(run) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1);
     if (!trace) {
         return failure("no such run");
@@ -82,13 +120,14 @@ void RunTraces::prune() {
     std::vector<std::pair<fs::file_time_type, fs::path>> traces;
     std::error_code gone;
     for (const auto& entry : fs::directory_iterator(folder_, gone)) {
-        if (entry.path().extension() == kSuffix) {
+        if (entry.path().extension() == kTrace) {
             traces.emplace_back(entry.last_write_time(gone), entry.path());
         }
     }
     std::ranges::sort(traces);
     for (std::size_t i = 0; i + kMostKept <= traces.size(); ++i) {
         fs::remove(traces[i].second, gone);
+        fs::remove(traces[i].second.replace_extension(kBeside), gone);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace happe {
 
@@ -26,7 +27,15 @@ struct RunCondition {
 // "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE" (which to the daemon is O-HAPPE), "fixed-1" to "fixed-`steps`".
 Result<RunCondition> parse_condition(const std::string& name, std::size_t steps);
 
-// A folder of traces, RUN.jsonl, mode 0600. The newest kMostKept stay, whether they were fetched or not.
+// What is kept of a run beside its trace.
+struct KeptRun {
+    uid_t uid = 0;  // who started it
+    bool blind = true;
+    std::string facts;  // run_facts.h; empty until it has ended
+};
+
+// A folder of traces, RUN.jsonl, and what is kept beside them, RUN.json, mode 0600. The newest kMostKept stay, whether
+// they were fetched or not.
 class RunTraces {
 public:
     static constexpr std::size_t kMostKept = 256;
@@ -37,12 +46,17 @@ public:
         std::string run;  // 16 hexadecimal digits, at random
         FileDescriptor trace;
     };
-    [[nodiscard]] Result<Begun> begin();
+    [[nodiscard]] Result<Begun> begin(const KeptRun& kept);
 
-    // For reading from its start. An error if there is none.
+    // In place of what was kept of it; on the disk when this returns.
+    [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
+
+    // An error if there is no such run. The trace is for reading, from its start.
+    [[nodiscard]] Result<KeptRun> kept(const std::string& run) const;
     [[nodiscard]] Result<FileDescriptor> open(const std::string& run) const;
 
 private:
+    [[nodiscard]] std::filesystem::path file(const std::string& run, std::string_view suffix) const;
     void prune();
 
     std::filesystem::path folder_;

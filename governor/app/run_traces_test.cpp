@@ -33,6 +33,8 @@ TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
     }
 }
 
+const KeptRun kMine{.uid = 1000, .blind = true, .facts = {}};
+
 struct RunTracesTest : testing::Test {
     TemporaryDirectory directory;
     fs::path folder = directory.path() / "runs";
@@ -46,7 +48,7 @@ std::string content(const FileDescriptor& file) {
 }
 
 TEST_F(RunTracesTest, ATraceIsReadByItsRunsCodeAndIsPrivate) {
-    const auto begun = traces.begin();
+    const auto begun = traces.begin(kMine);
     ASSERT_TRUE(begun);
     ASSERT_EQ(::write(begun->trace.get(), "line\n", 5), 5);
 
@@ -61,30 +63,55 @@ TEST_F(RunTracesTest, ATraceIsReadByItsRunsCodeAndIsPrivate) {
 }
 
 TEST_F(RunTracesTest, CodesAreRandom) {
-    EXPECT_NE(traces.begin()->run, traces.begin()->run);
+    EXPECT_NE(traces.begin(kMine)->run, traces.begin(kMine)->run);
 }
 
 TEST_F(RunTracesTest, ACodeIsNoPath) {
-    ASSERT_TRUE(traces.begin());
+    ASSERT_TRUE(traces.begin(kMine));
     std::ofstream(folder / "secret") << "secret";
     for (const char* run : {"", "secret", "../secret", "0123456789abcdef", "/etc/passwd", "0123456789ABCDEF"}) {
         EXPECT_FALSE(traces.open(run)) << run;
+        EXPECT_FALSE(traces.kept(run)) << run;
+    }
+}
+
+TEST_F(RunTracesTest, WhatIsKeptOfARunIsWhatWasPutThereLast) {
+    const std::string run = traces.begin(kMine)->run;
+    EXPECT_EQ(traces.kept(run)->uid, 1000U);
+    EXPECT_TRUE(traces.kept(run)->blind);
+    EXPECT_EQ(traces.kept(run)->facts, "");
+
+    ASSERT_TRUE(traces.keep(run, {.uid = 0, .blind = false, .facts = R"({"a":"\\ü"})"}));
+
+    EXPECT_EQ(traces.kept(run)->uid, 0U);
+    EXPECT_FALSE(traces.kept(run)->blind);
+    EXPECT_EQ(traces.kept(run)->facts, R"({"a":"\\ü"})");
+    EXPECT_EQ(fs::status(folder / (run + ".json")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(RunTracesTest, WhatIsKeptOfARunAndIsDamagedIsNobodys) {
+    const std::string run = traces.begin(kMine)->run;
+    for (const char* text : {"", "{}", R"({"uid":-1,"blind":true,"facts":""})", R"({"uid":1,"blind":true})"}) {
+        std::ofstream(folder / (run + ".json")) << text;
+        EXPECT_FALSE(traces.kept(run)) << text;
     }
 }
 
 TEST_F(RunTracesTest, TheNewestAreKept) {
-    const std::string first = traces.begin()->run;
+    const std::string first = traces.begin(kMine)->run;
     fs::last_write_time(folder / (first + ".jsonl"), fs::file_time_type::clock::now() - std::chrono::hours(1));
     for (std::size_t i = 0; i < RunTraces::kMostKept; ++i) {
-        ASSERT_TRUE(traces.begin());
+        ASSERT_TRUE(traces.begin(kMine));
     }
     EXPECT_FALSE(traces.open(first));
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), static_cast<std::ptrdiff_t>(RunTraces::kMostKept));
+    EXPECT_FALSE(traces.kept(first));
+    const auto files = static_cast<std::ptrdiff_t>(2 * RunTraces::kMostKept);  // a trace and what is kept beside it
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), files);
 }
 
 TEST_F(RunTracesTest, AFolderThatCannotBeIsAnError) {
     std::ofstream(folder.string()) << "a file";
-    EXPECT_NE(traces.begin().error().message.find(folder.string()), std::string::npos);
+    EXPECT_NE(traces.begin(kMine).error().message.find(folder.string()), std::string::npos);
 }
 
 }  // namespace

@@ -79,9 +79,13 @@ struct Focus : FocusSource {
 
 struct Watcher : Witness {
     int turns = 0;
+    std::size_t presses = 0;
     std::vector<std::string> failures;
 
-    void turned(const Turn& /*turn*/) override { ++turns; }
+    void turned(const Turn& turn) override {
+        ++turns;
+        presses += turn.presses.size();
+    }
     void failed(const Error& error) override { failures.push_back(error.message); }
 };
 

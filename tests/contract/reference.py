@@ -74,6 +74,7 @@ class Governor:
     ladders: dict[int, Ladder]
     uafps: dict[Name, list[int]]  # given or learned, ten kHz each
     settings: Json
+    sham: bool  # whether the keys do nothing
     decided: dict[int, int] = field(default_factory=dict)  # policy -> kHz
     pressed: dict[str, int] = field(default_factory=dict)  # key -> t_us of its last press
     kept: dict[int, int] = field(default_factory=dict)  # policy -> level, for hysteresis
@@ -138,7 +139,7 @@ class Governor:
         listed = sorted(map(self.measure, line["policies"]), key=lambda seen: seen.policy)
         targets: dict[int, int] = {}
         learned: Json = {}
-        if begun and listed:
+        if begun and listed and not self.sham:
             busiest = max(listed, key=lambda seen: seen.normalised)  # the first of equals, so the lowest id
             targets[busiest.policy], taught = self.press(busiest, name, up="performance" in begun)
             learned = {"learned": taught}
@@ -159,7 +160,7 @@ def start(header: Json) -> Governor:
         for policy, khz in header["ladders_khz"].items()
     }
     given = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
-    return Governor(ladders, given, header.get("settings", {}))
+    return Governor(ladders, given, header.get("settings", {}), header.get("keys") == "sham")
 
 
 def decide(lines: Iterable[Json]) -> Iterator[Json]:

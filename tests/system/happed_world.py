@@ -350,7 +350,14 @@ class Happed:
 
     def command(self) -> list[str]:
         """How it is started."""
-        files = {"config": "happe.toml", "database": "p.db", "runs": "runs", "found": "found.json", "keys": "keys"}
+        files = {
+            "config": "happe.toml",
+            "database": "p.db",
+            "runs": "runs",
+            "found": "found.json",
+            "keys": "keys",
+            "device-key": "device.key",
+        }
         options = [f"--{option}={self.folder / file}" for option, file in files.items()]
         return [str(self.program), *options, f"--input={self.folder / 'input'}"]
 

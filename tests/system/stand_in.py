@@ -7,7 +7,7 @@ The script: {"name": "org.x.Y", "objects": {"/path": {"xml": "...", "properties"
 An answer is the list of values returned; {"error": [name, message]}; {"descriptor": path}, a file opened for reading;
 {"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its
 standard input: ["set", path, interface, property, value] changes and announces a property, ["signal", path, interface,
-name, signature, values] emits a signal, ["answer", path, method, answer] replaces an answer.
+name, signature, values] emits a signal (variants: [type, value]), ["answer", path, method, answer] replaces an answer.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def obey(served: dict[str, Served], line: str) -> None:
         served[path].answers[rest[0]] = rest[1]
     else:
         interface, name, signature, values = rest
+        if "v" in signature:  # among basic types
+            values = [GLib.Variant(*v) if kind == "v" else v for kind, v in zip(signature[1:-1], values, strict=True)]
         body = GLib.Variant(signature, tuple(values))
         served[path].connection.emit_signal(None, path, interface, name, body)
     tell(done=command)

@@ -352,6 +352,13 @@ BAD_ARGUMENTS = [
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a", "--out", "-", "--json"],
     ["run", "fetch", "4f2a"],
+    ["run", "facts"],
+    ["run", "--sealed", "-", "--study", "paper-a3", "--out", "t.jsonl"],
+    ["run", "--sealed", "-", "--study", "paper-a3", "--run", "7ZK3M9QA"],
+    ["run", "--sealed", "-", "--study", "a", "--run", "b", "--out", "t.jsonl", "--condition", "ondemand"],
+    ["run", "--study", "a", "--condition", "ondemand", "--subject", "P", "--application", "a", "--out", "t.jsonl"],
+    ["study"],
+    ["study", "key", "now"],
 ]
 
 
@@ -385,6 +392,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         "feedback",
         "keys",
         "run",
+        "study",
         "restore",
         "check",
         "reload",

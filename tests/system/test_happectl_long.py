@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happectl's commands that last: status --watch, events --follow, hold, run."""
 
+import base64
 import fcntl
 import json
 import os
@@ -19,7 +20,16 @@ import pytest
 
 from happed_stand_in import OBJECT, HappeCtl, denied, error
 
-EX_USAGE, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_NOPERM = 64, 66, 69, 73, 74, 77
+EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PROTOCOL, EX_NOPERM = (
+    64,
+    65,
+    66,
+    69,
+    73,
+    74,
+    76,
+    77,
+)
 PATIENCE_S = 30.0
 LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -362,3 +372,40 @@ def test_killed_in_a_run_it_leaves_no_trace_under_the_wanted_name(
         assert not (tmp_path / "t.jsonl").exists()
         assert happectl.run("run", "fetch", "4f2a", "--out", tmp_path / "t.jsonl").returncode == 0
     assert (tmp_path / "t.jsonl").read_text() == TRACE
+
+
+SEALED = ["run", "--sealed", "-", "--study", "paper-a3", "--run", "7ZK3M9QA"]
+
+
+def test_a_sealed_run_is_described_by_its_seal_alone(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
+    """As the server answers it, in base64."""
+    box = bytes(range(256)) * 2
+    out = tmp_path / "t.jsonl"
+    with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:
+        ran = happectl.run(*SEALED, "--out", out, "--seconds", "1", stdin=base64.b64encode(box).decode() + "\n")
+        what = {"sealed": list(box), "study": "paper-a3", "run": "7ZK3M9QA"}
+        assert (ran.returncode, daemon.calls()) == (0, [("StartRun", [what]), ("StopRun", ["4f2a"])])
+    assert out.read_text() == TRACE
+
+
+@pytest.mark.parametrize("text", ["", "?", '{"sealed":"AAEC"}'])
+def test_what_is_no_seal_begins_no_run(happectl: HappeCtl, tmp_path: Path, text: str) -> None:
+    with happectl.daemon(StartRun=["4f2a"]) as daemon:
+        ran = happectl.run(*SEALED, "--out", tmp_path / "t.jsonl", stdin=text)
+        assert (ran.returncode, ran.stderr, daemon.calls()) == (EX_DATAERR, "happectl: -: not base64\n", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_facts_of_a_run_are_printed_as_they_come(happectl: HappeCtl) -> None:
+    with happectl.daemon(RunFacts=['{"indicator":true}']) as daemon:
+        ran = happectl.run("run", "facts", "4f2a")
+        assert (ran.returncode, ran.stdout, daemon.calls()) == (0, '{"indicator":true}\n', [("RunFacts", ["4f2a"])])
+    with happectl.daemon(RunFacts=error("NotFound", "no such run")):
+        ran = happectl.run("run", "facts", "4f2a")
+    assert (ran.returncode, ran.stderr) == (EX_NOINPUT, "happectl: no such run\n")
+
+
+def test_a_key_of_another_length_is_another_versions(happectl: HappeCtl) -> None:
+    with happectl.daemon(DeviceKey=[[1, 2, 3]]):
+        ran = happectl.run("study", "key")
+    assert (ran.returncode, "of one version" in ran.stderr) == (EX_PROTOCOL, True)

@@ -1,78 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed governs a T61 that is a folder: umockdev has /sys there.
-
-Files are plain: they take what a kernel would not, and keep what is longer than what is written over it. Real cpufreq
-is the emulated T61's to test (tests/vm).
-"""
+"""happed governs a T61 that is a folder (happed_t61)."""
 
 from __future__ import annotations
 
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World, until
 from program import PATIENCE_S
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-FOUND = {
-    "affected_cpus": "0 1",
-    "related_cpus": "0 1",
-    "scaling_driver": "acpi-cpufreq",
-    "scaling_available_governors": "ondemand userspace powersave ",
-    "scaling_available_frequencies": "2300000 2200000 1600000 1200000 800000 ",
-    "cpuinfo_min_freq": "800000",
-    "cpuinfo_max_freq": "2300000",
-    "scaling_governor": "powersave",  # as long as "userspace"
-    "scaling_min_freq": "800000",
-    "scaling_max_freq": "2300000",
-    "scaling_cur_freq": "1200000",
-    "scaling_setspeed": "1200000",
-}
-
-
-class T61:
-    """Its cpufreq files."""
-
-    def __init__(self, cpus: Path) -> None:
-        """Make them as they are found."""
-        self.policy = cpus / "cpufreq/policy0"
-        self.policy.mkdir()
-        for name, value in FOUND.items():
-            (self.policy / name).write_text(value + "\n")
-        for cpu in ("cpu0", "cpu1"):
-            (cpus / cpu).mkdir()
-            (cpus / cpu / "cpufreq").symlink_to("../cpufreq/policy0")
-
-    def __getitem__(self, name: str) -> str:
-        """Read the first line."""
-        return (self.policy / name).read_text().partition("\n")[0]
-
-    def __setitem__(self, name: str, value: str) -> None:
-        """Write, as another program."""
-        (self.policy / name).write_text(value + "\n")
-
-    def changed(self) -> dict[str, str]:
-        """What is not as it was found."""
-        return {name: self[name] for name, value in FOUND.items() if self[name].strip() != value.strip()}
-
-
-@pytest.fixture
-def t61(stopped: Happed) -> T61:
-    """The machine, which happed, not yet started, governs."""
-    stopped.configure("period_ms = 100\n")
-    return T61(stopped.cpus)
-
-
-@pytest.fixture
-def governing(stopped: Happed, t61: T61) -> Client:
-    """Me, while it governs."""
-    me = stopped.start().serves()
-    until(lambda: t61["scaling_governor"] == "userspace")
-    return me
+    from happed_t61 import T61
 
 
 def what(condition: str) -> dict[str, tuple[str, Any]]:

@@ -162,13 +162,14 @@ def test_the_page_explains_each_field_of_a_run(me: Client, world: World, row: li
     field, kind = first_code(row[0]), row[1]
     world.allow("run-study")
 
-    value = {"s": "x", "u": 1, "b": True}[kind]
+    value = {"s": "x", "u": 1, "b": True, "ay": b"x"}[kind]
     name, message = me.refused("StartRun", "a{sv}", {field: (kind, value)})
 
     assert name == "InvalidArgs"
     assert message != f"{field}: unknown"
     assert not message.endswith("of another type")
     assert not message.startswith(f"{field}: missing")
+    assert not message.startswith(f"without {field},")
 
 
 def test_only_root_may_have_the_name() -> None:

@@ -45,11 +45,11 @@ class Run:
         """Begin it; the first period has begun when this returns."""
         words = ["--condition", condition, "--subject", SUBJECT, "--application", APPLICATION, "--out", str(out)]
         self.out = out
-        before = set(RUNS.glob("*"))
+        before = set(RUNS.glob("*.jsonl"))
         self.log = out.with_suffix(".log").open("w")
         self.process = subprocess.Popen(["happectl", "run", *words, *options], stderr=self.log)
-        wait_until(lambda: set(RUNS.glob("*")) - before, "the run begins")
-        [self.trace] = set(RUNS.glob("*")) - before
+        wait_until(lambda: set(RUNS.glob("*.jsonl")) - before, "the run begins")
+        [self.trace] = set(RUNS.glob("*.jsonl")) - before
 
     def first_line_s(self) -> float:
         """When the trace's first period ended, by CLOCK_MONOTONIC."""

@@ -2,7 +2,7 @@
 // Completion of a program's command line in a shell: commands, options, the words an option takes, files.
 #pragma once
 
-#include "governor/app/command_tree.h"
+#include "packaging/cli/cpp/command_tree.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/app/manual.h"
+#include "packaging/cli/cpp/manual.h"
 
-#include "governor/app/self_description.h"
+#include "packaging/cli/cpp/self_description.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/app/command_tree.h"
+#include "packaging/cli/cpp/command_tree.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/app/completion.h"
+#include "packaging/cli/cpp/completion.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,7 +2,7 @@
 // Manual pages, as man(7) has them.
 #pragma once
 
-#include "governor/app/command_tree.h"
+#include "packaging/cli/cpp/command_tree.h"
 
 #include <string>
 #include <string_view>

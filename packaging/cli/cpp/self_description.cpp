@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/app/self_description.h"
+#include "packaging/cli/cpp/self_description.h"
 
-#include "governor/app/completion.h"
+#include "packaging/cli/cpp/completion.h"
 
 #include <string>
 

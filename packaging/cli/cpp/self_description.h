@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/app/manual.h"
+#include "packaging/cli/cpp/manual.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace happe {
+
+// What a study's run is.
+struct RunPlan {
+    std::string condition;  // ondemand, T-HAPPE, O-HAPPE, B-HAPPE, fixed-N
+    std::string subject;    // the participant's code
+    std::string application;
+    std::optional<std::uint32_t> sampling_rate_us;  // of ondemand
+    std::optional<std::uint32_t> up_threshold;      // of ondemand, percent
+    bool indicator = false;                         // the battery indicator is on the screen
+    bool sham = false;                              // the keys are recorded and do nothing
+    bool operator==(const RunPlan&) const = default;
+};
+
+}  // namespace happe

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's record is happed's trace and happed's facts, and what only the wizard knows; the study server takes it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+import seals
+from happe_study.contract import Kind, check
+from happe_study.runs.record import run_record
+from sealed_runs import begin, end, facts, pressed
+from test_vectors import validator
+
+if TYPE_CHECKING:
+    from happed_world import Client
+    from sealed_runs import Json
+
+
+def record(client: Client, run: str) -> Json:
+    """What is uploaded of a run that has ended."""
+    header, *observations = end(client, run)
+    return {
+        "format": "happe-run/1",
+        "run": seals.RUN,
+        "id": str(uuid.uuid4()),
+        "header": header,
+        "observations": observations,
+        "rating": 4,
+        **facts(client, run),
+    }
+
+
+@pytest.mark.parametrize(
+    ("condition", "changes"),
+    [
+        ("ondemand", {"up_threshold": 80}),
+        ("T-HAPPE", {}),
+        ("B-HAPPE", {}),
+        ("O-HAPPE", {"keys": "sham"}),
+        ("fixed-2", {}),
+    ],
+)
+def test_a_record_of_a_run_is_what_the_server_takes(experimenter: Client, condition: str, changes: Json) -> None:
+    run = begin(experimenter, condition, **changes)
+    pressed(experimenter, "performance")
+
+    document = record(experimenter, run)
+
+    validator("run-record.schema.json").validate(document)
+    read = run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
+    acts = condition.endswith("-HAPPE") and "keys" not in changes
+    assert len(read.learned) == acts
+    assert read.served == ((f"subject:{seals.SUBJECT}", seals.APPLICATION) if condition.endswith("-HAPPE") else None)
+    assert (read.profile_before, read.profile_after is not None) == (None, acts)
+    assert read.indicator is (condition == "B-HAPPE")
+
+
+def test_a_second_run_begins_with_what_the_first_has_taught(experimenter: Client) -> None:
+    first = begin(experimenter, "T-HAPPE")
+    pressed(experimenter, "performance")
+    taught = record(experimenter, first)
+    second = begin(experimenter, "O-HAPPE")
+    pressed(experimenter, "power")
+
+    document = record(experimenter, second)
+
+    assert document["profile_before"] == taught["profile_after"]
+    read = run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
+    assert [lesson.key for lesson in read.learned] == ["power"]
+
+
+def test_a_run_shorter_than_a_period_has_a_record_too(experimenter: Client) -> None:
+    document = record(experimenter, begin(experimenter, "B-HAPPE"))
+    assert document["observations"] == []
+    run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the study server seals for a laptop, and what happed makes of it, by one schema."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import seals
+from happe_study.allocation import sealing
+from happe_study.allocation.conditions import Condition
+from happe_study.devices import enrolment
+from happe_study.studies.protocol import Ondemand
+from happed_wire import BusError
+from sealed_runs import begin, end, facts, key_of
+from test_vectors import validator
+
+if TYPE_CHECKING:
+    from happed_stand_in import HappeCtl
+    from happed_t61 import T61
+    from happed_world import Client
+    from sealed_runs import Json
+
+NAMES = sealing.RunNames(seals.STUDY, seals.RUN, seals.SUBJECT, seals.APPLICATION)
+CONDITIONS = [
+    *(
+        Condition(governor, indicator=indicator)
+        for governor, indicator in product(("ondemand", "O-HAPPE"), (False, True))
+    ),
+    Condition("T-HAPPE"),
+    Condition("B-HAPPE", indicator=True),
+    *(Condition(f"fixed-{step}") for step in (1, 5)),
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.label)
+def test_what_the_server_seals_happed_runs(experimenter: Client, capped_t61: T61, condition: Condition) -> None:
+    document = sealing.condition_document(NAMES, condition, Ondemand(sampling_rate_us=20_000, up_threshold=80))
+    box = sealing.seal_for_device(key_of(experimenter), document)
+
+    run = experimenter("StartRun", "a{sv}", seals.what(box))
+    assert experimenter.get("Indicator") is condition.indicator
+    if condition.governor == "ondemand":
+        assert (capped_t61.tunable("sampling_rate"), capped_t61.tunable("up_threshold")) == ("20000", "80")
+    end(experimenter, run)
+    assert facts(experimenter, run)["indicator"] is condition.indicator
+
+
+def test_the_server_enrols_the_key_as_happectl_prints_it(experimenter: Client, happectl: HappeCtl) -> None:
+    key = key_of(experimenter)
+    with happectl.daemon(DeviceKey=[list(key)]):
+        printed = json.loads(happectl.run("study", "key", "--json").stdout)
+        shown = happectl.run("study", "key").stdout
+    assert enrolment.public_key(printed["public_key"]) == key
+    assert printed["key_sha256"] == enrolment.fingerprint(key) == hashlib.sha256(key).hexdigest()
+    assert shown == f"public key  {base64.b64encode(key).decode()}\nSHA-256     {printed['key_sha256']}\n"
+
+
+# Values for each field, those that are right and those that are not.
+VALUES: dict[str, list[Any]] = {
+    "format": ["happe-condition/1", "happe-condition/2", None],
+    "study": ["a", "a" * 40, "a" * 41, "", "A", "3", "a_-9", "a b", None],
+    "run": [seals.RUN, "7ZK3M9Q", "7ZK3M9QAA", "7ZK3M9QI", "7zk3m9qa", 7],
+    "subject": ["00000000", "ZZZZZZZZ", "ZZZZZZZU", "", "4HT2XC0N\u00e9"],
+    "application": ["torcs", "quake3", "3quake", "quake 3", True],
+    "condition": ["fixed-1", "fixed-64", "fixed-65", "fixed-0", "fixed-01", "fixed-1x", "Ondemand", "HAPPE", 1],
+    "indicator": [True, False, 0, "true", None],
+    "keys": ["act", "sham", "Act", "", None],
+    "sampling_rate_us": [1, 10_000_000, 10_000_001, 0, -1, "1", None],
+    "up_threshold": [1, 100, 101, 0, True, 80.5],
+    "pad": ["", "...", "x", None, 3],
+    "more": [1],
+}
+PLAIN = {
+    "ondemand": seals.document("ondemand", sampling_rate_us=20_000, up_threshold=80),
+    **{name: seals.document(name) for name in ("ondemand ", "fixed-3", "T-HAPPE", "O-HAPPE", "B-HAPPE")},
+}
+PLAIN["ondemand "]["condition"] = "ondemand"
+
+
+def variants() -> list[Json]:
+    """Documents that differ from a good one in a field: another value, or none."""
+    changed = [
+        {**plain, name: value} for plain in PLAIN.values() for name, values in VALUES.items() for value in values
+    ]
+    without = [
+        {name: value for name, value in plain.items() if name != left} for plain in PLAIN.values() for left in plain
+    ]
+    return [*PLAIN.values(), *changed, *without]
+
+
+def as_sealed(document: Json) -> bytes:
+    """Of the one length, unless it has a pad of its own."""
+    return seals.compact(document).ljust(seals.BYTES, b" ") if "pad" in document else seals.padded(document)
+
+
+def is_read(client: Client, what: dict[str, tuple[str, Any]]) -> bool:
+    """Whether happed knows the document, if it can run it or not."""
+    try:
+        end(client, client("StartRun", "a{sv}", what))
+    except BusError as error:
+        return error.message != "sealed: holds no document that this version knows"
+    return True
+
+
+def test_happed_reads_what_the_schema_allows_and_nothing_else(experimenter: Client) -> None:
+    """Where a document has a pad of its own, its length is another, and neither takes it."""
+    schema = validator("sealed-condition.schema.json")
+    key = key_of(experimenter)
+    for document in variants():
+        plain = as_sealed(document)
+        good = schema.is_valid(json.loads(plain)) and b" " not in plain
+        study, run = (str(document.get(name) or "-") for name in ("study", "run"))
+        box = seals.seal(key, plain)
+        assert is_read(experimenter, seals.what(box, study, run)) is good, document
+
+
+def test_a_code_that_the_server_gave_another_run_is_not_this_ones(experimenter: Client) -> None:
+    document = sealing.condition_document(NAMES, Condition("O-HAPPE"), Ondemand())
+    box = sealing.seal_for_device(key_of(experimenter), document)
+    refusal = experimenter.refused("StartRun", "a{sv}", seals.what(box, run="0ZK3M9QA"))
+    assert refusal == ("InvalidArgs", "sealed: is of another study or run")
+    assert begin(experimenter)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sealed conditions, as a study server makes them (profiles/schema/sealed-condition.schema.json)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nacl.public import PublicKey, SealedBox
+
+Json = dict[str, Any]
+
+STUDY, RUN, SUBJECT, APPLICATION = "paper-a3", "7ZK3M9QA", "4HT2XC0N", "torcs"
+BYTES = 512
+
+
+def document(condition: str = "O-HAPPE", /, **changes: object) -> Json:
+    """A condition without padding; of ondemand without tunables."""
+    happe = condition.endswith("-HAPPE")
+    return {
+        "format": "happe-condition/1",
+        "study": STUDY,
+        "run": RUN,
+        "subject": SUBJECT,
+        "application": APPLICATION,
+        "condition": condition,
+        "indicator": condition == "B-HAPPE",
+        "keys": "act" if happe else "sham",
+        **changes,
+    }
+
+
+def padded(content: Json) -> bytes:
+    """Compact JSON of 512 bytes."""
+    missing = BYTES - len(compact({**content, "pad": ""}))
+    return compact({**content, "pad": "." * missing})
+
+
+def compact(content: Json) -> bytes:
+    """JSON without blanks, in ASCII."""
+    return json.dumps(content, separators=(",", ":")).encode("ascii")
+
+
+def seal(key: bytes, plain: bytes) -> bytes:
+    """A sealed box that only this key's owner opens."""
+    return SealedBox(PublicKey(key)).encrypt(plain)
+
+
+def what(box: bytes, study: str = STUDY, run: str = RUN) -> dict[str, tuple[str, Any]]:
+    """StartRun's argument."""
+    return {"sealed": ("ay", box), "study": ("s", study), "run": ("s", run)}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A T61 that is a folder: umockdev has /sys there, for happed to govern.
+
+Files are plain: they take what a kernel would not, and keep what is longer than what is written over it. Real cpufreq
+is the emulated T61's to test (tests/vm).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOUND = {
+    "affected_cpus": "0 1",
+    "related_cpus": "0 1",
+    "scaling_driver": "acpi-cpufreq",
+    "scaling_available_governors": "ondemand userspace powersave ",
+    "scaling_available_frequencies": "2300000 2200000 1600000 1200000 800000 ",
+    "cpuinfo_min_freq": "800000",
+    "cpuinfo_max_freq": "2300000",
+    "scaling_governor": "powersave",  # as long as "userspace"
+    "scaling_min_freq": "800000",
+    "scaling_max_freq": "2300000",
+    "scaling_cur_freq": "1200000",
+    "scaling_setspeed": "1200000",
+}
+
+# With these two happed takes it that there is no `userspace` and caps, so that no governor's name is written over a
+# longer one. No kernel has ondemand beside them.
+CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "performance powersave "}
+
+
+class T61:
+    """Its cpufreq files."""
+
+    def __init__(self, cpus: Path, **found: str) -> None:
+        """Make them as they are found, some of them as given."""
+        self.policy = cpus / "cpufreq/policy0"
+        self.policy.mkdir()
+        for name, value in {**FOUND, **found}.items():
+            (self.policy / name).write_text(value + "\n")
+        for cpu in ("cpu0", "cpu1"):
+            (cpus / cpu).mkdir()
+            (cpus / cpu / "cpufreq").symlink_to("../cpufreq/policy0")
+
+    def __getitem__(self, name: str) -> str:
+        """Read the first line."""
+        return (self.policy / name).read_text().partition("\n")[0]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        """Write, as another program."""
+        (self.policy / name).write_text(value + "\n")
+
+    def changed(self) -> dict[str, str]:
+        """What is not as it was found."""
+        return {name: self[name] for name, value in FOUND.items() if self[name].strip() != value.strip()}
+
+    def has_ondemand(self, **tunables: str) -> None:
+        """Let the kernel have this governor, with these tunables."""
+        folder = self.policy.parent / "ondemand"
+        folder.mkdir()
+        for name, value in tunables.items():
+            (folder / name).write_text(value + "\n")
+
+    def tunable(self, name: str) -> str:
+        """Read one of ondemand's."""
+        return (self.policy.parent / "ondemand" / name).read_text().partition("\n")[0]
