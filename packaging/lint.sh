@@ -15,7 +15,7 @@ echo "lint: shell"
 git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
 echo "lint: units (exposure at most 1.5)"
-for unit in happed.service happed-keys@.service happe-server.service; do
+for unit in happed.service happed-keys@.service happe-server.service happe-power@.service; do
     systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
         { cat build/exposure.log; exit 1; }
 done
@@ -25,11 +25,13 @@ $bin/ruff format --quiet --no-cache --check .
 $bin/ruff check --quiet --no-cache .
 $bin/mypy
 $bin/mypy study-server # by itself: its modules may have the names of others
+$bin/mypy power-logger
+$bin/mypy ui
 
 echo "lint: C++ but its tests (clang-tidy-19)"
 cmake --preset tidy >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
 # Each library as one file: most of the time goes into its headers. The check for included sources would complain.
-find build/tidy/governor -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
+find build/tidy/governor build/tidy/ui build/tidy/packaging -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
     --checks=-bugprone-suspicious-include >build/tidy.log 2>&1 ||
     { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }
 echo "lint: clean"

@@ -6,7 +6,7 @@ tools=build/venv-locks
 [ -x $tools/bin/pip-compile ] || { /usr/bin/python3 -m venv $tools && $tools/bin/pip install --quiet pip-tools; }
 for set in demo all; do
     components=
-    [ $set = demo ] || components="study-server/pyproject.toml"
+    [ $set = demo ] || components="study-server/pyproject.toml power-logger/pyproject.toml"
     # shellcheck disable=SC2086  # a list of words
     CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
         --no-emit-trusted-host --no-emit-find-links --strip-extras --allow-unsafe --upgrade \

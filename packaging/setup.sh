@@ -7,14 +7,19 @@ cd "$(dirname "$0")/.."
 # To build and run the demonstration.
 demo="g++ cmake ninja-build pkg-config
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
-    libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev
+    libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev
+    qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
+    libxcb1-dev libxcb-randr0-dev libxcb-shape0-dev libxcb-xfixes0-dev
     python3 python3-venv"
 # To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of
-# manuals, zsh; PostgreSQL and a browser for the study server. npm may be there from elsewhere than Debian.
+# manuals, zsh; PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put
+# windows on. npm may be there from elsewhere than Debian.
 all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr git procps systemd umockdev shellcheck util-linux
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
     dbus python3-dbusmock python3-gi
-    postgresql chromium"
+    postgresql chromium
+    xvfb openbox xfwm4 picom sway weston grim qt6-wayland xdotool x11-utils x11-xserver-utils fonts-dejavu-core
+    sigrok-cli libcomedi0 libiio0"
 
 case ${1-} in
     demo) packages=$demo ;;
@@ -59,14 +64,17 @@ else
     echo "setup: all Python packages are there"
 fi
 
-# The study server runs from its sources.
+# The study server and the power logger run from their sources.
 if [ "$1" = all ]; then
     for site in build/venv/lib/python3*/site-packages; do
-        echo "$PWD/study-server/src" >"$site/happe_study.pth"
+        printf '%s\n' "$PWD/packaging/cli/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
+        rm -f "$site/happe_study.pth"
     done
     mkdir -p build/bin
-    printf '#!/bin/sh\nexec "%s/build/venv/bin/python" -m happe_study "$@"\n' "$PWD" >build/bin/happe-server
-    chmod +x build/bin/happe-server
+    for program in happe-server:happe_study happe-power:happe_power; do
+        printf '#!/bin/sh\nexec "%s/build/venv/bin/python" -m %s "$@"\n' "$PWD" "${program#*:}" >"build/bin/${program%:*}"
+        chmod +x "build/bin/${program%:*}"
+    done
 fi
 
 # JavaScript that the tests put into pages. Nothing of it is in the tree.

@@ -66,7 +66,6 @@ def folder(tmp_path: Path) -> Path:
     content = calibration.to_toml(SHIPPED).encode()
     record = calibration.parse(content, "rig.toml")
     given = power_traces.ended(tmp_path / "spool", 6, calibration=record.to_header())
-    (given.folder / "calibration.toml").write_bytes(content)
     began = given.started.monotonic_us
     estimates = [
         {"monotonic_us": at, "offset_us": SERVER_US - began, "uncertainty_us": 2000}
@@ -180,14 +179,6 @@ def test_an_expired_record_is_said_on_the_figure(run: Callable[..., Ended], fold
     assert ended.status == 0
     assert "calibration old EXPIRED on 2025-10-01" in ended.out
     assert "with calibration old; the trace was recorded under rig" in ended.out
-
-
-def test_a_record_in_the_folder_that_is_not_the_headers_is_found(run: Callable[..., Ended], folder: Path) -> None:
-    with (folder / "calibration.toml").open("a") as record:
-        record.write("\n")
-    ended = run("measure", folder)
-    assert ended.status == os.EX_DATAERR
-    assert "is not the record that the trace's header names" in ended.err
 
 
 def test_a_record_that_is_wrong_is_told_by_line(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from happe_power.arithmetic.energy import Figure
     from happe_power.trace import Trace
 
-RECORD_COPY = "calibration.toml"  # in a trace's folder: the record's file, whose digest the header has
 OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
 
 
@@ -112,16 +110,10 @@ def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
 
 
 def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None, tuple[str, ...]]:
-    """The record to use: the file that is named, else the trace's copy of its record, else what its header has."""
-    ours = records.from_header(trace.header["calibration"])
+    """The record to use, the file that is named or what the trace's header has, and what is to be said of it."""
+    ours = records.from_header(trace.calibration)
     if record is None:
-        copy = trace.folder / RECORD_COPY
-        if ours is None or not copy.exists():
-            return ours, ()
-        content = copy.read_bytes()
-        if hashlib.sha256(content).hexdigest() != ours.sha256:
-            raise TraceError(f"{copy}: is not the record that the trace's header names; --calibration names another")
-        return records.parse(content, str(copy)), ()
+        return ours, ()
     found = records.parse(record.read_bytes(), str(record))
     same = ours is not None and found.sha256 == ours.sha256
     was = ours.name if ours else "none"
@@ -139,4 +131,4 @@ def _checks(trace: Trace, calibration: Calibration | None) -> Checks:
         raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
 
 
-__all__ = ["RECORD_COPY", "Session", "Times", "TomlError", "clocks_of", "session"]
+__all__ = ["Session", "Times", "TomlError", "clocks_of", "session"]

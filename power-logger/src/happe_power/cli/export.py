@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-power export`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from happe_cli.commands import Command
+from happe_cli.errors import Failure
+from happe_power.cli.host import Host, pass_host
+from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
+
+STANDARD_OUTPUT = "-"
+FORMATS = ("csv", "npz")
+MORE = """Columns are index, seconds since the first sample, and each channel in its unit at the instrument's input
+(shunt_V, supply_V), with watts if the trace's calibration gives them. With --raw the channels are the
+instrument's counts. Samples that were lost have no row. No file is written over.
+
+Examples:
+  happe-power export 2b1e5a52 trace.csv --from 15m --to 17m
+  happe-power export 2b1e5a52 trace.npz --raw
+  happe-power export 2b1e5a52 - | head"""
+
+
+@click.command(cls=Command, epilog=MORE)
+@trace_argument
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
+@click.option("--format", "form", type=click.Choice(FORMATS), help="The file's format  [by its name, else csv]")
+@from_option
+@to_option
+@click.option("--raw", is_flag=True, help="The instrument's counts")
+@pass_host
+def export(  # noqa: PLR0913 - click's
+    host: Host,
+    /,
+    *,
+    name: str,
+    file: Path,
+    form: str | None,
+    from_s: float | None,
+    to_s: float | None,
+    raw: bool,
+) -> None:
+    """Write samples of a trace as CSV or NPZ."""
+    from happe_power.viewing.tables import Table, new_file  # noqa: PLC0415 - pyarrow takes its time
+
+    chosen = form or (file.suffix.removeprefix(".") if file.suffix.removeprefix(".") in FORMATS else FORMATS[0])
+    trace, first, end = opened(host, name, from_s, to_s)
+    table = Table(trace, first, end, raw=raw)
+    for note in table.notes:
+        click.echo(f"happe-power: {note}", err=True)
+    if str(file) != STANDARD_OUTPUT:
+        with new_file(file) as out:
+            (table.write_csv if chosen == FORMATS[0] else table.write_npz)(out)
+        return
+    if chosen != FORMATS[0]:
+        raise Failure(os.EX_USAGE, "an NPZ file is not written to standard output; name a file")
+    table.write_csv(sys.stdout.buffer)
+    sys.stdout.buffer.flush()

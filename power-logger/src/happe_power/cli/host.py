@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command works on: this measuring host, as its configuration and its enrolment describe it."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from happe_cli.errors import Failure
+from happe_power import config as configuration
+
+if TYPE_CHECKING:
+    from happe_power.config import Config
+    from happe_power.upload.identity import Identity
+    from happe_power.upload.server import Server
+
+ENROL = "`happe-power enrol --server URL --code CODE` enrols this host; staff makes the code"
+
+
+class Host:
+    """The host that we run on. Reads no more of it than the command needs."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Read nothing yet. `path` is the configuration's; None: the usual one, if it is there."""
+        self._path = path
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration. Raises ConfigError."""
+        return configuration.load(self._path or configuration.DEFAULT, named=self._path is not None)
+
+    @cached_property
+    def identity(self) -> Identity | None:
+        """Who this host is to the study server; None: it has not enrolled. Raises IdentityError, ConfigError."""
+        from happe_power.upload import identity  # noqa: PLC0415 - only some commands need it
+
+        found = identity.load(self.config.state)
+        wanted = (self.config.server or "").rstrip("/")
+        if found and wanted and found.server != wanted:
+            advice = "`happe-power enrol --again` enrols it here, too"
+            raise self.config.wrong("server", f"this host is enrolled at {found.server}; {advice}")
+        return found
+
+    @property
+    def enrolled(self) -> Identity:
+        """The same, of a host that must have enrolled. Raises Failure."""
+        if self.identity is None:
+            raise Failure(os.EX_CONFIG, "this host has not enrolled at a study server", ENROL)
+        return self.identity
+
+    def server(self) -> Server:
+        """The study server at which this host enrolled. Raises Failure, AddressError."""
+        from happe_power.upload.server import Server  # noqa: PLC0415 - the same
+
+        itself, config = self.enrolled, self.config
+        return Server(itself.server, itself.token, ca_file=config.ca_file, plain_http=config.plain_http)
+
+    def arguments(self) -> list[str]:
+        """The options by which another happe-power works on the same host."""
+        return ["--config", str(self._path.absolute())] if self._path else []
+
+    def trace(self, name: str) -> Path:
+        """The folder of a trace: a path, or the beginning of a UUID in the spool. Raises Failure."""
+        if (Path(name) / "header.json").exists():
+            return Path(name)
+        found = sorted(path for path in self.config.spool.glob(f"*/{name}*") if (path / "header.json").exists())
+        if len(found) == 1:
+            return found[0]
+        where = f"{name}: no folder of a trace, and {len(found) or 'none'} in {self.config.spool} begin like this"
+        raise Failure(os.EX_NOINPUT, where, "`happe-power status` lists them")
+
+
+spool_option = click.option(
+    "--spool",
+    "spool_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where traces are  [`spool` of the file]",
+)
+pass_host = click.make_pass_decorator(Host)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power's commands put together. Each is imported when it is run."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import UserDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from happe_cli.commands import HELP, LazyGroup
+from happe_cli.errors import Failure
+from happe_cli.program import Program
+from happe_cli.self_description import describes_itself
+from happe_power import __version__, config
+from happe_power.cli.host import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "happe-power"
+ABOUT = """happe-power - the power logger of HAPPE.
+
+Runs on the measuring host of a study: samples what a laptop draws, by a shunt in its supply or another
+instrument, keeps every sample or says what it lost, brings the trace to the study server, and says how many
+watts it was, with their uncertainty."""
+
+MORE = """Examples:
+  happe-power sources                                   what this machine can measure with
+  happe-power enrol --server https://study.example.org --code 7ZK3M9QA-0F8FAD5B
+  happe-power record --source comedi --measured T61CODE --duration 8h
+  happe-power status                                    what is in the spool, and what the server has not got
+  happe-power show 2b1e5a52 --png trace.png
+
+Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 server or
+instrument not available, 70 a mistake of the program's, 73 cannot create a file, 74 cannot write or read,
+75 try again later, 77 not allowed, 78 bad configuration."""
+
+MANUAL = """Environment: HAPPE_POWER_CONFIG names the configuration, as --config does.
+
+Files:
+  /etc/happe/happe-power.toml     the configuration; it need not be there
+  /var/lib/happe-power            the state, unless the configuration names another folder
+    device.json                   the server, and this host's token for it (0600)
+    spool/STUDY/UUID/             a trace: header, parts, summaries, gaps, clocks, manifest, seal
+
+See also: happe-server(8), happectl(1), sigrok-cli(1), comedi_test(1)"""
+
+COMMANDS = {
+    "sources": ("happe_power.cli.sources", "What this machine can measure with, and what is missing"),
+    "calibrate": ("happe_power.cli.calibrate", "Measure zeros and a known load, and write a calibration record"),
+    "record": ("happe_power.cli.record", "Sample an instrument into a trace, and upload it"),
+    "measure": ("happe_power.cli.measure", "Mean power and energy of an interval, with its uncertainty"),
+    "align": ("happe_power.cli.align", "Look for the laptop's markers, as a check of the clocks"),
+    "show": ("happe_power.cli.show", "Draw a trace in the terminal, or as a picture"),
+    "export": ("happe_power.cli.export", "Write samples of a trace as CSV or NPZ"),
+    "verify": ("happe_power.cli.verify", "Read all of a trace again, and say what is wrong with it"),
+    "replay": ("happe_power.cli.replay", "Play a trace as if it were measured now"),
+    "status": ("happe_power.cli.status", "What is in the spool, and what the server has not got"),
+    "upload": ("happe_power.cli.upload", "Bring the spool's traces to the study server"),
+    "enrol": ("happe_power.cli.enrol", "Make this host a measuring device of a study"),
+}
+
+
+class Commands(LazyGroup):
+    """The program."""
+
+    lazy = COMMANDS
+
+
+class RecordDefaults(UserDict[str, Any]):
+    """The configuration's [record] as click's defaults, read when `record` is run. Unknown options are ConfigErrors."""
+
+    def __init__(self, host: Host) -> None:
+        """Read nothing yet."""
+        super().__init__()
+        self._host = host
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as dict.get has it
+        """The defaults of a command."""
+        if name != config.RECORD:
+            return default
+        settings = self._host.config
+        command = Commands("").loaded(name)
+        known = {option.name for option in command.params if isinstance(option, click.Option)}
+        for key in settings.record:
+            if key not in known:
+                raise settings.wrong(f"{name}.{key}", f"`{NAME} {name}` has no such option")
+        return settings.record
+
+
+@click.group(NAME, cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
+@click.option(
+    "--config",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar=config.VARIABLE,
+    help=f"The configuration  [{config.DEFAULT}]",
+    show_envvar=True,
+)
+@describes_itself(NAME, __version__, section=1, more=MANUAL)
+@click.pass_context
+def program(context: click.Context, path: Path | None) -> None:
+    """Begin with a configuration that is read when a command needs it."""
+    context.obj = Host(path)
+    context.default_map = RecordDefaults(context.obj)
+
+
+# By their names, as help and completion shall not wait for what raises them. A test sees that they are there.
+STATUS = {
+    "happe_power.config.ConfigError": os.EX_CONFIG,
+    "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
+    "happe_power.trace.TraceError": os.EX_DATAERR,
+    "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
+    "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,
+    "happe_power.upload.judgement.RefusedError": os.EX_NOPERM,
+    "happe_power.upload.judgement.StoppedError": os.EX_DATAERR,
+    "happe_power.upload.server.AddressError": os.EX_CONFIG,
+    "happe_power.upload.server.NoAnswerError": os.EX_UNAVAILABLE,
+    "happe_power.upload.spool.BusyError": os.EX_TEMPFAIL,
+}
+
+
+def meaning(error: Exception) -> Failure | None:
+    """What an exception of ours means; None: it is none of ours."""
+    for kind in type(error).__mro__:
+        status = STATUS.get(f"{kind.__module__}.{kind.__qualname__}")
+        if status is not None:
+            return Failure(status, *str(error).splitlines())
+    return None
+
+
+PROGRAM = Program(
+    NAME,
+    meaning,
+    advice={
+        errno.EACCES: "be root or the user that records",
+        errno.EPERM: "be root or the user that records",
+        errno.EROFS: "make the disk writable",
+    },
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program. Ends by SystemExit with a status of sysexits.h."""
+    PROGRAM.run(program, arguments)

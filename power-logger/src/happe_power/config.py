@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power.toml: where the spool and the server are, and the defaults of `record`. docs/power-logger.md, Options."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from happe_power.toml_fields import lines_of
+
+DEFAULT = Path("/etc/happe/happe-power.toml")
+VARIABLE = "HAPPE_POWER_CONFIG"
+FOLDER = Path("/var/lib/happe-power")
+UNTIL_SEALED, ALWAYS = "until-sealed", "always"
+MOST_BYTES = 64 * 1024
+RECORD = "record"
+PATHS = ("ca_file", "state", "spool")
+
+
+class ConfigError(Exception):
+    """The configuration can't be used. Each line of the message is FILE:LINE: FIELD: what is wrong."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the program works with. Paths in the file are relative to its folder.
+
+    `server` is the study server's address, `ca_file` certificates of authorities to trust instead of the system's,
+    `plain_http` whether a server beyond loopback may be spoken to without TLS. `keep` is what becomes of a trace's
+    parts once the server has sealed it. `record` has defaults of `happe-power record`'s options.
+    """
+
+    server: str | None = None
+    ca_file: Path | None = None
+    plain_http: bool = False
+    state: Path = FOLDER
+    spool: Path = FOLDER / "spool"
+    keep: str = UNTIL_SEALED
+    record: dict[str, Any] = field(default_factory=dict)
+    path: Path = DEFAULT
+    lines: dict[str, int] = field(default_factory=dict)  # of each field, for messages
+
+    def wrong(self, name: str, message: str) -> ConfigError:
+        """An error about a field."""
+        return ConfigError(_said(self.path, self.lines, name, message))
+
+
+KNOWN = [each.name for each in fields(Config) if each.name not in ("path", "lines")]
+
+
+def load(path: Path, *, named: bool) -> Config:
+    """The configuration in a file. One that was not `named` need not be there. Raises ConfigError."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        if not named:
+            return Config(path=path)
+        raise ConfigError(f"{path}: no such configuration; --config or {VARIABLE} names another") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    if len(raw) > MOST_BYTES:
+        raise ConfigError(f"{path}: is longer than {MOST_BYTES} bytes")
+    return parse(raw, path)
+
+
+def parse(raw: bytes, path: Path) -> Config:
+    """The configuration in a file's bytes. All that is wrong is said at once. Raises ConfigError."""
+    try:
+        text = raw.decode()
+        said = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    lines = lines_of(text)
+    wrong = [_said(path, lines, name, message) for name, value in said.items() if (message := _fault(name, value))]
+    if wrong:
+        raise ConfigError("\n".join(wrong))
+    made = {name: path.parent / value if name in PATHS else value for name, value in said.items()}
+    if "state" in made:
+        made.setdefault("spool", made["state"] / "spool")
+    return Config(**made, path=path, lines=lines)
+
+
+def _fault(name: str, value: object) -> str | None:
+    """What is wrong with a field; None if nothing."""
+    if name not in KNOWN:
+        close = difflib.get_close_matches(name, KNOWN, 1)
+        return f"unknown; did you mean {close[0]}?" if close else f"unknown; there are {', '.join(KNOWN)}"
+    if name == "plain_http":
+        return None if isinstance(value, bool) else "must be true or false"
+    if name == RECORD:
+        return None if isinstance(value, dict) else "must be a table, [record]"
+    if name == "keep":
+        return None if value in (UNTIL_SEALED, ALWAYS) else f'must be "{UNTIL_SEALED}" or "{ALWAYS}"'
+    return None if isinstance(value, str) and value else "must be a text"
+
+
+def _said(path: Path, lines: dict[str, int], name: str, message: str) -> str:
+    at = next((number for key, number in lines.items() if key == name or key.startswith(f"{name}.")), None)
+    return f"{path}:{f'{at}:' if at else ''} {name}: {message}"

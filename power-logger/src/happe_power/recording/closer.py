@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The thread that closes parts. What the disk refuses is tried again each second."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from happe_power.contract import ContractError
+from happe_power.recording.ending import EndError
+from happe_power.trace import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Job = Callable[[], None]
+
+RETRY_S = 1.0
+LAST_TRIES = 3  # once the recording is over
+
+
+class Closer:
+    """Does jobs in order. `trouble` says why the one at hand can't be done; `failed` what was given up."""
+
+    def __init__(self, retry_s: float = RETRY_S) -> None:
+        """Wait for jobs; `run` does them."""
+        self.trouble = ""
+        self.failed: list[str] = []
+        self._retry_s = retry_s
+        self._jobs: deque[Job] = deque()
+        self._ending = False
+        self._changed = threading.Condition()
+
+    def put(self, job: Job) -> None:
+        """Do this when all before it is done."""
+        with self._changed:
+            self._jobs.append(job)
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Nothing comes any more: what can't be done soon is given up, and is for the next recovery."""
+        with self._changed:
+            self._ending = True
+            self._changed.notify_all()
+
+    def has_room(self, most: int) -> bool:
+        """Whether fewer than `most` jobs wait."""
+        return len(self._jobs) < most
+
+    def wait_for_room(self, most: int) -> None:
+        """Wait until fewer than `most` jobs do."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.has_room(most))
+
+    def run(self) -> None:
+        """Do jobs until the end."""
+        while (job := self._next()) is not None:
+            self._insist(job)
+            with self._changed:
+                self._jobs.popleft()
+                self._changed.notify_all()
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._ending)
+            return self._jobs[0] if self._jobs else None
+
+    def _insist(self, job: Job) -> None:
+        """Do a job, as often as it takes; once all is over, a few times."""
+        tries = 0
+        while True:
+            try:
+                job()
+            except OSError as error:
+                self.trouble = f"{error.filename or 'spool'}: {error.strerror or error}"
+            except (ContractError, EndError, TraceError) as error:
+                self.failed.append(str(error))
+                return
+            else:
+                self.trouble = ""
+                return
+            with self._changed:
+                tries += self._ending
+                if tries >= LAST_TRIES:
+                    self.failed.append(self.trouble)
+                    return
+                self._changed.wait(self._retry_s)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Turns a raw spool file into a part with its summaries and gaps.
+
+The order is that a kill between any two steps loses nothing and doubles nothing when it is done again: gaps, summaries,
+then the part, whose rename is the moment at which it is closed, then the raw file is spare. A part that is there is
+never made again, as it may have been sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from happe_power.recording import journal, ledger, parts, summaries, time_base
+from happe_power.recording.files import write_all, write_whole
+from happe_power.recording.layout import gap_line
+from happe_power.recording.parts import Footer
+from happe_power.trace import read_gaps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_power.model import Gap
+    from happe_power.recording.journal import Content, Frame
+    from happe_power.recording.layout import Layout
+    from happe_power.recording.summaries import Summary
+
+
+def close_part(layout: Layout, number: int, kept: Sequence[Frame] | None = None) -> None:
+    """Close the part of this number out of its raw spool file, which is spare then.
+
+    Raises OSError; may be called again. `kept`: what is in the file, if that is still known.
+    """
+    raw = layout.journal(number)
+    if not layout.part(number).exists():
+        frames = journal.read(raw, number, layout.channels) if kept is None else kept
+        content = journal.content_of(frames, layout.channels)
+        _add_gaps(layout, content.gaps)
+        if content.rows:
+            _write_part(layout, number, content)
+    raw.rename(layout.spare)
+
+
+def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
+    """Replace the file of gaps."""
+    write_whole(layout.gaps, b"".join(map(gap_line, gaps)))
+
+
+def write_summaries(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes) -> None:
+    """The summaries of a part. They hold its size and SHA-256 too, by which a later look knows whether it is whole."""
+    _write_summaries(layout, footer, _fine(layout, footer, columns), part)
+
+
+def _fine(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]]) -> Summary:
+    return summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
+
+
+def _write_summaries(layout: Layout, footer: Footer, fine: Summary, part: bytes) -> None:
+    said = {
+        "trace": footer.trace,
+        "number": footer.number,
+        "part_bytes": len(part),
+        "part_sha256": hashlib.sha256(part).hexdigest(),
+    }
+    widths = layout.widths
+    coarse = summaries.coarser(fine, layout.origin, widths[summaries.COARSE])
+    files = {}
+    for name, summary in ((summaries.FINE, fine), (summaries.COARSE, coarse)):
+        encoded = parts.encode_table(summaries.as_columns(summary, layout.channels), said | {"width": widths[name]})
+        files[layout.summary(footer.number, name)] = encoded
+    write_all(files)
+
+
+def _write_part(layout: Layout, number: int, content: Content) -> None:
+    pairs = time_base.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
+    footer = Footer(layout.trace, number, tuple(content.runs), tuple(pairs))
+    fine = _fine(layout, footer, content.columns)  # first, while the columns are in the processor's cache
+    part = parts.encode(layout.channels, content.columns, footer)
+    _write_summaries(layout, footer, fine, part)
+    write_whole(layout.part(number), part)
+
+
+def _add_gaps(layout: Layout, found: Sequence[Gap]) -> None:
+    if not found:
+        return
+    known = read_gaps(layout.gaps)
+    gaps = ledger.merged(known, found)
+    if gaps != known:
+        write_gaps(layout, gaps)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The end of a trace: its manifest, made of what is on the disk, whether the recorder ended by itself or was killed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from happe_power import contract
+from happe_power.model import Gap, Reason
+from happe_power.recording import closing, ledger, parts, time_base
+from happe_power.recording.files import remove_temporary, write_whole
+from happe_power.recording.layout import compact
+from happe_power.trace import read_gaps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from happe_power.model import TimePair
+    from happe_power.recording.layout import Layout
+    from happe_power.recording.parts import Footer
+
+Json = dict[str, Any]
+
+
+class EndError(Exception):
+    """A trace can't be ended; the message names the file and says why."""
+
+
+def end(layout: Layout, started: TimePair) -> None:
+    """Close what is open, and write the manifest. Raises OSError, EndError; may be called again."""
+    for raw in sorted(layout.folder.glob("open/[0-9]*.raw")):
+        closing.close_part(layout, int(raw.stem))
+    for name in ("parts", "summaries", "."):
+        remove_temporary(layout.folder / name)
+    footers = _footers(layout)
+    gaps = _explained(layout, footers)
+    contents = [_content(layout, footer) for footer in footers]
+    manifest = manifest_of(layout, started, footers, contents, gaps)
+    contract.check(contract.Kind.MANIFEST, manifest)
+    write_whole(layout.manifest, compact(manifest))
+
+
+def manifest_of(
+    layout: Layout, started: TimePair, footers: Sequence[Footer], contents: Sequence[Json], gaps: Sequence[Gap]
+) -> Json:
+    """The manifest of parts with their sizes and digests. `gaps` and the parts' runs have every index once."""
+    pairs = [started, *(pair for footer in footers for pair in footer.time_base)]
+    ordered = time_base.thinned(pairs, layout.rate_hz, 1)
+    ends = [layout.origin, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
+    return {
+        "format": "happe-power-manifest/1",
+        "trace": layout.trace,
+        "count": len(footers),
+        "parts": [
+            {"number": footer.number, **content, "first_index": footer.first_index, "samples": footer.rows}
+            for footer, content in zip(footers, contents, strict=True)
+        ],
+        "samples": sum(footer.rows for footer in footers),
+        "end_index": max(ends),
+        "gaps": [{"from_index": g.from_index, "to_index": g.to_index, "reason": g.reason.value} for g in gaps],
+        "ended": time_base.as_json(ordered[-1]),
+        "time_base": [time_base.as_json(pair) for pair in time_base.for_manifest(ordered, layout.rate_hz)],
+    }
+
+
+def _footers(layout: Layout) -> list[Footer]:
+    numbers = sorted(int(path.stem) for path in layout.folder.glob("parts/[0-9]*.parquet"))
+    if numbers != list(range(len(numbers))):
+        missing = next(number for number in range(len(numbers) + 1) if number not in numbers)
+        raise EndError(f"{layout.part(missing)}: is missing: put it back from a copy, or the trace can't be sealed")
+    return [_footer(layout.part(number)) for number in numbers]
+
+
+def _footer(path: Path) -> Footer:
+    try:
+        return parts.read_footer(path)
+    except parts.BadPartError as error:
+        raise EndError(f"{path}: {error}") from None
+
+
+def _content(layout: Layout, footer: Footer) -> Json:
+    """Size and SHA-256 as they were when the part was closed; of the file if that is not known any more."""
+    path = layout.part(footer.number)
+    try:
+        said = parts.read_said(layout.summary(footer.number, "1s"))
+        return {"bytes": said["part_bytes"], "sha256": said["part_sha256"]}
+    except (OSError, parts.BadPartError, KeyError):
+        part = path.read_bytes()
+        return {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
+
+
+def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
+    """The gaps, and one `killed` for whatever nothing else explains."""
+    gaps = read_gaps(layout.gaps)
+    runs = [(first, first + rows) for footer in footers for first, rows in footer.runs]
+    spans = sorted([*runs, *((gap.from_index, gap.to_index) for gap in gaps)])
+    if not spans:
+        return gaps
+    lost = [Gap(first, end, Reason.KILLED) for first, end in ledger.holes(layout.origin, spans[-1][1], spans)]
+    if lost:
+        gaps = sorted([*gaps, *lost], key=lambda gap: gap.from_index)
+        closing.write_gaps(layout, gaps)
+    return gaps

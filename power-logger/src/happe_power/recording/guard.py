@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds samples that can't be used: at or past the ends of the range, or no number. Pure.
+
+A row is lost when one of its channels is. Rows between two bad ones that are nearer than `hold` rows are lost with
+them: an input that comes out of saturation needs time, and a trace can list only so many gaps.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.model import Block, Gap, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_power.model import Channel
+
+    Mask = NDArray[np.bool_]
+
+HOLD_S = 0.01
+SATURATED, INVALID = 1, 2
+
+
+def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block | Gap]:
+    """A block as the pieces of it that can be used, and gaps `saturated` or `invalid` between them."""
+    suspects = [pair for pair in zip(channels, block.columns, strict=True) if _suspect(*pair)]
+    if not suspects:
+        return [block]
+    kinds = np.zeros(block.rows, np.int8)
+    for channel, column in suspects:
+        impossible = _impossible(channel, column)
+        kinds[_at_end(channel, column) & ~impossible] |= SATURATED
+        kinds[impossible] |= INVALID
+    return list(_pieces(block, _held(np.minimum(kinds, INVALID), hold)))
+
+
+def _suspect(channel: Channel, column: NDArray[Any]) -> bool:
+    """Whether any value of a column may be bad: its extremes tell, and a NaN is its own extreme."""
+    low, high = column.min(), column.max()
+    inside = (channel.lowest is None or low > channel.lowest) and (channel.highest is None or high < channel.highest)
+    return not (inside and bool(np.isfinite(low)) and bool(np.isfinite(high)))
+
+
+def _impossible(channel: Channel, column: NDArray[Any]) -> Mask:
+    """No number, or further outside of the range than the range is wide."""
+    bad: Mask = ~np.isfinite(column)
+    if channel.lowest is not None and channel.highest is not None:
+        width = channel.highest - channel.lowest
+        bad |= (column > channel.highest + width) | (column < channel.lowest - width)
+    return bad
+
+
+def _at_end(channel: Channel, column: NDArray[Any]) -> Mask:
+    """At an end of the range, or past it."""
+    bad = np.zeros(len(column), bool)
+    if channel.lowest is not None:
+        bad |= column <= channel.lowest
+    if channel.highest is not None:
+        bad |= column >= channel.highest
+    return bad
+
+
+def _held(kinds: NDArray[np.int8], hold: int) -> NDArray[np.int8]:
+    """The same, with the stretches of less than `hold` rows between two bad rows as bad as the one before."""
+    for before, after in pairwise(np.flatnonzero(kinds)):
+        if 1 < after - before <= hold:
+            kinds[before:after] = kinds[before]
+    return kinds
+
+
+def _pieces(block: Block, kinds: NDArray[np.int8]) -> Iterator[Block | Gap]:
+    """The stretches of one kind: 0 can be used."""
+    starts = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), block.rows]
+    for start, end in pairwise(starts):
+        if kinds[start] == 0:
+            yield Block(block.first_index + start, tuple(column[start:end] for column in block.columns))
+        else:
+            reason = Reason.INVALID if kinds[start] == INVALID else Reason.SATURATED
+            yield Gap(block.first_index + start, block.first_index + end, reason)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The header of a trace: profiles/schema/power-trace.schema.json."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from happe_power.recording.layout import Layout
+from happe_power.recording.parts import MOST_BYTES
+from happe_power.recording.time_base import as_json, from_json
+
+if TYPE_CHECKING:
+    from happe_power.model import Channel, TimePair
+    from happe_power.sources.source import Source
+    from happe_power.trace import Trace
+
+Json = dict[str, Any]
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+PART_SECONDS = 10
+NOBODY = "00000000"  # the code of a device that is not enrolled; no server takes its trace
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a recording is for: the study, who measures whom, and the calibration object in force."""
+
+    study: str
+    meter: str = NOBODY
+    measured: str = NOBODY
+    calibration: Json | None = None
+    part_seconds: int = PART_SECONDS
+    software: Json = field(default_factory=dict)
+
+
+def row_bytes(source: Source) -> int:
+    """Bytes of a sample of all channels."""
+    return sum(channel.dtype.itemsize for channel in source.channels)
+
+
+def fitting_part_seconds(source: Source, wanted: int) -> int:
+    """The wanted seconds, or fewer if a part would not fit a server. ValueError: not even one second fits."""
+    most = int(MOST_BYTES / 2 / (source.rate_hz * row_bytes(source)))
+    if most < 1:
+        count = len(source.channels)
+        raise ValueError(f"{source.rate_hz:g} samples a second of {count} channels are more than a part holds")
+    return min(wanted, most)
+
+
+def boot_clock() -> str:
+    """CLOCK_MONOTONIC of this boot, by name."""
+    return f"monotonic:{BOOT_ID.read_text(encoding='ascii').strip()}"
+
+
+def header_of(source: Source, purpose: Purpose, trace: str, started: TimePair, clock: str) -> Json:
+    """The header of a trace that begins with `started`."""
+    return {
+        "format": "happe-power-trace/1",
+        "id": trace,
+        "study": purpose.study,
+        "meter": purpose.meter,
+        "measured": purpose.measured,
+        "clock": clock,
+        "source": _source(source),
+        "channels": [_channel(channel) for channel in source.channels],
+        "rate_hz": source.rate_hz,
+        "calibration": purpose.calibration,
+        "started": as_json(started),
+        "part_seconds": purpose.part_seconds,
+        "part_format": "parquet",
+        "software": purpose.software or {"happe-power": _version(), "linux": platform.release()},
+    }
+
+
+def layout_of(trace: Trace) -> Layout:
+    """The layout of a trace that is there already."""
+    origin = from_json(trace.header["started"]).index
+    return Layout(trace.folder, trace.id, trace.channels, trace.rate_hz, origin, trace.header["part_seconds"])
+
+
+def _source(source: Source) -> Json:
+    said = {"kind": source.kind, "device": source.device[:200]}
+    return said | ({"serial": source.serial[:200]} if source.serial else {})
+
+
+def _channel(channel: Channel) -> Json:
+    return {
+        "name": channel.name,
+        "measures": channel.measures.value,
+        "unit": channel.unit,
+        "dtype": channel.dtype.name,
+        "scale": channel.scale,
+        "offset": channel.offset,
+    }
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - takes 20 ms
+
+    try:
+        return version("happe-power-logger")
+    except PackageNotFoundError:
+        return "0.1.0"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where things are in a trace's folder, and the few that every writer needs of its header."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from happe_power.recording import summaries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.model import Channel, Gap
+
+FOLDERS = ("parts", "summaries", "open")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A trace that is written: its folder and what its header says of columns and indices."""
+
+    folder: Path
+    trace: str
+    channels: tuple[Channel, ...]
+    rate_hz: float
+    origin: int  # the first index
+    part_seconds: int
+
+    @property
+    def part_rows(self) -> int:
+        """Indices of a part, by the nominal rate."""
+        return max(1, round(self.rate_hz * self.part_seconds))
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Indices of a summary's bins, by its name."""
+        return summaries.widths(self.rate_hz)
+
+    @property
+    def gaps(self) -> Path:
+        """The file of gaps."""
+        return self.folder / "gaps.jsonl"
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest, written last."""
+        return self.folder / "manifest.json"
+
+    @property
+    def lock(self) -> Path:
+        """The file that a recorder holds locked as long as it lives."""
+        return self.folder / "open" / "lock"
+
+    @property
+    def spare(self) -> Path:
+        """A raw spool file that is not needed any more, for the next part."""
+        return self.folder / "open" / "spare"
+
+    def journal(self, number: int) -> Path:
+        """The raw spool of a part that is not closed."""
+        return self.folder / "open" / f"{number:06}.raw"
+
+    def part(self, number: int) -> Path:
+        """A part's file."""
+        return self.folder / "parts" / f"{number:06}.parquet"
+
+    def summary(self, number: int, width: str) -> Path:
+        """The file of a part's summary."""
+        return self.folder / "summaries" / f"{number:06}-{width}.parquet"
+
+
+def gap_line(gap: Gap) -> bytes:
+    """A gap as a line of gaps.jsonl."""
+    return compact({"from_index": gap.from_index, "to_index": gap.to_index, "reason": gap.reason.value}) + b"\n"
+
+
+def compact(document: Any) -> bytes:  # noqa: ANN401 - JSON of any shape
+    """A document as bytes, without blanks."""
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()

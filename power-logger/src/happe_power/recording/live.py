@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is said while a recording goes on: once a second, on a line or as JSON. Pure but for the spool's size."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from happe_power.arithmetic.refusal import Refusal
+from happe_power.arithmetic.rig import columns, rig_of
+from happe_power.calibration import Standing, standing
+from happe_power.model import Block, Measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from happe_power.arithmetic.rig import Rig
+    from happe_power.calibration import Calibration
+    from happe_power.model import Channel, ClockEstimate
+    from happe_power.sources.source import Reading
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A second of a recording. `watts` is of the latest samples; None: there are none, or `note` says what is missing.
+
+    `rate_hz` is what came of samples, by this host's clock; `spool_bytes` what traces take on the disk.
+    """
+
+    watts: float | None
+    note: str
+    samples: int
+    lost: int
+    rate_hz: float
+    spool_bytes: int
+    clock_offset_us: int | None
+    clock_uncertainty_us: int | None
+    trouble: str
+
+    def line(self) -> str:
+        """As a line for people."""
+        watts = "no watts" if self.watts is None else f"{self.watts:.2f} W"
+        words = [watts, f"{self.rate_hz:.5g}/s", f"lost {self.lost}", f"spool {sized(self.spool_bytes)}", self._clock()]
+        notes = [note for note in (self.trouble, self.note) if note]
+        return "  ".join(words) + "".join(f"  [{note}]" for note in notes)
+
+    def json(self) -> str:
+        """As a JSON object."""
+        return json.dumps(asdict(self))
+
+    def _clock(self) -> str:
+        if self.clock_offset_us is None or self.clock_uncertainty_us is None:
+            return "clock not compared"
+        return f"clock {self.clock_offset_us / 1e6:+.4f} s +-{self.clock_uncertainty_us / 1e3:.1f} ms"
+
+
+class Wattmeter:
+    """Watts of the latest samples, by a calibration record or with a note that says what is missing."""
+
+    def __init__(self, channels: Sequence[Channel], rate_hz: float, calibration: Calibration | None, day: date) -> None:
+        """Work out what the channels give."""
+        rig = rig_of(channels, calibration)
+        worth, said = standing(calibration, day)
+        self._rig = None if isinstance(rig, Refusal) else rig
+        self._rate_hz = rate_hz
+        self.note = rig.detail if isinstance(rig, Refusal) else "" if worth is Standing.GOOD else said
+
+    def watts(self, readings: Iterable[Reading]) -> float | None:
+        """The mean of readings; None: there are no samples, or no watts."""
+        blocks = [item for reading in readings for item in reading.items if isinstance(item, Block)]
+        if self._rig is None or not blocks:
+            return None
+        counter = self._rig.channel.measures is Measures.ENERGY
+        mean = self._slope(self._rig, blocks) if counter else _mean(self._rig, blocks)
+        return mean if math.isfinite(mean) else None
+
+    def _slope(self, rig: Rig, blocks: Sequence[Block]) -> float:
+        """Watts of an energy counter, from the first of some samples to the last."""
+        pieces = list(columns(rig, blocks))
+        (first, values, _), (last, ends, _) = pieces[0], pieces[-1]
+        passed = (last + len(ends) - 1 - first) / self._rate_hz
+        return rig.gain.value * float(ends[-1] - values[0]) / passed if passed else math.nan
+
+
+def _mean(rig: Rig, blocks: Sequence[Block]) -> float:
+    powers = [rig.power(x, y) for _, x, y in columns(rig, blocks)]
+    return math.fsum(float(power.sum()) for power in powers) / sum(len(power) for power in powers)
+
+
+def sized(count: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < KIB or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= KIB
+    raise AssertionError("a unit fits")
+
+
+def bytes_of(spool: Path) -> int:
+    """What is in a spool. A file that goes while we look is not counted."""
+    total = 0
+    for path in spool.glob("*/*/*/*"):
+        try:
+            total += path.stat().st_size
+        except OSError:
+            continue
+    return total
+
+
+def latest(clocks: Sequence[ClockEstimate]) -> dict[str, Any]:
+    """The clock's part of the figures."""
+    if not clocks:
+        return {"clock_offset_us": None, "clock_uncertainty_us": None}
+    return {"clock_offset_us": clocks[-1].offset_us, "clock_uncertainty_us": clocks[-1].uncertainty_us}

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A recording: one thread reads the instrument, one writes the raw spool, one closes parts (ADR 16).
+
+The first never waits for the disk, and compression waits for nobody: what can't be kept becomes a gap.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from happe_power.recording import closing, ledger, store
+from happe_power.recording.belt import Belt, capacity
+from happe_power.recording.closer import Closer
+from happe_power.recording.header import boot_clock, header_of, row_bytes
+from happe_power.recording.layout import Layout
+from happe_power.recording.spooling import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from happe_power.model import TimePair
+    from happe_power.recording.header import Purpose
+    from happe_power.recording.journal import Frame
+    from happe_power.recording.store import Open
+    from happe_power.recording.tending import Tended
+    from happe_power.sources.source import Reading
+
+READ_S = 0.2
+SYNC_S = 1.0
+MOST_WAITING = 30  # parts that may wait to be closed
+MOST_IN_MEMORY = 2  # of them
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a recording may be, in indices, and of how much a trace may be made before another one follows.
+
+    A manifest takes 32,768 parts and 16,384 gaps; the readings that are taken together may bring more than one.
+    """
+
+    indices: float = math.inf
+    parts: int = 28_000
+    gaps: int = 12_000
+
+
+def last_second(readings: Sequence[Reading], rate_hz: float) -> Sequence[Reading]:
+    """The readings at the end that have a second's indices, or the last one."""
+    indices = 0
+    for position in range(len(readings) - 1, -1, -1):
+        indices += sum(end - first for first, end in map(ledger.span, readings[position].items))
+        if indices >= rate_hz:
+            return readings[position:]
+    return readings
+
+
+class Recorder:
+    """A recording into the folder of a study. A trace that is full is followed by another, at the very next index.
+
+    `folders` are the traces' folders so far, `errors` what ended it before its time.
+    """
+
+    def __init__(
+        self,
+        tended: Tended,
+        study: Path,
+        purpose: Purpose,
+        *,
+        limits: Limits | None = None,
+        beside: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Record a source that is not started. `beside`: files that each trace's folder has besides."""
+        self.tended = tended
+        self.folders: list[Path] = []
+        self.errors: list[BaseException] = []
+        self.rows = 0
+        self.recent: Sequence[Reading] = ()
+        self._study, self._purpose, self._beside = study, purpose, beside or {}
+        self._closer = Closer()
+        self._limits = limits or Limits()
+        source = tended.source
+        patient = bool(getattr(source, "patient", False))
+        self._belt = Belt(capacity(source.rate_hz, row_bytes(source)), patient=patient)
+        self._stop = threading.Event()
+        self._lost_before = 0
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Start the instrument and the first trace. Raises SourceError, OSError, ContractError."""
+        self._clock = boot_clock()
+        started = self.tended.start(0)
+        try:
+            self._begin(started)
+        except BaseException:
+            self.tended.finish()
+            raise
+        works = {"acquire": self._acquire, "spool": self._write, "close": self._closer.run}
+        for name, work in works.items():
+            thread = threading.Thread(target=self._guarded, args=(work,), name=f"happe-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def finish_soon(self) -> None:
+        """Stop the instrument with the next reading, and close and end what is open."""
+        self._stop.set()
+
+    def wait(self) -> None:
+        """Come back when it is over and all is on the disk or given up."""
+        for thread in self._threads:
+            thread.join()
+
+    def stop(self) -> None:
+        """Finish, and wait for it."""
+        self.finish_soon()
+        self.wait()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended by itself, by an error or because the source has no more."""
+        return self._stop.is_set()
+
+    @property
+    def alive(self) -> bool:
+        """Whether all of its threads are."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    @property
+    def lost(self) -> int:
+        """Indices that have no row, of all traces."""
+        return self._lost_before + self._spool.lost
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong at present, for people; empty: nothing."""
+        return self.tended.trouble or self._spool.trouble or self._closer.trouble
+
+    @property
+    def failed(self) -> list[str]:
+        """What could not be written to the end, and is left for the next recovery."""
+        return self._closer.failed
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """A thread's work. A mistake of ours in it ends the recording, with what there is."""
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the recording says it
+            self.errors.append(error)
+            self._stop.set()
+
+    def _acquire(self) -> None:
+        try:
+            while not (self._stop.is_set() or self.tended.ended or self.tended.next_index >= self._limits.indices):
+                self._belt.put(self.tended.read(READ_S))
+        finally:
+            self._stop.set()
+            self._belt.put(self.tended.finish())
+            self._belt.end()
+
+    def _write(self) -> None:
+        try:
+            self._write_all()
+        finally:
+            while self._belt.take() is not None:  # after a mistake: nobody shall wait for room
+                pass
+            self._end(self._trace, self._spool)
+            self._closer.end()
+
+    def _write_all(self) -> None:
+        synced = time.monotonic()
+        while (readings := self._belt.take()) is not None:
+            if self._belt.patient:
+                self._closer.wait_for_room(1)
+            self._put(readings)
+            if time.monotonic() - synced >= SYNC_S:
+                self._spool.sync()
+                synced = time.monotonic()
+
+    def _put(self, readings: Sequence[Reading]) -> None:
+        before = self._spool.rows
+        self._spool.put(readings)
+        self.rows += self._spool.rows - before
+        self.recent = last_second((*self.recent, *readings), self.tended.source.rate_hz)
+        at = readings[-1].at if readings else None
+        if at and self._is_full():
+            self._follow(at)
+
+    def _is_full(self) -> bool:
+        return self._spool.number >= self._limits.parts - 1 or self._spool.gaps >= self._limits.gaps
+
+    def _begin(self, started: TimePair) -> None:
+        source, purpose = self.tended.source, self._purpose
+        name = str(uuid.uuid4())
+        where = (self._study / name, name)
+        layout = Layout(*where, source.channels, source.rate_hz, started.index, purpose.part_seconds)
+        header = header_of(source, purpose, name, started, self._clock)
+        self._trace = store.create(self._study, layout, header, self._beside)
+        self.folders.append(layout.folder)
+        room = partial(self._closer.has_room, MOST_WAITING)
+        self._spool = Spool(layout, started, full=self._closing(layout), room=room)
+
+    def _closing(self, layout: Layout) -> Callable[[int, list[Frame] | None], None]:
+        def full(number: int, kept: list[Frame] | None) -> None:
+            memory = kept if self._closer.has_room(MOST_IN_MEMORY) else None
+            self._closer.put(lambda: closing.close_part(layout, number, memory))
+
+        return full
+
+    def _follow(self, at: TimePair) -> None:
+        """End this trace and begin the next. If there is no room for one this goes on, and it is tried again."""
+        trace, spool = self._trace, self._spool
+        try:
+            self._begin(at)
+        except OSError:
+            return
+        self._lost_before += spool.lost
+        self._end(trace, spool)
+
+    def _end(self, trace: Open, spool: Spool) -> None:
+        spool.finish()
+        self._closer.put(trace.end)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes readings to the raw spool of one trace, part by part. What can't be written is a gap `storage`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_power.model import Block, Gap, Reason, TimePair
+from happe_power.recording import ledger
+from happe_power.recording.files import sync_folder
+from happe_power.recording.guard import HOLD_S, guarded
+from happe_power.recording.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from happe_power.recording.journal import Frame
+    from happe_power.recording.layout import Layout
+    from happe_power.sources.source import Reading
+
+
+class Spool:
+    """The raw spool of a trace. `full` is given each complete part: its number, and its content if still known.
+
+    A part ends at a multiple of its rows, and only once it has a row, so that parts are numbered without a hole.
+    `trouble` says why nothing can be written at present; empty: all is well.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        started: TimePair,
+        *,
+        full: Callable[[int, list[Frame] | None], None],
+        room: Callable[[], bool],
+    ) -> None:
+        """Begin at the trace's first index. `room`: whether one more part may wait to be closed."""
+        self.layout = layout
+        self.number = 0
+        self.next_index = layout.origin
+        self.rows = 0
+        self.lost = 0
+        self.gaps = 0
+        self.trouble = ""
+        self._full = full
+        self._room = room
+        self._hold = round(layout.rate_hz * HOLD_S)
+        self._boundary = layout.origin + layout.part_rows
+        self._held: list[Gap] = []
+        self._latest = started
+        self._journal: Journal | None = None
+        self._unsynced = False
+
+    def put(self, readings: Iterable[Reading]) -> None:
+        """Write readings. Never raises for what the disk does."""
+        blocks: list[Block] = []
+        pairs: list[TimePair] = []
+        for reading in readings:
+            for item in ledger.continued(reading.items, self.next_index):
+                self.next_index = ledger.span(item)[1]
+                if isinstance(item, Block):
+                    blocks.append(item)
+                else:
+                    self._put_all(blocks, pairs)
+                    self._put(item, [])
+                    blocks, pairs = [], []
+            if reading.at:
+                pairs.append(reading.at)
+        self._put_all(blocks, pairs)
+
+    def sync(self) -> None:
+        """Get what was written onto the disk."""
+        if self._journal and self._unsynced:
+            try:
+                self._journal.sync()
+                self._unsynced = False
+            except OSError as error:
+                self.trouble = _said(error)
+
+    def finish(self) -> None:
+        """Close what is open. Gaps that could not be written yet are tried once more."""
+        if self._held:
+            self._write([])
+        self._roll()
+        if self._journal:
+            self.sync()
+            self._journal.close()
+
+    def _put_all(self, blocks: list[Block], pairs: list[TimePair]) -> None:
+        """Put blocks that follow each other, each piece with the times up to its end."""
+        for block in ledger.joined(blocks):
+            for piece in guarded(block, self.layout.channels, self._hold):
+                for part in self._cut(piece) if isinstance(piece, Block) else [piece]:
+                    end = ledger.span(part)[1]
+                    self._put(part, [pair for pair in pairs if pair.index <= end])
+                    pairs = [pair for pair in pairs if pair.index > end]
+        self._write(pairs)
+
+    def _cut(self, block: Block) -> Iterator[Block]:
+        """A block cut where parts end."""
+        rows, origin = self.layout.part_rows, self.layout.origin
+        first = block.first_index
+        while first < block.end_index:
+            end = min(block.end_index, origin + ((first - origin) // rows + 1) * rows)
+            cut = slice(first - block.first_index, end - block.first_index)
+            yield Block(first, tuple(column[cut] for column in block.columns))
+            first = end
+
+    def _put(self, piece: Block | Gap, times: list[TimePair]) -> None:
+        """Write a piece that lies in one part, and the times that came with it."""
+        if isinstance(piece, Gap):
+            self._lose(piece)
+            self._write(times)
+        elif self._write([piece, *times]):
+            self.rows += piece.rows
+        else:
+            self._lose(Gap(piece.first_index, piece.end_index, Reason.STORAGE))
+        end = ledger.span(piece)[1]
+        if end >= self._boundary:
+            self._next_part(end)
+
+    def _write(self, frames: Sequence[Block | TimePair]) -> bool:
+        """Write the held gaps, then frames: all or nothing."""
+        self._latest = next((frame for frame in reversed(frames) if isinstance(frame, TimePair)), self._latest)
+        if not frames and not self._held:
+            return True
+        try:
+            if self._journal is None:
+                self._journal = self._opened()
+            self._journal.append([*self._held, *frames])
+        except OSError as error:
+            self.trouble = _said(error)
+            return False
+        self._held.clear()
+        self._unsynced = True
+        self.trouble = ""
+        return True
+
+    def _opened(self) -> Journal:
+        """The next part's raw file. It begins with the latest time, so that each part has one."""
+        if not self._room():
+            raise OSError(0, "parts can't be closed as fast as samples come")
+        path = self.layout.journal(self.number)
+        journal = Journal(path, self.number, self.layout.spare)
+        try:
+            journal.append([self._latest])
+            sync_folder(path.parent)
+        except OSError:
+            journal.close()
+            path.unlink(missing_ok=True)
+            raise
+        return journal
+
+    def _lose(self, gap: Gap) -> None:
+        last = self._held[-1] if self._held else None
+        ledger.add(self._held, gap)
+        self.lost += gap.to_index - gap.from_index
+        self.gaps += last is None or last.to_index != gap.from_index or last.reason is not gap.reason
+
+    def _next_part(self, reached: int) -> None:
+        past = reached - self.layout.origin
+        self._boundary = self.layout.origin + (past // self.layout.part_rows + 1) * self.layout.part_rows
+        self._roll()
+
+    def _roll(self) -> None:
+        """Hand a part over that has a row."""
+        if self._journal is None or not self._journal.rows:
+            return
+        self.sync()
+        self._journal.close()
+        self._full(self.number, self._journal.kept)
+        self._journal = None
+        self.number += 1
+
+
+def _said(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the folder of a trace, and ends those that a recorder left open: SPOOL/STUDY/UUID."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from happe_power import contract
+from happe_power.recording import ending
+from happe_power.recording.files import locked, sync_folder, write_all
+from happe_power.recording.header import layout_of
+from happe_power.recording.layout import FOLDERS, Layout, compact
+from happe_power.recording.time_base import from_json
+from happe_power.trace import Trace, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from happe_power.model import TimePair
+
+NEW = ".new"
+
+
+@dataclass
+class Open:
+    """A trace under way, and the lock that is held on it. `started` is the header's."""
+
+    layout: Layout
+    started: TimePair
+    lock: ExitStack
+
+    def end(self) -> None:
+        """Write the manifest, then let go. Raises OSError, ending.EndError; may be called again."""
+        ending.end(self.layout, self.started)
+        self.lock.close()
+        shutil.rmtree(self.layout.lock.parent, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A trace that was found open: `problem` says why it could not be ended; empty: it has its manifest now."""
+
+    folder: Path
+    problem: str = ""
+
+
+def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mapping[str, bytes]) -> Open:
+    """A trace's folder with header and the files `beside` it, which appears whole. Raises OSError, ContractError."""
+    contract.check(contract.Kind.HEADER, header)
+    study.mkdir(parents=True, exist_ok=True)
+    new = replace(layout, folder=study / f".{layout.trace}{NEW}")
+    lock = ExitStack()
+    try:
+        for name in FOLDERS:
+            (new.folder / name).mkdir(parents=True)
+        lock.enter_context(locked(new.lock))
+        files = {new.folder / name: content for name, content in beside.items()}
+        write_all(files | {new.folder / "header.json": compact(header)})
+        new.folder.rename(layout.folder)
+        sync_folder(study)
+    except OSError:
+        lock.close()
+        shutil.rmtree(new.folder, ignore_errors=True)
+        raise
+    return Open(layout, from_json(header["started"]), lock)
+
+
+def recover(spool: Path) -> Iterator[Recovered]:
+    """End each trace below a spool that nobody records any more. Raises nothing for one that can't be."""
+    for new in spool.glob(f"*/.*{NEW}/open/lock"):
+        with locked(new) as free:
+            if free:
+                shutil.rmtree(new.parents[1], ignore_errors=True)
+    for header in sorted(spool.glob("*/*/header.json")):
+        if not (header.parent / "manifest.json").exists():
+            yield from recover_trace(header.parent)
+
+
+def recover_trace(folder: Path) -> Iterator[Recovered]:
+    """End one trace, unless it is being recorded."""
+    try:
+        layout = layout_of(trace := Trace.open(folder))
+        layout.lock.parent.mkdir(exist_ok=True)
+        with ExitStack() as stack:
+            if not stack.enter_context(locked(layout.lock)):
+                return
+            Open(layout, trace.started, stack).end()
+        yield Recovered(folder)
+    except OSError as error:
+        yield Recovered(folder, f"{error.filename or folder}: {error.strerror or error}")
+    except (TraceError, ending.EndError, contract.ContractError) as error:
+        yield Recovered(folder, str(error))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keeps an instrument going: what stalls or is unplugged becomes a gap, and is started again each second."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from happe_power.model import Gap, Reason, TimePair
+from happe_power.recording import ledger
+from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from happe_power.model import Block
+    from happe_power.sources.source import Source
+
+RETRY_US = 1_000_000
+STALL_US = 3_000_000  # and at least five samples' time
+STALL_SAMPLES = 5
+NOTHING = Reading((), None)
+
+
+def monotonic_us() -> int:
+    """CLOCK_MONOTONIC in microseconds."""
+    return time.monotonic_ns() // 1000
+
+
+class Tended:
+    """A source as an endless stream of readings without a hole. Its indices in trouble are from the clock.
+
+    `trouble` says what is wrong at present, for people; empty: nothing. `ended`: the source has no more.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        now_us: Callable[[], int] = monotonic_us,
+        wait: Callable[[float], object] = time.sleep,
+        stall_us: int | None = None,
+    ) -> None:
+        """Tend a source that is not started. `wait` passes seconds when there is nothing to read from."""
+        self.source = source
+        self.trouble = ""
+        self.ended = False
+        self.next_index = 0
+        self._now_us = now_us
+        self._wait = wait
+        self._stall_us = stall_us or max(STALL_US, int(STALL_SAMPLES * 1e6 / source.rate_hz))
+        self._reason: Reason | None = None
+        self._retry_at = 0
+        self._known = TimePair(0, 0, 0)
+        self._heard_at = 0
+
+    def start(self, first_index: int) -> TimePair:
+        """Start the source; the first sample's index and time. Raises SourceError."""
+        pair = self.source.start(first_index)
+        self.next_index, self._known, self._heard_at = first_index, pair, self._now_us()
+        return pair
+
+    def read(self, timeout_s: float) -> Reading:
+        """What has come, without a hole to what came before. Raises nothing that an instrument may do."""
+        if self._reason is not None:
+            return self._missed(self._reason, timeout_s)
+        try:
+            reading = self.source.read(timeout_s)
+        except EndedError:
+            self.ended = True
+            return NOTHING
+        except SourceError as error:
+            return self._failed(error)
+        if reading.items:
+            return self._heard(reading)
+        if self._now_us() - self._heard_at >= self._stall_us:
+            self._give_up(Reason.STALL, f"no sample for {self._stall_us / 1e6:.0f} s")
+        return NOTHING
+
+    def finish(self) -> Reading:
+        """Stop the source. What was missed up to now is in the last reading."""
+        reason = self._reason
+        self._stop()
+        return NOTHING if reason is None else Reading(self._gap(reason), None)
+
+    def _heard(self, reading: Reading) -> Reading:
+        items = tuple(ledger.continued(reading.items, self.next_index))
+        if items:
+            self.next_index = ledger.span(items[-1])[1]
+        self._heard_at = self._now_us()
+        self._known = reading.at or self._known
+        return Reading(items, reading.at)
+
+    def _failed(self, error: SourceError) -> Reading:
+        unplugged = isinstance(error, UnpluggedError)
+        self._give_up(Reason.UNPLUGGED if unplugged else Reason.STALL, str(error))
+        self._retry_at = self._now_us() + RETRY_US
+        return NOTHING
+
+    def _give_up(self, reason: Reason, why: str) -> None:
+        self._stop()
+        self._reason, self.trouble, self._retry_at = reason, why, self._now_us()
+
+    def _stop(self) -> None:
+        """Stop the source, which may be too broken for that."""
+        try:
+            self.source.stop()
+        except SourceError as error:
+            self.trouble = str(error)
+
+    def _missed(self, reason: Reason, timeout_s: float) -> Reading:
+        """The indices that passed meanwhile; starts the source again when it is time."""
+        now = self._now_us()
+        if now < self._retry_at:
+            self._wait(min(timeout_s, (self._retry_at - now) / 1e6))
+            return Reading(self._gap(reason), None)
+        gap = self._gap(reason)
+        try:
+            pair = self.start(self.next_index)
+        except SourceError as error:
+            self.trouble = str(error)
+            self._retry_at = self._now_us() + RETRY_US
+            return Reading(gap, None)
+        self._reason, self.trouble = None, ""
+        return Reading(gap, pair)
+
+    def _gap(self, reason: Reason) -> tuple[Block | Gap, ...]:
+        passed = max(0, self._now_us() - self._known.monotonic_us)
+        reached = self._known.index + int(passed * self.source.rate_hz / 1e6)
+        first, self.next_index = self.next_index, max(self.next_index, reached)
+        return (Gap(first, self.next_index, reason),) if self.next_index > first else ()

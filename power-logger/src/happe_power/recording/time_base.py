@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which pairs of index and time are kept. Pure.
+
+A reading comes late by what buses and schedulers take, never early. So of the pairs of a second (or a minute) the one
+that came least late by the nominal rate is the best, and is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_power.model import TimePair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_IN_MANIFEST = 8192
+
+
+def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: Iterable[int] = ()) -> list[TimePair]:
+    """One pair for each `seconds` by the nominal rate, and at least one after each restart (positions in `pairs`).
+
+    `pairs` ascend; what goes back in index or monotonic time, or says the same again, is left out.
+    """
+    anew = set(restarts)
+    best: dict[tuple[int, int], TimePair] = {}
+    piece = 0
+    last: TimePair | None = None
+    for position, pair in enumerate(pairs):
+        piece += position in anew
+        if last and (pair.index < last.index or pair.monotonic_us < last.monotonic_us or pair == last):
+            continue
+        last = pair
+        key = (piece, int(pair.index / (rate_hz * seconds)))
+        if key not in best or lateness(pair, rate_hz) < lateness(best[key], rate_hz):
+            best[key] = pair
+    return list(best.values())
+
+
+def lateness(pair: TimePair, rate_hz: float) -> float:
+    """Microseconds by which a pair is later than another would be, were the nominal rate true."""
+    return pair.monotonic_us - pair.index * 1e6 / rate_hz
+
+
+def for_manifest(pairs: Sequence[TimePair], rate_hz: float) -> list[TimePair]:
+    """About one pair a minute, at most as many as a manifest may have."""
+    kept = thinned(pairs, rate_hz, 60)
+    return kept[:: -(-len(kept) // MOST_IN_MANIFEST) or 1]
+
+
+def as_json(pair: TimePair) -> dict[str, int]:
+    """A pair as power-trace.schema.json has it."""
+    return {"index": pair.index, "monotonic_us": pair.monotonic_us, "realtime_us": pair.realtime_us}
+
+
+def from_json(said: dict[str, int]) -> TimePair:
+    """A pair out of a document."""
+    return TimePair(said["index"], said["monotonic_us"], said["realtime_us"])

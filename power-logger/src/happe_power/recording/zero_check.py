@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Zero checks around a recording: the readings that a person makes before and after it, beside the trace."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from happe_power.arithmetic.zeros import read_zero, shown
+from happe_power.model import Block, Measures
+from happe_power.recording.files import write_whole
+from happe_power.recording.layout import compact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.arithmetic.zeros import ZeroReading
+    from happe_power.sources.source import Source
+
+NAME = "zeros.json"
+SECONDS = 2.0
+HAVE_A_ZERO = (Measures.SHUNT, Measures.CURRENT)
+
+
+def has_zero(source: Source) -> bool:
+    """Whether a channel of it can be looked at with nothing to measure."""
+    return any(channel.measures in HAVE_A_ZERO for channel in source.channels)
+
+
+def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
+    """What the channels that have a zero give for some seconds. Raises SourceError; ValueError: no sample came."""
+    wanted, deadline = seconds * source.rate_hz, time.monotonic() + 2 * seconds + 1
+    blocks: list[Block] = []
+    at_us = source.start(0).monotonic_us
+    try:
+        while sum(block.rows for block in blocks) < wanted and time.monotonic() < deadline:
+            blocks += [item for item in source.read(seconds).items if isinstance(item, Block)]
+    finally:
+        source.stop()
+    return [
+        read_zero(channel, column, blocks, at_us)
+        for column, channel in enumerate(source.channels)
+        if channel.measures in HAVE_A_ZERO
+    ]
+
+
+def store(folder: Path, before: list[ZeroReading], after: list[ZeroReading]) -> None:
+    """Put the readings beside a trace, as zeros.json. Raises OSError."""
+    write_whole(folder / NAME, compact({"before": shown(before), "after": shown(after)}))

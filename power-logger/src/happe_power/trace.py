@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a trace's folder on the measuring host, also one that is still being recorded. docs/power-logger.md, Files.
+
+Of a trace that is being recorded everything is seen up to the last part that was closed.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power import contract
+from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason, TimePair
+from happe_power.recording import parts, summaries
+from happe_power.recording.summaries import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from happe_power.contract import Json
+    from happe_power.recording.parts import Footer
+
+__all__ = ["Summary", "Trace", "TraceError"]
+
+
+class TraceError(Exception):
+    """A trace can't be read; the message names the file and says what is wrong with it."""
+
+
+class Trace:
+    """A trace's folder. Attributes are read when they are first asked for, and then kept."""
+
+    def __init__(self, folder: Path, header: Json) -> None:
+        """Use `open`."""
+        self.folder = folder
+        self.header = header
+
+    @classmethod
+    def open(cls, folder: Path) -> Trace:
+        """A trace by its folder, SPOOL/STUDY/UUID. Raises TraceError."""
+        path = folder / "header.json"
+        try:
+            return cls(folder, contract.read(contract.Kind.HEADER, path.read_bytes()))
+        except OSError as error:
+            raise TraceError(f"{path}: {error.strerror}: this is not the folder of a trace") from None
+        except contract.ContractError as error:
+            raise TraceError(f"{path}: {error}") from None
+
+    @property
+    def id(self) -> str:
+        """The trace's UUID."""
+        return str(self.header["id"])
+
+    @property
+    def rate_hz(self) -> float:
+        """The nominal rate."""
+        return float(self.header["rate_hz"])
+
+    @property
+    def calibration(self) -> Json | None:
+        """The calibration in force, as in power-trace.schema.json; None: there was none."""
+        return self.header["calibration"]  # type: ignore[no-any-return]
+
+    @property
+    def started(self) -> TimePair:
+        """The first sample's index and time."""
+        return _pair(self.header["started"])
+
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """What the columns are. The header has no ends of range, so `lowest` and `highest` are None."""
+        return tuple(
+            Channel(
+                each["name"],
+                Measures(each["measures"]),
+                each["unit"],
+                np.dtype(each["dtype"]),
+                float(each["scale"]),
+                float(each["offset"]),
+            )
+            for each in self.header["channels"]
+        )
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the parts that are here, ascending."""
+        return sorted(int(path.stem) for path in self.folder.glob("parts/[0-9]*.parquet"))
+
+    def part(self, number: int) -> Path:
+        """The file of a part."""
+        return self.folder / "parts" / f"{number:06}.parquet"
+
+    @cached_property
+    def footers(self) -> list[Footer]:
+        """What the parts that are here say of themselves, by number. Raises TraceError."""
+        return [self._footer(number) for number in self.numbers]
+
+    @cached_property
+    def manifest(self) -> Json | None:
+        """The manifest; None: the recording has not ended. Raises TraceError."""
+        path = self.folder / "manifest.json"
+        try:
+            return contract.read(contract.Kind.MANIFEST, path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, contract.ContractError) as error:
+            raise TraceError(f"{path}: {error}") from None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the server has all of it and has said so."""
+        return (self.folder / "seal.json").exists()
+
+    @cached_property
+    def time_base(self) -> list[TimePair]:
+        """All pairs of index and time, by index: the header's, the parts', and the last. Raises TraceError."""
+        pairs = [self.started, *(pair for footer in self.footers for pair in footer.time_base)]
+        if self.manifest:
+            pairs += [*map(_pair, self.manifest["time_base"]), _pair(self.manifest["ended"])]
+        return sorted(set(pairs), key=lambda pair: (pair.index, pair.monotonic_us))
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """What was lost, by index, up to `end_index`. Raises TraceError."""
+        return read_gaps(self.folder / "gaps.jsonl")
+
+    @property
+    def end_index(self) -> int:
+        """One past the last index that is a row of a closed part or in a gap."""
+        if self.manifest:
+            return int(self.manifest["end_index"])
+        ends = [self.started.index, *(footer.end_index for footer in self.footers[-1:])]
+        return max(*ends, *(gap.to_index for gap in self.gaps[-1:])) if self.gaps else max(ends)
+
+    @cached_property
+    def clocks(self) -> list[ClockEstimate]:
+        """How far this host's clock was off the server's, by time. A last line that is torn is passed over."""
+        lines = _json_lines(self.folder / "clocks.jsonl")
+        found = [ClockEstimate(each["monotonic_us"], each["offset_us"], each["uncertainty_us"]) for each in lines]
+        return sorted(found, key=lambda each: each.monotonic_us)
+
+    def blocks(self, from_index: int | None = None, to_index: int | None = None) -> Iterator[Block]:
+        """The samples from `from_index` up to and without `to_index`, in blocks without a gap, by index.
+
+        One part is in memory at a time. Raises TraceError, also for parts of the manifest that are not here.
+        """
+        first = self.started.index if from_index is None else from_index
+        end = self.end_index if to_index is None else to_index
+        self._require_parts(first, end)
+        for footer in self.footers:
+            if footer.first_index < end and footer.end_index > first:
+                yield from self._cut(footer, first, end)
+
+    def summary(self, width: str = summaries.FINE) -> Summary:
+        """Lowest, mean and highest raw values over bins of "10ms" or "1s". Raises TraceError.
+
+        Of a trace whose parts were deleted after the seal it is still here.
+        """
+        if width not in (summaries.FINE, summaries.COARSE):
+            raise ValueError(f"{width}: there are summaries of {summaries.FINE} and {summaries.COARSE}")
+        paths = sorted(self.folder.glob(f"summaries/[0-9]*-{width}.parquet"))
+        numbers = self.numbers
+        last = numbers[-1] if numbers and not self.manifest else None
+        found = [self._summary(path) for path in paths if last is None or int(path.name[:6]) <= last]
+        return summaries.joined(found) if found else summaries.nothing(self.channels)
+
+    def _summary(self, path: Path) -> Summary:
+        try:
+            return summaries.from_columns(parts.read_columns(path), self.channels)
+        except (parts.BadPartError, KeyError) as error:
+            raise TraceError(f"{path}: {error}; `happe-power verify --repair` makes it anew from the samples") from None
+
+    def _footer(self, number: int) -> Footer:
+        try:
+            return parts.read_footer(self.part(number))
+        except parts.BadPartError as error:
+            raise TraceError(f"{self.part(number)}: {error}") from None
+
+    def _require_parts(self, first: int, end: int) -> None:
+        here = set(self.numbers)
+        for part in self.manifest["parts"] if self.manifest else ():
+            wanted = part["first_index"] < end and part["first_index"] + part["samples"] > first
+            if wanted and part["number"] not in here:
+                kept = "was deleted after the seal: the server has it" if self.sealed else "is not here"
+                raise TraceError(f"{self.part(part['number'])}: {kept}")
+
+    def _cut(self, footer: Footer, first: int, end: int) -> Iterator[Block]:
+        try:
+            columns = parts.checked_columns(self.part(footer.number), self.channels, footer)
+        except parts.BadPartError as error:
+            raise TraceError(f"{self.part(footer.number)}: {error}") from None
+        row = 0
+        for start, rows in footer.runs:
+            low, high = max(first - start, 0), min(end - start, rows)
+            if low < high:
+                yield Block(start + low, tuple(column[row + low : row + high] for column in columns))
+            row += rows
+
+
+def read_gaps(path: Path) -> list[Gap]:
+    """The gaps in a trace's gaps.jsonl, none if there is no such file. Raises TraceError."""
+    try:
+        return [Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in _json_lines(path)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"{path}: a line is no gap: {error!r}") from None
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    """The documents of a file with one on each line. A last line without its end was never finished."""
+    try:
+        whole = path.read_bytes().rpartition(b"\n")[0]
+    except FileNotFoundError:
+        return []
+    found = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            raise TraceError(f"{path}:{number}: is no JSON") from None
+    return found
+
+
+def _pair(said: Json) -> TimePair:
+    return TimePair(said["index"], said["monotonic_us"], said["realtime_us"])

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who this host is to the study server: what enrolment gave it, in a file that only its owner reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "device.json"
+OTHERS = 0o077
+
+
+class IdentityError(Exception):
+    """The file can't be used; the message names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The server it belongs to, its code there, its study, and the token that it shows."""
+
+    server: str
+    device: str
+    study: str
+    token: str = field(repr=False)
+
+
+def load(state: Path) -> Identity | None:
+    """The identity in the state folder; None: this host has not enrolled. Raises IdentityError."""
+    path = state / NAME
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            raw = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise IdentityError(f"{path}: {error.strerror}; be the user that enrolled this host, or root") from None
+    if mode & OTHERS:
+        raise IdentityError(f"{path}: others may read the token; `chmod 600 {path}`, and enrol again if they did")
+    try:
+        said = json.loads(raw)
+        return Identity(**{each.name: _text(said[each.name]) for each in fields(Identity)})
+    except (ValueError, KeyError, TypeError):
+        raise IdentityError(f"{path}: is damaged; remove it and enrol again: `happe-power enrol`") from None
+
+
+def prepare(state: Path) -> None:
+    """Make the state folder, and see that it can be written: an enrolment code works once. Raises OSError."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    unfinished = _open(state)
+    os.close(unfinished)
+    (state / f".{NAME}").unlink()
+
+
+def store(state: Path, identity: Identity) -> None:
+    """Keep an identity, instead of the one before. Raises OSError."""
+    with os.fdopen(_open(state), "w") as file:
+        json.dump(asdict(identity), file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    (state / f".{NAME}").replace(state / NAME)
+
+
+def _open(state: Path) -> int:
+    path = state / f".{NAME}"
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError
+    return value

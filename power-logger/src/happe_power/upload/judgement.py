@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an answer of the server means for what was sent: the table of docs/uploads.md, Once. Pure."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from happe_power.upload.server import Answer
+
+DONE = {HTTPStatus.OK, HTTPStatus.CREATED}
+NOT_OURS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+LATER = {
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+    HTTPStatus.INSUFFICIENT_STORAGE,
+}
+MENDED = {HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED}
+MOST_PAUSE_S = 300.0
+
+
+class LaterError(Exception):
+    """It is sent again, after a pause."""
+
+    def __init__(self, reason: str, least_pause_s: int = 0, status: int | None = None) -> None:
+        """Say why, how long the server wants to be left alone, and the status of its answer."""
+        super().__init__(reason)
+        self.least_pause_s = least_pause_s
+        self.status = status
+
+
+class StoppedError(Exception):
+    """A person must look at this trace; it is kept, and nothing more of it is sent."""
+
+
+class RefusedError(Exception):
+    """The server does not take this host for one of its own any more; nothing is sent until somebody has seen to it."""
+
+
+def judge(answer: Answer, what: str) -> None:
+    """Return if `what` has arrived. Raises LaterError, StoppedError, RefusedError."""
+    status = answer.status
+    if status in DONE:
+        return
+    if status in LATER:
+        raise LaterError(f"{what}: {answer.detail}", answer.retry_after_s, status)
+    if status in NOT_OURS:
+        advice = "have the device enrolled anew, then `happe-power enrol --again`; what was recorded is kept"
+        raise RefusedError(f"the server refuses this host's token ({status}: {answer.detail}); {advice}")
+    raise StoppedError(f"{what}: {_meaning(status)} ({status}: {answer.detail})")
+
+
+def _meaning(status: int) -> str:
+    if status == HTTPStatus.CONFLICT:
+        return "the server has something else under this name, or can't take it now"
+    if status == HTTPStatus.NOT_FOUND:
+        return "the server knows no such trace of this host"
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return "it is larger than the server takes; its limits.part_bytes must be more"
+    if status in MENDED:
+        return "a mistake of this program's; please report it"
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return "the server sends us elsewhere, and the token goes nowhere else; set `server` to its real address"
+    return "the server can't read it, or it breaks its contract"
+
+
+def pause_s(failures: int, jitter: float) -> float:
+    """How long to wait after so many failures in a row, in seconds; `jitter` is of [0, 1).
+
+    Doubles from 1 s to five minutes, and the latter half is chance: hosts that lost a server together don't come back
+    together.
+    """
+    longest = min(MOST_PAUSE_S, 2.0 ** min(failures - 1, 16))
+    return longest * (0.5 + 0.5 * jitter)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that grow by a line of JSON and survive a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.contract import Json
+
+
+def append(path: Path, document: Json) -> None:
+    """Add a line, on the disk when this returns. What a crash left of one before is removed first. Raises OSError."""
+    with path.open("ab+") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> list[Json]:
+    """The lines that are whole and objects; none if there is no such file. Raises OSError."""
+    try:
+        whole = path.read_bytes().rpartition(b"\n")[0]
+    except FileNotFoundError:
+        return []
+    return [document for line in whole.splitlines() if (document := _object(line)) is not None]
+
+
+def _object(line: bytes) -> Json | None:
+    try:
+        document = json.loads(line)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trace's folder as the uploader sees it: what there is to send, what has arrived, what is wrong with it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from happe_power.recording import parts
+from happe_power.recording.files import write_whole
+from happe_power.upload import clocks, lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_power.contract import Json
+    from happe_power.model import ClockEstimate
+
+SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"
+PIECE = 1 << 20
+LIVE_S = 300  # no part for so long: nobody records any more
+
+
+class DamagedError(Exception):
+    """A part is not what was recorded; the message says why, without its name."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's file as it is on the disk."""
+
+    number: int
+    path: Path
+    bytes: int
+    sha256: str
+
+    @property
+    def content_digest(self) -> str:
+        """The header Content-Digest (RFC 9530)."""
+        return f"sha-256=:{base64.b64encode(bytes.fromhex(self.sha256)).decode()}:"
+
+
+class Outbox:
+    """A trace that is to be sent. `sent.jsonl` keeps, over crashes, which parts and estimates were acknowledged."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read what was noted. Raises OSError, ValueError, KeyError if this is no trace's folder."""
+        self.folder = folder
+        self.header: Json = json.loads((folder / "header.json").read_bytes())
+        self.id: str = self.header["id"]
+        self.began_us: int = self.header["started"]["realtime_us"]
+        self.clock: str = self.header["clock"]
+        self.damaged: dict[int, str] = {}
+        noted = lines.read(folder / SENT)
+        self._sent: dict[int, str] = {each["part"]: each["sha256"] for each in noted if "part" in each}
+        self._clocks_sent: set[str] = {each["clock"] for each in noted if "clock" in each}
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the server has all of it and has said so."""
+        return (self.folder / SEAL).exists()
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is a manifest: nothing more is recorded."""
+        return (self.folder / MANIFEST).exists()
+
+    @property
+    def live(self) -> bool:
+        """Whether it seems to be recorded just now."""
+        places = (self.folder / "header.json", self.folder / "parts")
+        touched = [path.stat().st_mtime for path in places if path.exists()]
+        return not self.ended and time.time() - max(touched) < LIVE_S
+
+    @cached_property
+    def manifest(self) -> Json:
+        """The manifest. Only asked for when the trace has ended. Raises OSError, ValueError."""
+        document: Json = json.loads((self.folder / MANIFEST).read_bytes())
+        return document
+
+    @property
+    def stopped(self) -> str | None:
+        """Why a person must look at it; None: nobody must."""
+        try:
+            return str(json.loads((self.folder / STOPPED).read_bytes())["reason"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return f"{self.folder / STOPPED}: can't be read"
+
+    def stop(self, reason: str | None) -> None:
+        """Note that a person must look at it, or (None) that somebody has. Raises OSError."""
+        if reason is None:
+            (self.folder / STOPPED).unlink(missing_ok=True)
+        else:
+            write_whole(self.folder / STOPPED, json.dumps({"reason": reason}).encode())
+
+    def numbers(self) -> list[int]:
+        """The numbers of the parts that are here, ascending."""
+        return sorted(int(path.stem) for path in self.folder.glob("parts/[0-9]*.parquet"))
+
+    def waiting(self) -> list[int]:
+        """The numbers of the parts that are here and have not arrived, ascending."""
+        return [number for number in self.numbers() if number not in self._sent]
+
+    def sendable(self) -> int | None:
+        """The first of them that is not damaged."""
+        return next((number for number in self.waiting() if number not in self.damaged), None)
+
+    def part(self, number: int) -> Part:
+        """A part, looked at: it is of this trace and number, and as it was recorded. Raises DamagedError, OSError."""
+        path = self.folder / "parts" / f"{number:06}.parquet"
+        try:
+            footer = parts.read_footer(path)
+        except parts.BadPartError as error:
+            raise DamagedError(str(error)) from None
+        if (footer.trace, footer.number) != (self.id, number):
+            raise DamagedError(f"it says that it is part {footer.number} of {footer.trace}")
+        size, sha256 = _digest(path)
+        if (recorded := self._recorded(number)) not in (None, sha256):
+            raise DamagedError(f"its SHA-256 is {sha256}, and was {recorded} when it was recorded")
+        return Part(number, path, size, sha256)
+
+    def arrived(self, part: Part) -> None:
+        """Note that the server has a part. Raises OSError."""
+        lines.append(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
+        self._sent[part.number] = part.sha256
+
+    def lost(self, number: int) -> None:
+        """The server does not have this part after all."""
+        self._sent.pop(number, None)
+
+    def unsent_clock(self) -> Json | None:
+        """The first clock estimate that has not arrived. Raises OSError."""
+        return next((line for line, _ in clocks.noted(self.folder) if line.get("id") not in self._clocks_sent), None)
+
+    def clock_arrived(self, line: Json) -> None:
+        """Note that the server has an estimate. Raises OSError."""
+        lines.append(self.folder / SENT, {"clock": line["id"]})
+        self._clocks_sent.add(line["id"])
+
+    def estimates(self) -> list[ClockEstimate]:
+        """What is known of the clock. Raises OSError."""
+        return [said for _, said in clocks.noted(self.folder)]
+
+    def tidy(self) -> int:
+        """Delete the parts of a sealed trace; how many there were. Raises OSError."""
+        found = sorted(self.folder.glob("parts/[0-9]*.parquet")) if self.sealed else []
+        for path in found:
+            path.unlink()
+        return len(found)
+
+    def _recorded(self, number: int) -> str | None:
+        """A part's SHA-256 as it was when it was closed: from its summary, which is written first; None: unknown."""
+        try:
+            said = parts.read_said(self.folder / "summaries" / f"{number:06}-1s.parquet")
+        except (OSError, parts.BadPartError):
+            said = {}
+        listed = (each for each in self.manifest["parts"] if each["number"] == number) if self.ended else ()
+        sha256 = said.get("part_sha256") or next((each["sha256"] for each in listed), None)
+        return str(sha256) if sha256 else None
+
+
+def _digest(path: Path) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return size, digest.hexdigest()

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Brings the spool's traces to the study server, oldest first, one request at a time: docs/uploads.md, Power traces."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from typing import TYPE_CHECKING, Any, Protocol
+
+from happe_power import __version__
+from happe_power.config import UNTIL_SEALED
+from happe_power.upload import clocks, sealing, spool
+from happe_power.upload.judgement import LaterError, StoppedError, judge, pause_s
+from happe_power.upload.outbox import DamagedError, Part
+from happe_power.upload.server import NoAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from happe_power.contract import Json
+    from happe_power.upload.outbox import Outbox
+    from happe_power.upload.server import Answer, Server
+
+PARQUET = "application/vnd.apache.parquet"
+POLL_S = 1.0
+HEARTBEAT_US = 60_000_000
+GIB = 1 << 30
+
+
+class Report(Protocol):
+    """Is told what happens: an event's name and its facts. Never the token."""
+
+    def __call__(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
+        """Something happened."""
+
+
+class Uploader:
+    """Sends what a spool has. `step` does the most urgent thing there is."""
+
+    def __init__(self, place: Path, server: Server, report: Report, keep: str = UNTIL_SEALED) -> None:
+        """Send nothing yet. Traces at which an earlier uploader stopped are tried anew."""
+        self._place = place
+        self._server = server
+        self._report = report
+        self._keep = keep
+        self._known: dict[Path, Outbox] = {}
+        self._begun: set[Path] = set()
+        self._stopped: set[Path] = set()
+        self._sealing: dict[Path, sealing.Sealing] = {}
+        self._beat_us: int | None = None
+
+    def step(self) -> bool:
+        """Send one thing; False: there is nothing to send now. Raises LaterError, NoAnswerError, RefusedError."""
+        waiting = self.open()
+        for outbox in waiting:
+            if self._guarded(outbox, self._estimate):
+                return True
+        return any(self._guarded(outbox, self._advance) for outbox in waiting)
+
+    def open(self) -> list[Outbox]:
+        """The traces that are to be sent and that nobody must look at first, oldest first."""
+        for folder in spool.folders(self._place):
+            if folder not in self._known and (found := spool.outbox(folder)):
+                self._known[folder] = found
+                if not found.sealed:
+                    found.stop(None)
+                elif self._keep == UNTIL_SEALED:
+                    found.tidy()
+        left = [each for folder, each in self._known.items() if folder not in self._stopped and not each.sealed]
+        return sorted(left, key=lambda each: (each.began_us, each.id))
+
+    def stopped(self) -> list[Outbox]:
+        """The traces that a person must look at."""
+        return [self._known[folder] for folder in sorted(self._stopped)]
+
+    def beat(self, now_us: int) -> None:
+        """Once a minute tell the server how this host is. That it can't be told does not matter."""
+        if self._beat_us is not None and now_us - self._beat_us < HEARTBEAT_US:
+            return
+        self._beat_us = now_us
+        waiting = self.open()
+        said: Json = {"state": self._state(waiting), "software": {"happe-power": __version__}}
+        said |= {"free_gib": shutil.disk_usage(self._place).free // GIB}
+        said |= {"spool": sum(len(each.waiting()) for each in waiting)}
+        try:
+            judge_beat(self._server.send_json("PUT", "device/heartbeat", sealing.compact(said)))
+        except NoAnswerError:
+            return
+
+    def _state(self, waiting: Iterable[Outbox]) -> str:
+        if self._stopped:
+            return "fault"
+        if any(each.live for each in waiting):
+            return "recording"
+        return "uploading" if any(each.waiting() for each in waiting) else "idle"
+
+    def _guarded(self, outbox: Outbox, act: Callable[[Outbox], bool]) -> bool:
+        """Act on a trace. One that is stopped is set aside, and the others go on."""
+        try:
+            return act(outbox)
+        except StoppedError as error:
+            self._stopped.add(outbox.folder)
+            outbox.stop(str(error))
+            self._report("stopped", trace=outbox.id, reason=str(error))
+            return True
+
+    def _estimate(self, outbox: Outbox) -> bool:
+        """Compare clocks if it is time for it, and note what comes out."""
+        ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended else None
+        if not clocks.due(outbox.clock, outbox.estimates(), ended_us, clocks.now_us(), live=outbox.live):
+            return False
+        found = clocks.probes(self._server)
+        said = clocks.estimate(found)
+        clocks.note(outbox.folder, outbox.clock, found, said)
+        self._report("clock", trace=outbox.id, offset_us=said.offset_us, uncertainty_us=said.uncertainty_us)
+        return True
+
+    def _advance(self, outbox: Outbox) -> bool:
+        """Send the next thing of a trace."""
+        if outbox.folder not in self._begun:
+            return self._begin(outbox)
+        if (line := outbox.unsent_clock()) is not None:
+            said = sealing.compact({"clock": line["clock"], "probes": line["probes"]})
+            judge(self._server.send_json("PUT", f"device/clocks/{line['id']}", said), "a clock estimate")
+            outbox.clock_arrived(line)
+            return True
+        if (number := outbox.sendable()) is not None:
+            return self._send_part(outbox, number)
+        return self._seal(outbox) if outbox.ended else False
+
+    def _begin(self, outbox: Outbox) -> bool:
+        raw = (outbox.folder / "header.json").read_bytes()
+        answer = self._server.send_json("PUT", f"traces/{outbox.id}", raw)
+        judge(answer, f"the header of trace {outbox.id}")
+        sealing.require_trace(answer, outbox.id)
+        self._begun.add(outbox.folder)
+        self._report("begun", trace=outbox.id, status=answer.status)
+        return True
+
+    def _send_part(self, outbox: Outbox, number: int) -> bool:
+        try:
+            part = outbox.part(number)
+        except (DamagedError, OSError) as error:
+            outbox.damaged[number] = str(error)
+            self._report("damaged", trace=outbox.id, part=number, reason=str(error))
+            return True
+        answer = self._put(outbox, part)
+        judge(answer, f"part {number} of trace {outbox.id}")
+        sealing.require_part(answer, part)
+        outbox.arrived(part)
+        self._report("part", trace=outbox.id, part=number, bytes=part.bytes, status=answer.status)
+        return True
+
+    def _put(self, outbox: Outbox, part: Part) -> Answer:
+        headers = {"Content-Type": PARQUET, "Content-Digest": part.content_digest, "If-None-Match": "*"}
+        with part.path.open("rb") as file:
+            return self._server.put_file(f"traces/{outbox.id}/parts/{part.number}", file, part.bytes, headers)
+
+    def _seal(self, outbox: Outbox) -> bool:
+        """Seal a trace of which all has arrived, or find out what has not. Parts go when the seal is on our disk."""
+        work = self._sealing.setdefault(outbox.folder, sealing.Sealing(self._server, outbox))
+        if not work.step():
+            return True
+        deleted = outbox.tidy() if self._keep == UNTIL_SEALED else 0
+        self._report("sealed", trace=outbox.id, deleted=deleted)
+        return True
+
+
+def judge_beat(answer: Answer) -> None:
+    """Nothing of a heartbeat's answer matters but that this host is known. Raises RefusedError."""
+    try:
+        judge(answer, "the heartbeat")
+    except (LaterError, StoppedError):
+        return
+
+
+class Waiting(Protocol):
+    """Waits for seconds, or until it is told to end; then True."""
+
+    def __call__(self, seconds: float, /) -> bool:
+        """Wait."""
+
+
+def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> int:
+    """Send until nothing is left; how often it failed in a row at the end: 0, or `tries`. Raises RefusedError."""
+    failures = 0
+    while failures < tries:
+        try:
+            if not uploader.step():
+                return 0
+            failures = 0
+        except (LaterError, NoAnswerError, OSError) as error:
+            failures += 1
+            if failures < tries and wait(_pause(error, failures, report)):
+                break
+    return failures
+
+
+def watch(uploader: Uploader, wait: Waiting, report: Report, ended: Callable[[], bool] = lambda: False) -> None:
+    """Send what comes into the spool until `wait` says so, or `ended` and nothing can be sent. Raises RefusedError."""
+    failures = 0
+    while True:
+        try:
+            uploader.beat(clocks.now_us())
+            busy = uploader.step()
+            failures = 0
+            pause = 0.0 if busy else POLL_S
+        except (LaterError, NoAnswerError, OSError) as error:
+            failures += 1
+            busy = False
+            pause = _pause(error, failures, report)
+        if (not busy and ended()) or wait(pause):
+            return
+
+
+def _pause(error: Exception, failures: int, report: Report) -> float:
+    least, status = (error.least_pause_s, error.status) if isinstance(error, LaterError) else (0, None)
+    seconds = max(pause_s(failures, random.random()), least)  # noqa: S311 - no secret
+    report("later", reason=str(error), status=status, seconds=round(seconds, 1))
+    return seconds

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads all of a trace again and says what is wrong with it, file by file.
+
+That a part is what it was when it was closed is seen by its size and SHA-256 (manifest, and its summaries' metadata);
+that it says the truth by its footer, rows and summaries; that nothing is missing or twice by the account of indices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.recording import ledger, parts, summaries, time_base
+from happe_power.recording.header import layout_of
+from happe_power.trace import Trace, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from happe_power.model import TimePair
+    from happe_power.recording.layout import Layout
+    from happe_power.recording.parts import Footer
+    from happe_power.recording.summaries import Summary
+
+MOST_ULPS = 16  # between two sums of the same floats
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file of the trace, by its name in the trace's folder."""
+
+    file: str
+    detail: str
+
+
+@dataclass
+class Report:
+    """What was found. `state`: open (no manifest yet), ended, or sealed (by the server)."""
+
+    folder: Path
+    state: str
+    parts: int = 0
+    samples: int = 0
+    lost: int = 0
+    end_index: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+def verify(folder: Path) -> Report:
+    """Check a trace. A trace under way is checked up to its last closed part. Raises nothing that a file may cause."""
+    try:
+        trace = Trace.open(folder)
+    except TraceError as error:
+        return Report(folder, "unknown", problems=[Problem("header.json", _after_path(str(error)))])
+    report = Report(folder, _state(trace))
+    try:
+        _check(trace, report)
+    except TraceError as error:
+        report.problems.append(Problem(_named(trace, str(error)), _after_path(str(error))))
+    return report
+
+
+def _state(trace: Trace) -> str:
+    if trace.sealed:
+        return "sealed"
+    return "ended" if (trace.folder / "manifest.json").exists() else "open"
+
+
+def _check(trace: Trace, report: Report) -> None:
+    """Put everything that is wrong into the report."""
+    layout = layout_of(trace)
+    said = {part["number"]: part for part in trace.manifest["parts"]} if trace.manifest else {}
+    footers = [footer for n in trace.numbers if (footer := _part(layout, n, said.get(n), report.problems))]
+    report.parts, report.samples = len(trace.numbers), sum(footer.rows for footer in footers)
+    report.lost = sum(gap.to_index - gap.from_index for gap in trace.gaps)
+    report.end_index = trace.end_index
+    report.problems += _missing(trace)
+    if len(footers) == len(said or trace.numbers):  # else its indices are missing because a part is, which is said
+        report.problems += _account(trace, footers)
+    report.problems += [*_times(trace, footers), *_manifest(trace, footers)]
+
+
+def _missing(trace: Trace) -> Iterator[Problem]:
+    """Parts that should be here. Once the server has sealed the trace they may go."""
+    here = trace.numbers
+    wanted = trace.manifest["count"] if trace.manifest else max(here, default=-1) + 1
+    if not trace.sealed:
+        for number in sorted(set(range(wanted)) - set(here)):
+            yield Problem(f"parts/{number:06}.parquet", "is missing")
+
+
+def _part(layout: Layout, number: int, said: dict[str, Any] | None, problems: list[Problem]) -> Footer | None:
+    """A part's footer, if it can be read; what is wrong with it and its summaries is put to the problems."""
+    path = layout.part(number)
+    name = f"parts/{path.name}"
+    try:
+        raw = path.read_bytes()
+        digest = hashlib.sha256(raw).hexdigest()
+        if said and (said["bytes"], said["sha256"]) != (len(raw), digest):
+            problems.append(Problem(name, f"is not what the manifest says: {len(raw)} bytes with SHA-256 {digest}"))
+            return None
+        footer = parts.read_footer(path)
+        columns = parts.checked_columns(path, layout.channels, footer)
+    except (parts.BadPartError, OSError) as error:
+        problems.append(Problem(name, _why(error)))
+        return None
+    problems += [Problem(name, detail) for detail in _part_faults(layout, number, said, footer)]
+    problems += _summaries(layout, footer, columns, (len(raw), digest))
+    return footer
+
+
+def _part_faults(layout: Layout, number: int, said: dict[str, Any] | None, footer: Footer) -> Iterator[str]:
+    if (footer.trace, footer.number) != (layout.trace, number):
+        yield f"says that it is part {footer.number} of trace {footer.trace}"
+    if said and (said["first_index"], said["samples"]) != (footer.first_index, footer.rows):
+        yield f"has {footer.rows} rows from index {footer.first_index}; the manifest says otherwise"
+    if not footer.time_base:
+        yield "has no pair of index and time"
+
+
+def _summaries(
+    layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], content: tuple[int, str]
+) -> Iterator[Problem]:
+    """What is wrong with a part's summaries; they know, too, what the part was when it was closed."""
+    fine = summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
+    for width, indices in layout.widths.items():
+        path = layout.summary(footer.number, width)
+        try:
+            said = parts.read_said(path)
+            stored = summaries.from_columns(parts.read_columns(path), layout.channels)
+        except (parts.BadPartError, KeyError, OSError) as error:
+            yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it anew")
+            continue
+        if (said.get("part_bytes"), said.get("part_sha256")) != content:
+            yield Problem(f"parts/{layout.part(footer.number).name}", "is not what it was when it was closed")
+            return
+        if not _agree(stored, summaries.coarser(fine, layout.origin, indices)):
+            yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it anew")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"it lacks the column {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _agree(stored: Summary, made: Summary) -> bool:
+    exact = [(stored.index, made.index), (stored.rows, made.rows)]
+    exact += [*zip(stored.lowest, made.lowest, strict=True), *zip(stored.highest, made.highest, strict=True)]
+    if not all(np.array_equal(one, other) for one, other in exact):
+        return False
+    means = zip(stored.mean, made.mean, strict=True)
+    return all(np.allclose(one, other, rtol=MOST_ULPS * 2**-52, atol=0) for one, other in means)
+
+
+def _account(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
+    """Indices that nothing explains, and those that are explained twice."""
+    end = trace.end_index if trace.manifest else max([trace.started.index, *(each.end_index for each in footers)])
+    rows = [(first, first + count) for footer in footers for first, count in footer.runs]
+    if sorted(rows) != rows:
+        yield Problem("parts", "their runs are not in the order of the indices")
+    gaps = [(gap.from_index, min(gap.to_index, end)) for gap in trace.gaps if gap.from_index < end]
+    spans = sorted([*rows, *gaps])
+    for first, last in ledger.holes(trace.started.index, end, spans):
+        yield Problem("gaps.jsonl", f"indices {first} to {last} are neither a row nor in a gap")
+    for first, last in ledger.overlaps(trace.started.index, spans):
+        yield Problem("gaps.jsonl", f"indices {first} to {last} are explained more than once, or before the trace")
+    if trace.manifest and spans and spans[-1][1] != end:
+        yield Problem("manifest.json", f"ends at index {end}; rows and gaps end at {spans[-1][1]}")
+
+
+def _times(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
+    for footer in footers:
+        for at in _backward(footer.time_base):
+            yield Problem(f"parts/{footer.number:06}.parquet", f"its time base goes back at index {at}")
+    for before, after in pairwise(footers):
+        earlier = [pair.monotonic_us for pair in (*before.time_base, *after.time_base)]
+        if earlier != sorted(earlier):
+            yield Problem(f"parts/{after.number:06}.parquet", "begins earlier than the part before ends")
+    said = [*trace.manifest["time_base"], trace.manifest["ended"]] if trace.manifest else []
+    for at in _backward([time_base.from_json(each) for each in said]):
+        yield Problem("manifest.json", f"its time base goes back at index {at}")
+
+
+def _backward(pairs: Sequence[TimePair]) -> Iterator[int]:
+    for before, after in pairwise(pairs):
+        if after.index < before.index or after.monotonic_us < before.monotonic_us:
+            yield after.index
+
+
+def _manifest(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
+    """What the manifest says beside the parts."""
+    if trace.manifest is None:
+        return
+    if trace.manifest["trace"] != trace.id:
+        yield Problem("manifest.json", f"is of trace {trace.manifest['trace']}")
+    said = [(gap["from_index"], gap["to_index"], gap["reason"]) for gap in trace.manifest["gaps"]]
+    if said != [(gap.from_index, gap.to_index, gap.reason.value) for gap in trace.gaps]:
+        yield Problem("manifest.json", "its gaps are not those of gaps.jsonl")
+    rows = sum(footer.rows for footer in footers)
+    if len(footers) == trace.manifest["count"] and trace.manifest["samples"] != rows:
+        yield Problem("manifest.json", f"has {trace.manifest['samples']} samples; the parts have {rows} rows")
+
+
+def _named(trace: Trace, message: str) -> str:
+    """The file that an error begins with, by its name in the trace's folder."""
+    path = message.partition(": ")[0]
+    return path.removeprefix(f"{trace.folder}/")
+
+
+def _after_path(message: str) -> str:
+    return message.partition(": ")[2]
+
+
+def repair(folder: Path) -> list[str]:
+    """Make summaries anew that are missing or do not agree with sound parts; what was done, a line each.
+
+    Raises TraceError. A part is never touched, and one that is not as it was when it was closed is passed over.
+    """
+    from happe_power.recording import closing  # noqa: PLC0415 - it reads traces by this package's trace module
+
+    trace = Trace.open(folder)
+    layout = layout_of(trace)
+    said = {part["number"]: part["sha256"] for part in trace.manifest["parts"]} if trace.manifest else {}
+    done = []
+    for number in trace.numbers:
+        raw = layout.part(number).read_bytes()
+        try:
+            footer = parts.read_footer(layout.part(number))
+            columns = parts.checked_columns(layout.part(number), layout.channels, footer)
+        except parts.BadPartError:
+            continue
+        content = (len(raw), hashlib.sha256(raw).hexdigest())
+        wrong = [problem.file for problem in _summaries(layout, footer, columns, content)]
+        if wrong and said.get(number) in (None, content[1]) and not any(name.startswith("parts/") for name in wrong):
+            closing.write_summaries(layout, footer, columns, raw)
+            done += [f"{name}: made anew" for name in wrong]
+    return done

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A curve of watts or of one channel, out of summaries where they are fine enough, else out of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power import calibration as records
+from happe_power.arithmetic.refusal import Refusal
+from happe_power.arithmetic.rig import Rig, rig_of, values
+from happe_power.calibration import Standing
+from happe_power.model import Measures
+from happe_power.recording import summaries
+from happe_power.recording.summaries import Summary
+from happe_power.viewing.stretch import axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_power.model import Channel
+    from happe_power.trace import Trace
+
+    Values = NDArray[np.float64]
+
+WATTS = "watts"
+POINTS = 2000
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Lowest, mean and highest value of bins, at seconds since the trace's first sample.
+
+    `gaps` have their first and last second, and why. `notes` are for every reader.
+    """
+
+    name: str
+    unit: str
+    seconds: Values
+    lowest: Values
+    mean: Values
+    highest: Values
+    gaps: tuple[tuple[float, float, str], ...]
+    notes: tuple[str, ...]
+
+
+def curve(trace: Trace, name: str | None, first: int, end: int, points: int = POINTS) -> Curve:
+    """The curve of `watts`, or of a channel by its name, between two indices, in about so many points.
+
+    None: watts if the trace's calibration gives them, else its first channel. The extremes of watts are those of the
+    channels' extremes. Raises TraceError; ValueError: there is no such channel, or no watts.
+    """
+    found, notes = _chosen(trace, name)
+    summary = _thinned(_summary(trace, first, end, points), points)
+    line = axis(trace)
+    if isinstance(found, Rig):
+        label, unit, triple = WATTS, "W", _watts(found, summary, line.seconds(summary.index))
+    else:
+        channel = trace.channels[found]
+        label, unit = channel.name, channel.unit
+        triple = _of_channel(channel, [kind[found] for kind in (summary.lowest, summary.mean, summary.highest)])
+    lowest, mean, highest = np.minimum(triple[0], triple[2]), triple[1], np.maximum(triple[0], triple[2])
+    middle = line.seconds(summary.index + (summary.rows - 1) / 2)
+    return Curve(label, unit, middle, lowest, mean, highest, _gaps(trace, first, end), notes)
+
+
+def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
+    """What makes watts of a trace, or why nothing does; and what stands on every figure. Raises TraceError."""
+    calibration = records.from_header(trace.calibration)
+    found = rig_of(trace.channels, calibration)
+    worth, said = records.standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
+    return found, () if worth is Standing.GOOD else (said,)
+
+
+def _chosen(trace: Trace, name: str | None) -> tuple[Rig | int, tuple[str, ...]]:
+    """A rig, or a channel's position; and the notes."""
+    names = [channel.name for channel in trace.channels]
+    if name in names:
+        return names.index(name), ()
+    found, notes = rig(trace)
+    if isinstance(found, Rig) and name in (None, WATTS):
+        return found, notes
+    if isinstance(found, Refusal) and name is None:
+        return 0, (f"no watts: {found.detail}",)
+    why = f"; no watts: {found.detail}" if isinstance(found, Refusal) else f", {WATTS}"
+    raise ValueError(f"no channel {name}; there are {', '.join(names)}{why}")
+
+
+def _summary(trace: Trace, first: int, end: int, points: int) -> Summary:
+    """Bins that are about as many as the points or more, by the least reading."""
+    width = summaries.widths(trace.rate_hz)
+    indices = (end - first) / points
+    if indices >= width[summaries.COARSE]:
+        return _cut(trace.summary(summaries.COARSE), first, end)
+    if indices >= width[summaries.FINE]:
+        return _cut(trace.summary(summaries.FINE), first, end)
+    return _of_samples(trace, first, end)
+
+
+def _of_samples(trace: Trace, first: int, end: int) -> Summary:
+    pieces = []
+    for block in trace.blocks(first, end):
+        mean = tuple(column.astype(np.float64) for column in block.columns)
+        index = np.arange(block.first_index, block.end_index)
+        pieces.append(Summary(index, np.ones(block.rows, np.int64), block.columns, mean, block.columns))
+    return summaries.joined(pieces) if pieces else summaries.nothing(trace.channels)
+
+
+def _cut(summary: Summary, first: int, end: int) -> Summary:
+    kept = slice(*np.searchsorted(summary.index, (first, end)))
+    return _taken(summary, kept)
+
+
+def _taken(summary: Summary, kept: slice) -> Summary:
+    kinds = ((*(column[kept] for column in kind),) for kind in (summary.lowest, summary.mean, summary.highest))
+    return Summary(summary.index[kept], summary.rows[kept], *kinds)
+
+
+def _thinned(summary: Summary, points: int) -> Summary:
+    """The same in fewer bins: extremes stay, means are weighted by rows."""
+    step = -(-len(summary.index) // points)
+    if step <= 1:
+        return summary
+    starts = np.arange(0, len(summary.index), step)
+    rows = np.add.reduceat(summary.rows, starts)
+    return Summary(
+        summary.index[starts],
+        rows,
+        tuple(np.minimum.reduceat(each, starts) for each in summary.lowest),
+        tuple(np.add.reduceat(each * summary.rows, starts) / rows for each in summary.mean),
+        tuple(np.maximum.reduceat(each, starts) for each in summary.highest),
+    )
+
+
+def _watts(rig: Rig, summary: Summary, seconds: Values) -> tuple[Values, Values, Values]:
+    """Watts of the bins' lowest, mean and highest values. Of an energy counter: of its steps from bin to bin."""
+    kinds = (summary.lowest, summary.mean, summary.highest)
+    if rig.channel.measures is Measures.ENERGY:
+        joules = values(rig.channel, summary.lowest[rig.column])
+        steps = np.gradient(joules, seconds) if len(joules) > 1 else np.full(len(joules), np.nan)
+        return steps, steps, steps
+    x = [values(rig.channel, kind[rig.column]) for kind in kinds]
+    if rig.supply is None or rig.supply_column is None:
+        y = [np.ones(len(each)) for each in x]
+    else:
+        y = [values(rig.supply, kind[rig.supply_column]) for kind in kinds]
+    lowest, mean, highest = (rig.power(*pair) for pair in zip(x, y, strict=True))
+    return lowest, mean, highest
+
+
+def _of_channel(channel: Channel, kinds: Sequence[NDArray[Any]]) -> tuple[Values, Values, Values]:
+    lowest, mean, highest = (values(channel, each) for each in kinds)
+    return lowest, mean, highest
+
+
+def _gaps(trace: Trace, first: int, end: int) -> tuple[tuple[float, float, str], ...]:
+    line = axis(trace)
+    inside = [gap for gap in trace.gaps if gap.from_index < end and gap.to_index > first]
+    edges = np.array([(max(gap.from_index, first), min(gap.to_index, end)) for gap in inside]).reshape(-1, 2)
+    seconds = line.seconds(edges)
+    return tuple((float(a), float(b), gap.reason.value) for (a, b), gap in zip(seconds, inside, strict=True))

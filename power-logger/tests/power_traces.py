@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces in a spool, made without an instrument: what a recorder would have left."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_power.model import Channel, Measures, TimePair
+from happe_power.recording import closing, ending, parts
+from happe_power.recording.layout import FOLDERS, Layout, compact
+from happe_power.upload import clocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+INT16 = np.dtype(np.int16)
+SHUNT = Channel("shunt", Measures.SHUNT, "V", INT16, 10 / 32768 / 20, 0.0)
+SUPPLY = Channel("supply", Measures.SUPPLY, "V", INT16, 10 / 32768, 0.0)
+CHANNELS = (SHUNT, SUPPLY)
+CALIBRATION = {
+    "name": "bench 1",
+    "sha256": "ab" * 32,
+    "date": "2026-01-01",
+    "expires": "2099-01-01",
+    "shunt_ohm": {"value": 0.1, "standard_uncertainty": 0.0001, "source": "four wires"},
+    "divider": {"value": 3.0, "standard_uncertainty": 0.003, "source": "multimeter"},
+}
+STUDY, METER, MEASURED = "paper-a3", "M3TERAAA", "1APT0PAA"
+REALTIME_US = 1_793_440_000_000_000
+
+
+@dataclass
+class Given:
+    """A trace under the hands of a test."""
+
+    layout: Layout
+    started: TimePair
+
+    @property
+    def id(self) -> str:
+        """Its UUID."""
+        return self.layout.trace
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return self.layout.folder
+
+    def add(self, number: int, *, rows: int | None = None) -> bytes:
+        """Close a part of this number, full of a laptop's power; its bytes."""
+        rows = rows or self.layout.part_rows
+        first = self.layout.origin + number * self.layout.part_rows
+        columns = power(first, rows, self.layout.rate_hz)
+        pair = TimePair(first, *(start + number * 1_000_000 for start in (self.started.monotonic_us, REALTIME_US)))
+        footer = parts.Footer(self.id, number, ((first, rows),), (pair,))
+        encoded = parts.encode(self.layout.channels, columns, footer)
+        closing.write_summaries(self.layout, footer, columns, encoded)
+        self.layout.part(number).write_bytes(encoded)
+        return bytes(encoded)
+
+    def end(self) -> dict[str, Any]:
+        """Write the manifest, and return it."""
+        ending.end(self.layout, self.started)
+        manifest: dict[str, Any] = json.loads(self.layout.manifest.read_bytes())
+        return manifest
+
+
+def begin(  # noqa: PLR0913 - each has a default
+    spool: Path,
+    *,
+    age_s: int = 0,
+    rate_hz: float = 1000.0,
+    calibration: dict[str, Any] | None = CALIBRATION,
+    clock: str | None = None,
+    codes: tuple[str, str] = (METER, MEASURED),
+    study: str = STUDY,
+) -> Given:
+    """A trace with a header and no part, begun `age_s` before others."""
+    name = str(uuid.uuid4())
+    layout = Layout(spool / study / name, name, CHANNELS, rate_hz, 0, 1)
+    for folder in FOLDERS:
+        (layout.folder / folder).mkdir(parents=True)
+    started = TimePair(0, clocks.now_us() - 10_000_000, REALTIME_US - age_s * 1_000_000)
+    header = {
+        "format": "happe-power-trace/1",
+        "id": name,
+        "study": study,
+        "meter": codes[0],
+        "measured": codes[1],
+        "clock": clock or clocks.this_clock(),
+        "source": {"kind": "sim", "device": "a test's"},
+        "channels": [
+            {"name": c.name, "measures": c.measures.value, "unit": c.unit, "dtype": c.dtype.name}
+            | {"scale": c.scale, "offset": c.offset}
+            for c in CHANNELS
+        ],
+        "rate_hz": rate_hz,
+        "calibration": calibration,
+        "started": {"index": 0, "monotonic_us": started.monotonic_us, "realtime_us": started.realtime_us},
+        "part_seconds": 1,
+        "part_format": "parquet",
+        "software": {"happe-power": "0.1.0"},
+    }
+    (layout.folder / "header.json").write_bytes(compact(header))
+    return Given(layout, started)
+
+
+def ended(spool: Path, count: int, **options: Any) -> Given:  # noqa: ANN401 - those of begin
+    """A trace of some parts that has ended."""
+    given = begin(spool, **options)
+    for number in range(count):
+        given.add(number)
+    given.end()
+    return given
+
+
+def power(first: int, rows: int, rate_hz: float) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Raw values of 1.5 A and 2.0 A by turns of a second over 0.1 ohm, with some noise, and 19.5 V by a third."""
+    index = np.arange(first, first + rows)
+    noise = np.random.default_rng(first).normal(0, 3, rows)
+    ampere = np.where(index // int(rate_hz) % 2, 2.0, 1.5)
+    shunt = ampere * 0.1 / SHUNT.scale + noise
+    return shunt.astype(np.int16), np.full(rows, 19.5 / 3 / SUPPLY.scale).astype(np.int16)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A recording on a small disk that fills up or becomes read-only, in a mount namespace of its own.
+
+usage: unshare --map-root-user --mount python record_in_space.py FOLDER CASE
+
+CASE: full, full-to-the-end, read-only, read-only-at-first.
+
+Prints what it saw as JSON: the recorder's lines, how it ended and what it said, and verify's reports.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER, CASE = Path(sys.argv[1]), sys.argv[2]
+DISK = FOLDER / "disk"
+SPOOL = DISK / "spool"
+BALLAST = DISK / "ballast"
+PROGRAM = [sys.executable, "-m", "happe_power"]
+SOURCE = ["--source", "sim,rate=2000", "--study", "a", "--no-upload", "--part-seconds", "1", "--duration", "60s"]
+
+
+def run(*command: str | Path) -> None:
+    """Run a tool."""
+    subprocess.run(command, check=True)
+
+
+def verify(*options: str) -> Any:  # noqa: ANN401 - JSON
+    """What verify says of the trace."""
+    folders = [path.parent for path in SPOOL.glob("*/*/header.json")]
+    said = subprocess.run(
+        [*PROGRAM, "verify", "--json", *options, *folders], stdout=subprocess.PIPE, text=True, check=False
+    )
+    return json.loads(said.stdout)[0] | {"status": said.returncode}
+
+
+class Recording:
+    """A recorder that prints JSON."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self.lines: list[dict[str, Any]] = []
+        self._process = subprocess.Popen(
+            [*PROGRAM, "record", *SOURCE, "--spool", SPOOL, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, trouble: str, samples: int = 0, lost: int = 0) -> int:
+        """Read lines until one has this trouble ("": none), more samples than these, and so many lost; its samples."""
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self.lines.append(json.loads(line))
+            last = self.lines[-1]
+            as_wanted = trouble in last["trouble"] if trouble else not last["trouble"]
+            if as_wanted and last["samples"] > samples and last["lost"] >= lost:
+                return int(last["samples"])
+        raise AssertionError((self.lines, self._process.communicate()))
+
+    def end(self) -> dict[str, Any]:
+        """End it; what it said, and how it ended."""
+        self._process.send_signal(signal.SIGTERM)
+        out, errors = self._process.communicate(timeout=30)
+        return {"lines": self.lines, "last": out.splitlines()[-1], "said": errors, "status": self._process.returncode}
+
+
+def fill() -> None:
+    """Take every byte that is left."""
+    with BALLAST.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            return
+
+
+def full(*, to_the_end: bool) -> dict[str, Any]:
+    """The disk fills up, and is made room on: while it goes on, or when it is over."""
+    recording = Recording()
+    before = recording.until("", 2000)
+    fill()
+    recording.until("No space left", lost=1)
+    if not to_the_end:
+        BALLAST.unlink()
+        recording.until("", before + 4000)
+    ended = recording.end()
+    BALLAST.unlink(missing_ok=True)
+    return ended | {"verified": verify(), "repaired": verify("--repair")}
+
+
+def read_only() -> dict[str, Any]:
+    """Files that are open stay so; no new one can be made for a while."""
+    recording = Recording()
+    before = recording.until("", 2000)
+    run("mount", "--bind", SPOOL, SPOOL)
+    run("mount", "-o", "remount,bind,ro", SPOOL)
+    recording.until("Read-only", lost=1)
+    run("umount", "--lazy", SPOOL)
+    recording.until("", before + 4000)
+    return recording.end() | {"verified": verify()}
+
+
+def read_only_at_first() -> dict[str, Any]:
+    """Nothing can be written from the start."""
+    run("mount", "-o", "remount,ro", DISK)
+    done = subprocess.run(
+        [*PROGRAM, "record", *SOURCE, "--spool", SPOOL], stderr=subprocess.PIPE, text=True, check=False
+    )
+    return {"said": done.stderr, "status": done.returncode}
+
+
+DISK.mkdir()
+run("mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", DISK)
+CASES = {
+    "full": lambda: full(to_the_end=False),
+    "full-to-the-end": lambda: full(to_the_end=True),
+    "read-only": read_only,
+    "read-only-at-first": read_only_at_first,
+}
+print(json.dumps(CASES[CASE]()))

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Many recordings at once, each a process of its own that a test may kill.
+
+usage: record_many.py SPOOL COUNT
+
+Imports once and forks, as imports are what starting costs. Prints each child's pid and its spool.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from happe_power.cli.program import Commands, main
+
+Commands("").loaded("record")  # imports it
+for number in range(int(sys.argv[2])):
+    spool = f"{sys.argv[1]}/{number}"
+    pid = os.fork()
+    if pid == 0:
+        sys.stderr = open(f"{spool}.log", "w")  # noqa: PTH123, SIM115 - until it is killed
+        source = f"sim,rate=2000,seed={number}"
+        where = ["--study", "a", "--no-upload", "--spool", spool]
+        main(["record", "--source", source, *where, "--part-seconds", "1", "--duration", "30s"])
+    print(pid, spool, flush=True)
+for _ in range(int(sys.argv[2])):
+    os.wait()

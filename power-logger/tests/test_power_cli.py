@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power's help, manual, completion and configuration; docs/power-logger.md."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_cli.description import described
+from happe_power import config
+from happe_power.cli.program import COMMANDS, STATUS, meaning, program
+from happe_power.config import Config, ConfigError
+from power_program import happe_power
+
+if TYPE_CHECKING:
+    from happe_cli.description import Command
+
+ROOT = Path(__file__).parents[2]
+TREE = described(program, "happe-power")
+CALM_US = 300_000
+
+
+def test_help_takes_less_than_a_third_of_a_second_of_cpu_and_imports_no_numpy() -> None:
+    code = (
+        "import os, sys\n"
+        "from happe_power.cli.program import program\n"
+        "program.main(['--help'], standalone_mode=False)\n"
+        "assert not {'numpy', 'pyarrow', 'urllib3', 'jsonschema_rs'} & set(sys.modules)\n"
+        "used = os.times()\n"
+        "print(round((used.user + used.system) * 1e6))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(ran.stdout.splitlines()[-1]) < CALM_US
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    command = next(each for each in TREE.commands if each.name == name)
+    assert COMMANDS[name][1] == command.summary
+    assert command.summary
+
+
+@pytest.mark.parametrize("command", list(TREE.all()), ids=lambda command: command.path)
+def test_every_command_helps_with_a_summary_and_examples(command: Command) -> None:
+    ran = happe_power(*command.path.split()[1:], "--help")
+    assert (ran.status, ran.err) == (0, "")
+    assert command.summary in ran.out
+    assert "Examples:\n  " in ran.out
+    assert not command.summary.endswith(".")
+    assert all(len(line) <= 116 for line in ran.out.splitlines())
+    for option in command.options:
+        assert option.text, f"{command.path} {option.names}"
+
+
+def test_the_manual_page_has_no_warnings_and_every_command_with_its_options(tmp_path: Path) -> None:
+    file = tmp_path / "happe-power.1"
+    file.write_text(happe_power("--manual").out)
+    groff = shutil.which("groff")
+    assert groff, "groff is missing: `make setup` installs it"
+    ran = subprocess.run([groff, "-man", "-ww", "-z", "-Tascii", "-rLL=100n", file], capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    text = file.read_text().replace("\\-", "-")
+    for command in TREE.commands:
+        section = text.split(f'.SS "{command.path}"\n')[1].split(".SS ")[0].split(".SH ")[0]
+        for option in command.options:
+            if "--help" not in option.names:
+                assert all(f"\\fB{name}\\fR" in section for name in option.names), option.names
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_completion_is_good_syntax_and_knows_every_command(shell: str) -> None:
+    script = happe_power("--completion", shell).out
+    tool = shutil.which(shell)
+    assert tool, f"{shell} is missing: `make setup` installs it"
+    ran = subprocess.run([tool, "-n"], input=script.encode(), capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert all(name in script for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", STATUS)
+def test_every_error_with_a_status_is_there(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    failure = meaning(getattr(importlib.import_module(module), kind)("one\ntwo"))
+    assert failure
+    assert (failure.status, failure.lines) == (STATUS[name], ("one", "two"))
+
+
+def test_a_command_that_is_none_and_an_error_of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = happe_power("measrue")
+    assert ran.status == os.EX_USAGE
+    assert "No such command 'measrue'" in ran.err
+    assert meaning(KeyError("x")) is None
+    monkeypatch.setenv(config.VARIABLE, "/no/such.toml")
+    ran = happe_power("status")
+    assert (ran.status, ran.err) == (
+        os.EX_CONFIG,
+        "happe-power: /no/such.toml: no such configuration; --config or HAPPE_POWER_CONFIG names another\n",
+    )
+
+
+GOOD = """
+server = "https://study.example.org"
+ca_file = "lab.pem"
+state = "here"
+keep = "always"
+
+[record]
+source = "comedi"
+measured = "1APT0PAA"
+"""
+
+
+def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
+    read = config.parse(GOOD.encode(), Path("/etc/happe/p.toml"))
+    assert read.server == "https://study.example.org"
+    assert (read.ca_file, read.state) == (Path("/etc/happe/lab.pem"), Path("/etc/happe/here"))
+    assert read.spool == Path("/etc/happe/here/spool")
+    assert (read.keep, read.plain_http) == ("always", False)
+    assert read.record == {"source": "comedi", "measured": "1APT0PAA"}
+    assert config.load(Path("/no/such"), named=False) == Config(path=Path("/no/such"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"kepe = 1", "p.toml:1: kepe: unknown; did you mean keep?"),
+        (b"\n\nzzz = 1", "p.toml:3: zzz: unknown; there are server, ca_file, plain_http, state, spool, keep, record"),
+        (b'keep = "never"', 'p.toml:1: keep: must be "until-sealed" or "always"'),
+        (b"a = \xff", "p.toml: is not UTF-8 at byte 4"),
+        (b"a = \nb = 1", "p.toml: Invalid value (at line 1, column 5)"),
+        (b"server = 3\nkeep = 1", 'p.toml:1: server: must be a text\np.toml:2: keep: must be "until-sealed" or '),
+        (b"plain_http = 1", "p.toml:1: plain_http: must be true or false"),
+        (b"record = 3", "p.toml:1: record: must be a table, [record]"),
+        (b"lines = 3", "p.toml:1: lines: unknown"),
+        (b"#" * 70_000, "p.toml: is longer than 65536 bytes"),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_is_said_with_its_line(tmp_path: Path, text: bytes, said: str) -> None:
+    file = tmp_path / "p.toml"
+    file.write_bytes(text)
+    with pytest.raises(ConfigError) as error:
+        config.load(file, named=True)
+    assert str(error.value).replace(f"{tmp_path}/", "").startswith(said)
+
+
+def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text('state = "s"\n[record]\nsource = "sim,rate=1000"\nsorce = "x"\n')
+    ran = happe_power("--config", file, "record", "--no-upload", "--study", "x")
+    assert ran.status == os.EX_CONFIG
+    assert ran.err == f"happe-power: {file}:4: record.sorce: `happe-power record` has no such option\n"
+
+
+def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text('state = "s"\n[record]\nsource = "nonsense"\nno_upload = true\nstudy = "x"\n')
+    ran = happe_power("--config", file, "record")
+    assert "nonsense" in ran.err
+
+
+def page() -> str:
+    """docs/power-logger.md."""
+    return (ROOT / "docs/power-logger.md").read_text()
+
+
+@pytest.mark.parametrize("command", TREE.commands, ids=lambda command: command.path)
+def test_the_documentation_has_every_command_and_option(command: Command) -> None:
+    assert f"`{command.path}`" in page()
+    for option in command.options:
+        assert "--help" in option.names or any(name in page() for name in option.names), option.names
+
+
+def test_the_documentation_has_every_option_of_the_configuration() -> None:
+    assert re.findall(r"^### `(.+)`$", page(), re.MULTILINE) == [*config.KNOWN[:-1], "[record]"]
+
+
+def test_every_command_in_the_documentation_is_one() -> None:
+    said = set(re.findall(r"happe-power ((?!--)[a-z]+)", page()))
+    assert said <= {*COMMANDS}

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-power record` and `verify` as a person, a script and systemd use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from given_sources import SHUNT, SUPPLY, Given, record, steady
+from happe_power import calibration
+from happe_power.arithmetic.zeros import readings_of
+from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason
+from happe_power.recording import live, zero_check
+from happe_power.recording.live import Figures, Wattmeter
+from happe_power.recording.recorder import last_second
+from happe_power.sources.source import Reading
+from happe_power.trace import Trace
+from happe_power.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+PROGRAM = [sys.executable, "-m", "happe_power"]
+RECORD = """name = "bench"
+date = 2026-01-01
+expires = 2099-01-01
+[shunt_ohm]
+value = 0.1
+standard_uncertainty = 0.0001
+source = "four wires"
+[divider]
+value = 4.0
+standard_uncertainty = 0.004
+source = "multimeter"
+[wiring]
+shunt = "return"
+supply_measured = "after"
+"""
+
+
+def command(spool: Path, *options: str | Path, source: str = "sim,rate=2000") -> list[str | Path]:
+    where: list[str | Path] = ["--study", "a", "--no-upload", "--spool", spool, "--part-seconds", "1"]
+    return [*PROGRAM, "record", "--source", source, *where, *options]
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+
+def only_trace(spool: Path) -> Path:
+    (folder,) = (path.parent for path in spool.glob("*/*/header.json"))
+    return folder
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path) -> Path:
+    path = tmp_path / "bench.toml"
+    path.write_text(RECORD)
+    return path
+
+
+def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(
+    tmp_path: Path, calibrated: Path
+) -> None:
+    options: list[str | Path] = ["--duration", "1m", "--calibration", calibrated]
+    done = run(*command(tmp_path / "spool", *options, source="sim,rate=1000,pace=none"))
+    folder = only_trace(tmp_path / "spool")
+    assert (done.returncode, done.stdout) == (0, "")
+    samples = Trace.open(folder).end_index
+    assert f"{samples} samples, 0 lost: {folder}" in done.stderr
+    assert samples >= 60_000
+    checked = run(*PROGRAM, "verify", folder)
+    assert (checked.returncode, checked.stdout) == (0, f"{folder}: good (ended; 60 parts, {samples} samples, 0 lost)\n")
+    assert (folder / "calibration.toml").read_text() == RECORD
+    assert Trace.open(folder).calibration == calibration.parse(RECORD.encode(), "").to_header()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_recording_cleanly(tmp_path: Path, calibrated: Path, number: signal.Signals) -> None:
+    words = command(tmp_path / "spool", "--json", "--calibration", calibrated)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        figures = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(number)
+        last = json.loads(process.stdout.read().splitlines()[-1])
+    assert process.returncode == 0
+    report = verify(only_trace(tmp_path / "spool"))
+    assert (report.problems, report.state) == ([], "ended")
+    assert last == {"ended": True, "samples": report.samples, "lost": 0, "traces": [str(report.folder)], "failed": []}
+    assert figures[1]["watts"] == pytest.approx(45.04, abs=0.3)  # Table A.2: 2.3 GHz, 100 %
+    assert figures[1]["rate_hz"] == pytest.approx(2000, rel=0.5)
+    assert figures[1]["note"] == ""
+
+
+def test_a_recording_that_loses_samples_says_so_with_its_exit_status(tmp_path: Path) -> None:
+    source = "sim,rate=1000,pace=none,drop=1:0.5"
+    done = run(*command(tmp_path / "spool", "--duration", "3s", source=source))
+    assert done.returncode == 1
+    assert "500 lost" in done.stderr
+
+
+def test_systemd_is_told_that_it_is_ready_alive_and_ending(tmp_path: Path) -> None:
+    address = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(address))
+        listener.settimeout(30)
+        environment = os.environ | {"NOTIFY_SOCKET": str(address)}
+        subprocess.run(
+            command(tmp_path / "spool", "--duration", "2s"), env=environment, check=True, capture_output=True
+        )
+        listener.settimeout(0)
+        told = list(datagrams(listener))
+    assert told[0] == "READY=1"
+    assert "WATCHDOG=1" in told
+    assert any(each.startswith("STATUS=no watts") for each in told)
+    assert told[-1] == "STOPPING=1"
+
+
+def datagrams(listener: socket.socket) -> Iterator[str]:
+    while True:
+        try:
+            yield listener.recv(4096).decode()
+        except BlockingIOError:
+            return
+
+
+def test_what_was_left_open_is_ended_before_the_next_recording_and_by_verify_repair(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    words = command(spool, "--json")
+    for _ in range(2):
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout
+            process.stdout.readline()
+            process.kill()
+    left = [path.parent for path in spool.glob("*/*/header.json") if not (path.parent / "manifest.json").exists()]
+    assert len(left) == 1  # the second has ended the first
+    done = run(*PROGRAM, "verify", "--repair", left[0])
+    assert done.returncode == 0
+    assert "was left open, and has been ended" in done.stdout
+    assert all(verify(path.parent).good for path in spool.glob("*/*/header.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["--source", "nonsense", "--study", "a", "--no-upload"], os.EX_UNAVAILABLE, "no source is called 'nonsense'"),
+        (["--source", "sim", "--no-upload"], os.EX_USAGE, "which study?"),
+        (["--source", "sim", "--study", "../a", "--no-upload"], os.EX_USAGE, "no slash"),
+        (["--source", "sim", "--study", "a"], os.EX_CONFIG, "has not enrolled"),
+        (["--source", "sim", "--study", "a", "--spool", "x"], os.EX_USAGE, "--spool needs --no-upload"),
+        (["--source", "sim", "--study", "a", "--duration", "soon"], os.EX_USAGE, "say 90s, 15m or 8h"),
+        (["--source", "sim", "--study", "a", "--no-upload", "--calibration", "/none"], os.EX_NOINPUT, "/none: No such"),
+        (["--source", "sim", "--study", "a", "--no-upload", "--measured", "t61"], os.EX_USAGE, "--measured t61"),
+    ],
+)
+def test_what_can_not_be_recorded_is_said_with_a_status_of_its_own(
+    tmp_path: Path, words: list[str], status: int, message: str
+) -> None:
+    config = tmp_path / "happe-power.toml"
+    config.write_text(f'state = "{tmp_path}/state"\n')
+    done = run(*PROGRAM, "--config", config, "record", *words)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Path, calibrated: Path) -> None:
+    person, terminal = os.openpty()
+    words = command(tmp_path / "spool", "--duration", "3s", "--calibration", calibrated)
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True) as process:
+        os.close(terminal)
+        said = answered(person, ["Zero check before", "Zero check after"])
+    assert process.returncode == 0
+    assert "shunt: zero is off by 0.225, drifted by" in said  # the simulated laptop was not switched off
+    document = json.loads((only_trace(tmp_path / "spool") / zero_check.NAME).read_text())
+    before, after = (readings_of(document[when])[0] for when in ("before", "after"))
+    assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
+    assert before.at_us < after.at_us
+    assert "W  " in said  # the live line
+
+
+def answered(person: int, prompts: list[str]) -> str:
+    """What a terminal shows to a person who answers each prompt with Enter."""
+    shown = ""
+    for prompt in prompts:
+        while prompt not in shown:
+            shown += os.read(person, 4096).decode()
+        os.write(person, b"\n")
+    try:
+        while data := os.read(person, 4096):
+            shown += data.decode()
+    except OSError:  # the other side has closed it
+        pass
+    os.close(person)
+    return shown
+
+
+def test_the_live_line_says_watts_rate_loss_spool_clock_and_what_is_wrong() -> None:
+    figures = Figures(31.416, "calibration x EXPIRED", 10, 3, 99_998.7, 3 * 1024 * 1024, 1_234_500, 310, "it is gone")
+    assert figures.line() == (
+        "31.42 W  99999/s  lost 3  spool 3.0 MiB  clock +1.2345 s +-0.3 ms  [it is gone]  [calibration x EXPIRED]"
+    )
+    bare = Figures(None, "", 0, 0, 0.0, 12, **live.latest([]), trouble="")
+    assert bare.line() == "no watts  0/s  lost 0  spool 12 B  clock not compared"
+    assert json.loads(bare.json())["clock_offset_us"] is None
+    assert live.latest([ClockEstimate(1, 2, 3)]) == {"clock_offset_us": 2, "clock_uncertainty_us": 3}
+
+
+def test_watts_have_a_note_if_the_calibration_is_missing_or_does_not_hold() -> None:
+    good = calibration.parse(RECORD.encode(), "")
+    day = date(2026, 6, 1)
+    readings = list(steady(1000.0, 100, 0.1))
+    meter = Wattmeter((SHUNT, SUPPLY), 1000.0, good, day)
+    assert meter.note == ""
+    assert meter.watts(readings) == pytest.approx(2000 * 1e-5 / 0.1 * 4 * 20_000 * 3e-4, rel=0.01)
+    assert "EXPIRED" in Wattmeter((SHUNT, SUPPLY), 1000.0, good, date(2099, 1, 1)).note
+    without = Wattmeter((SHUNT, SUPPLY), 1000.0, None, day)
+    assert without.watts(readings) is None
+    assert "no measured resistance" in without.note
+    assert meter.watts([Reading((), None)]) is None
+
+
+def test_watts_of_an_energy_counter_are_its_slope() -> None:
+    counter = Channel("package", Measures.ENERGY, "J", np.dtype(np.int64), 1e-6, 0.0)
+    energy = np.arange(0, 50) * 250_000
+    assert Wattmeter((counter,), 10.0, None, date(2026, 6, 1)).watts([Reading((Block(0, (energy,)),), None)]) == (
+        pytest.approx(2.5)
+    )
+
+
+def test_the_figures_are_of_the_last_second_and_what_is_lost_counts_as_time() -> None:
+    readings = list(steady(1000.0, 100, 3.0))
+    assert last_second(readings, 1000.0) == readings[-10:]
+    assert last_second(readings[:3], 1000.0) == readings[:3]
+    gone = Reading((Gap(3000, 4000, Reason.UNPLUGGED),), None)
+    assert last_second([*readings, gone], 1000.0) == [gone]
+
+
+def test_a_zero_check_takes_the_channels_that_have_a_zero() -> None:
+    source = Given(list(steady(1000.0, 100, 3.0)))
+    assert zero_check.has_zero(source)
+    (reading,) = zero_check.take(source)
+    assert (reading.channel, reading.samples, source.stops) == ("shunt", 2000, 1)
+    assert reading.mean == pytest.approx(2000 * 1e-5, rel=0.01)
+    assert not zero_check.has_zero(Given([], channels=(SUPPLY,)))
+
+
+def test_the_size_of_a_spool_is_that_of_its_files(tmp_path: Path) -> None:
+    folder = record(tmp_path, steady(1000.0, 100, 1.0)).folders[0]
+    files: Mapping[Path, int] = {path: path.stat().st_size for path in folder.glob("*/*")}
+    assert live.bytes_of(tmp_path) == sum(files.values()) > 0

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole recordings of given readings: parts, ledger, manifest; bounded queues; traces that follow each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
+from happe_power import contract
+from happe_power.model import Block, Gap, Reason, TimePair
+from happe_power.recording import journal, store
+from happe_power.recording.belt import Belt
+from happe_power.recording.files import locked
+from happe_power.recording.header import Purpose, fitting_part_seconds
+from happe_power.recording.layout import Layout
+from happe_power.recording.recorder import Limits, Recorder
+from happe_power.recording.spooling import Spool
+from happe_power.recording.tending import Tended
+from happe_power.sources.source import EndedError, Reading, SourceError
+from happe_power.trace import Trace, TraceError
+from happe_power.verify import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RATE = 1000.0
+
+
+def sound(recorder: Recorder) -> Trace:
+    """The only trace of a recording without a fault, which is in order."""
+    assert (recorder.errors, recorder.failed) == ([], [])
+    (folder,) = recorder.folders
+    report = verify(folder)
+    assert report.problems == []
+    assert report.state == "ended"
+    return Trace.open(folder)
+
+
+def test_every_sample_is_kept_in_parts_of_the_wanted_length(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, steady(RATE, 130, 3.4)))
+    assert trace.numbers == [0, 1, 2, 3]
+    assert [(footer.first_index, footer.rows) for footer in trace.footers[:3]] == [
+        (0, 1000),
+        (1000, 1000),
+        (2000, 1000),
+    ]
+    assert joined(trace.blocks()) == list(range(trace.end_index))
+    whole = np.concatenate([block.columns[0] for block in trace.blocks(100, 700)])
+    given = np.concatenate([samples(first, 130).columns[0] for first in range(0, 910, 130)])
+    assert np.array_equal(whole, given[100:700])
+
+
+def test_the_manifest_lists_each_part_with_its_bytes_and_digest(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, steady(RATE, 500, 2.5)))
+    assert trace.manifest is not None
+    contract.check(contract.Kind.MANIFEST, trace.manifest)
+    for part in trace.manifest["parts"]:
+        raw = trace.part(part["number"]).read_bytes()
+        assert (part["bytes"], part["sha256"]) == (len(raw), hashlib.sha256(raw).hexdigest())
+    assert trace.manifest["samples"] == trace.manifest["end_index"] == 2500
+    assert trace.manifest["ended"]["index"] > 1500
+    assert not (trace.folder / "open").exists()
+
+
+def test_each_part_says_its_time_and_the_time_base_is_all_of_it(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, [Reading((samples(0, 3500),), pair_at(3500, RATE))]))
+    assert all(footer.time_base for footer in trace.footers)
+    assert (
+        trace.time_base[0] == trace.started == TimePair(0, pair_at(0, RATE).monotonic_us, pair_at(0, RATE).realtime_us)
+    )
+    assert trace.time_base[-1] == pair_at(3500, RATE)
+
+
+def test_gaps_between_and_inside_of_parts_are_in_the_account_with_their_reasons(tmp_path: Path) -> None:
+    loud = samples(3000, 100)
+    loud.columns[0][40:50] = 32767
+    readings = [
+        Reading((samples(0, 400), Gap(400, 450, Reason.OVERFLOW), samples(450, 300)), pair_at(750, RATE)),
+        Reading((Gap(750, 3000, Reason.OVERFLOW), loud), pair_at(3100, RATE)),
+    ]
+    trace = sound(record(tmp_path, readings))
+    assert trace.gaps == [
+        Gap(400, 450, Reason.OVERFLOW),
+        Gap(750, 3000, Reason.OVERFLOW),
+        Gap(3040, 3050, Reason.SATURATED),
+    ]
+    assert [footer.runs for footer in trace.footers] == [((0, 400), (450, 300)), ((3000, 40), (3050, 50))]
+    assert joined(trace.blocks()) == [*range(400), *range(450, 750), *range(3000, 3040), *range(3050, 3100)]
+
+
+def test_a_recording_of_nothing_is_a_trace_without_parts(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, []))
+    assert trace.manifest is not None
+    assert (trace.manifest["count"], trace.manifest["end_index"]) == (0, 0)
+    assert len(trace.summary().index) == 0
+
+
+def test_a_recording_in_which_all_was_lost_is_one_gap(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, [Reading((Gap(0, 2500, Reason.OVERFLOW),), pair_at(2500, RATE))]))
+    assert (trace.numbers, trace.gaps, trace.end_index) == ([], [Gap(0, 2500, Reason.OVERFLOW)], 2500)
+
+
+def test_summaries_read_as_the_samples_do(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, steady(RATE, 250, 2.0)))
+    for width, rows in (("10ms", 10), ("1s", 1000)):
+        summary = trace.summary(width)
+        values = np.concatenate([block.columns[1] for block in trace.blocks()]).reshape(-1, rows)
+        assert np.array_equal(summary.lowest[1], values.min(axis=1))
+        assert np.array_equal(summary.highest[1], values.max(axis=1))
+        assert np.allclose(summary.mean[1], values.mean(axis=1), rtol=1e-13)
+        assert summary.index.tolist() == list(range(0, 2000, rows))
+
+
+def test_the_end_of_a_file_ends_the_recording(tmp_path: Path) -> None:
+    recorder = record(tmp_path, [*steady(RATE, 100, 0.5), EndedError("at its end")])
+    assert sound(recorder).end_index == 500
+
+
+def test_a_limit_of_indices_ends_the_recording(tmp_path: Path) -> None:
+    recorder = record(tmp_path, steady(RATE, 100, 50), limits=Limits(indices=1000))
+    assert sound(recorder).end_index == 1000
+
+
+def test_a_full_trace_is_followed_by_another_at_the_very_next_index(tmp_path: Path) -> None:
+    recorder = record(tmp_path, steady(RATE, 100, 20), limits=Limits(parts=3))
+    traces = [Trace.open(folder) for folder in recorder.folders]
+    assert len(traces) > 1
+    assert [verify(trace.folder).problems for trace in traces] == [[]] * len(traces)
+    assert traces[0].started.index == 0
+    for before, after in pairwise(traces):
+        assert before.end_index == after.started.index
+        assert after.started == pair_at(after.started.index, RATE)
+    assert sum(footer.rows for trace in traces for footer in trace.footers) == 20_000 == recorder.rows
+
+
+def test_a_mistake_in_a_source_ends_the_recording_with_what_there_is(tmp_path: Path) -> None:
+    recorder = record(tmp_path, [*steady(RATE, 100, 0.5), ZeroDivisionError("a bug")])
+    assert [type(error) for error in recorder.errors] == [ZeroDivisionError]
+    report = verify(recorder.folders[0])
+    assert (report.problems, report.samples, report.state) == ([], 500, "ended")
+
+
+def test_a_source_that_can_not_be_started_leaves_nothing_behind(tmp_path: Path) -> None:
+    source = Given([], start_errors=[SourceError("not there")])
+    with pytest.raises(SourceError):
+        Recorder(Tended(source), tmp_path / "a-study", Purpose("a-study")).start()
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_files_beside_the_header_are_there_before_the_first_sample(tmp_path: Path) -> None:
+    trace = sound(record(tmp_path, [], beside={"calibration.toml": b"name = 1"}))
+    assert (trace.folder / "calibration.toml").read_bytes() == b"name = 1"
+
+
+def test_parts_are_made_shorter_so_that_they_fit_a_server() -> None:
+    assert fitting_part_seconds(Given([], rate_hz=100_000.0), 10) == 10
+    assert fitting_part_seconds(Given([], rate_hz=8_000_000.0), 10) == 4
+    with pytest.raises(ValueError, match="more than a part holds"):
+        fitting_part_seconds(Given([], rate_hz=10_000_000.0, channels=(SHUNT,) * 16), 10)
+
+
+def test_a_belt_that_is_full_makes_gaps_of_what_comes_and_goes_on_when_there_is_room() -> None:
+    belt = Belt(1000)
+    for first in range(0, 1000, 100):
+        belt.put(Reading((samples(first, 100),), pair_at(first + 100, RATE)))
+    taken = belt.take()
+    assert taken is not None
+    assert [item.end_index for reading in taken for item in reading.items if isinstance(item, Block)] == [100, 200]
+    belt.put(Reading((samples(1000, 100),), pair_at(1100, RATE)))
+    belt.end()
+    (after,) = belt.take() or []
+    assert after.items[0] == Gap(200, 1000, Reason.STORAGE)
+    assert belt.take() is None
+
+
+def test_what_a_belt_lost_last_is_told_at_the_end() -> None:
+    belt = Belt(1)
+    belt.put(Reading((samples(0, 100),), None))
+    belt.put(Reading((samples(100, 100), Gap(200, 300, Reason.OVERFLOW)), None))
+    belt.end()
+    assert [reading.items[-1] for reading in belt.take() or []][-1] == Gap(200, 300, Reason.OVERFLOW)
+
+
+class FailingDisk:
+    """Makes raw spool writes fail while `full`, as the kernel would."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Begin with room."""
+        self.full = False
+        self._writev = os.writev
+        monkeypatch.setattr(os, "writev", self._write)
+
+    def _write(self, descriptor: int, buffers: list[memoryview]) -> int:
+        if not self.full:
+            return self._writev(descriptor, buffers)
+        if buffers[0].nbytes > 10:  # a full disk takes a first piece
+            return self._writev(descriptor, [buffers[0][:10]])
+        raise OSError(28, "No space left on device")
+
+
+def spool_in(folder: Path, rows: list[int]) -> Spool:
+    """A spool of 1 s parts that notes the numbers of those that are full."""
+    (folder / "open").mkdir()
+    layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
+    return Spool(layout, pair_at(0, RATE), full=lambda number, _: rows.append(number), room=lambda: True)
+
+
+def test_a_write_that_fails_half_way_leaves_no_trace_of_itself_and_is_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, full = FailingDisk(monkeypatch), list[int]()
+    spool = spool_in(tmp_path, full)
+    stream = list(steady(RATE, 100, 1.0))
+    spool.put(stream[:2])
+    disk.full = True
+    spool.put(stream[2:5])
+    assert spool.trouble
+    disk.full = False
+    spool.put(stream[5:])
+    assert spool.trouble == ""
+    spool.finish()
+    content = journal.content_of(journal.read(tmp_path / "open/000000.raw", 0, (SHUNT, SUPPLY)), (SHUNT, SUPPLY))
+    assert content.runs == [(0, 200), (500, 500)]
+    assert content.gaps == [Gap(200, 500, Reason.STORAGE)]
+    assert (spool.rows, spool.lost, full) == (700, 300, [0])
+
+
+def test_parts_that_can_not_be_closed_in_time_make_the_spool_wait_with_a_gap(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    room = [True]
+    layout = Layout(tmp_path, "x", (SHUNT, SUPPLY), RATE, 0, 1)
+    spool = Spool(layout, pair_at(0, RATE), full=lambda *_: room.clear(), room=lambda: bool(room))
+    spool.put(steady(RATE, 500, 3.0))
+    assert (spool.rows, spool.lost) == (1000, 2000)
+    assert "as fast" in spool.trouble
+
+
+@pytest.fixture
+def left_open(tmp_path: Path) -> Path:
+    """The folder of a trace whose recorder died after 2.3 s: two parts closed, one in the raw spool."""
+    finished = record(tmp_path, steady(RATE, 100, 2.3)).folders[0]
+    (finished / "manifest.json").unlink()
+    layout = Layout(finished, finished.name, (SHUNT, SUPPLY), RATE, 0, 1)
+    (finished / "open").mkdir()
+    file = journal.Journal(layout.journal(2), 2)
+    file.append([pair_at(2000, RATE), *(samples(first, 100) for first in range(2000, 2300, 100)), pair_at(2300, RATE)])
+    file.close()
+    layout.part(2).unlink()
+    return finished
+
+
+def test_what_was_left_open_is_ended_with_all_that_is_on_the_disk(left_open: Path) -> None:
+    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    report = verify(left_open)
+    assert (report.problems, report.state, report.samples) == ([], "ended", 2300)
+    assert list(store.recover(left_open.parents[1])) == []
+
+
+def test_a_torn_end_is_cut_off_and_is_a_gap_where_its_indices_are_known(left_open: Path) -> None:
+    raw = left_open / "open/000002.raw"
+    raw.write_bytes(raw.read_bytes()[: -journal.HEAD_BYTES - 10])
+    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    assert verify(left_open).problems == []
+    assert Trace.open(left_open).gaps == [Gap(2200, 2300, Reason.KILLED)]
+
+
+def test_a_part_that_was_closed_before_the_kill_is_not_made_again(left_open: Path) -> None:
+    raw = (left_open / "open/000002.raw").read_bytes()
+    list(store.recover(left_open.parents[1]))
+    closed = (left_open / "parts/000002.parquet").read_bytes()
+    (left_open / "manifest.json").unlink()
+    (left_open / "open").mkdir()
+    (left_open / "open/000002.raw").write_bytes(raw[: len(raw) // 2])
+    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    assert (left_open / "parts/000002.parquet").read_bytes() == closed
+    assert verify(left_open).problems == []
+
+
+def test_a_trace_that_is_being_recorded_is_left_alone(left_open: Path) -> None:
+    with locked(left_open / "open/lock") as free:
+        assert free
+        assert list(store.recover(left_open.parents[1])) == []
+    assert not (left_open / "manifest.json").exists()
+
+
+def test_a_trace_with_a_missing_part_is_not_ended_and_the_part_is_named(left_open: Path) -> None:
+    (left_open / "parts/000001.parquet").unlink()
+    (found,) = store.recover(left_open.parents[1])
+    assert "000001.parquet: is missing" in found.problem
+
+
+def test_a_header_that_was_never_finished_goes_and_one_without_samples_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "a-study/.half.new/open").mkdir(parents=True)
+    (tmp_path / "a-study/.half.new/open/lock").touch()
+    trace = Trace.open(record(tmp_path, []).folders[0])
+    (trace.folder / "manifest.json").unlink()
+    assert [found.problem for found in store.recover(tmp_path)] == [""]
+    assert verify(trace.folder).problems == []
+    assert not (tmp_path / "a-study/.half.new").exists()
+
+
+def test_a_trace_under_way_is_read_up_to_its_last_closed_part(left_open: Path) -> None:
+    trace = Trace.open(left_open)
+    assert (trace.manifest, trace.end_index, joined(trace.blocks())) == (None, 2000, list(range(2000)))
+    assert len(trace.summary("1s").index) == 2
+    report = verify(left_open)
+    assert (report.state, report.problems) == ("open", [])
+
+
+def test_clock_estimates_are_read_without_a_torn_last_line(left_open: Path) -> None:
+    line = json.dumps({"monotonic_us": 9, "offset_us": -3, "uncertainty_us": 2})
+    (left_open / "clocks.jsonl").write_text(f"{line}\n{line[:20]}")
+    assert [each.offset_us for each in Trace.open(left_open).clocks] == [-3]
+    (left_open / "clocks.jsonl").write_text("nonsense\n")
+    with pytest.raises(TraceError, match=r"clocks.jsonl:1: is no JSON"):
+        _ = Trace.open(left_open).clocks

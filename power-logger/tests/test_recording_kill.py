@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""kill -9 at 50 random instants: nothing that was closed is touched, and what was not is lost for a moment only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from happe_power.recording import store
+from happe_power.trace import Trace
+from happe_power.verify import verify
+
+COUNT, RATE = 50, 2000
+LEAST_S, MOST_S = 0.5, 6.0
+MOST_LOST_S = 10.0  # what the specification allows
+PART_S = 1.0
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Of the parts that are closed."""
+    found = {}
+    for path in folder.glob("*/*/parts/[0-9]*.parquet"):
+        found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def killed(pid: int, spool: Path) -> tuple[Path, int, dict[str, str]]:
+    """Kill a recorder; its spool, when that was by CLOCK_MONOTONIC, and the parts that were closed right before."""
+    closed = digests(spool)
+    os.kill(pid, signal.SIGKILL)
+    return spool, time.monotonic_ns() // 1000, closed
+
+
+def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed(tmp_path: Path) -> None:
+    chance = random.Random(50)
+    children = subprocess.Popen(
+        [sys.executable, Path(__file__).parent / "record_many.py", tmp_path, str(COUNT)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert children.stdout is not None
+    with children:
+        started = [children.stdout.readline().split() for _ in range(COUNT)]
+        begun = time.monotonic()
+        instants = sorted((chance.uniform(LEAST_S, MOST_S), int(pid), Path(spool)) for pid, spool in started)
+        dead = []
+        for instant, pid, spool in instants:
+            time.sleep(max(0.0, begun + instant - time.monotonic()))
+            dead.append(killed(pid, spool))
+    assert len(dead) == COUNT
+    lost = [check(*each) for each in dead]
+    print(f"lost at most {max(lost):.3f} s, in the mean {sum(lost) / COUNT:.3f} s")
+    assert max(lost) <= min(MOST_LOST_S, 2 * PART_S)
+    assert sum(lost) / COUNT <= PART_S
+
+
+def check(spool: Path, killed_us: int, closed: dict[str, str]) -> float:
+    """Recover what a killed recorder left; the seconds before the kill that are not in it."""
+    assert [found.problem for found in store.recover(spool)] == [""]
+    (folder,) = (path.parent for path in spool.glob("*/*/header.json"))
+    report = verify(folder)
+    assert (report.problems, report.state) == ([], "ended")
+    assert closed.items() <= digests(spool).items()
+    trace = Trace.open(folder)
+    assert all(gap.reason == "killed" for gap in trace.gaps)
+    return (killed_us - trace.started.monotonic_us) / 1e6 - trace.end_index / RATE

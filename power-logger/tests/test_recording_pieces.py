@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pure pieces of a recording: guard, ledger, time base, summaries, raw spool, parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from given_sources import SHUNT, SUPPLY, indices, samples
+from happe_power.model import Block, Channel, Gap, Measures, Reason, TimePair
+from happe_power.recording import journal, ledger, parts, summaries, time_base
+from happe_power.recording.guard import guarded
+from happe_power.recording.journal import Journal
+from happe_power.recording.parts import Footer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHANNELS = (SHUNT, SUPPLY)
+FLOAT = Channel("power", Measures.POWER, "W", np.dtype(np.float64), 1.0, 0.0, 0.0, 100.0)
+
+
+def block(*values: int, first: int = 0) -> Block:
+    return Block(first, (np.array(values, np.int16), np.zeros(len(values), np.int16)))
+
+
+def reasons(items: list[Block | Gap]) -> list[tuple[int, int, str]]:
+    return [(i.from_index, i.to_index, i.reason.value) for i in items if isinstance(i, Gap)]
+
+
+def test_a_block_within_its_range_is_handed_on_untouched() -> None:
+    whole = samples(0, 1000)
+    assert guarded(whole, CHANNELS, 10) == [whole]
+
+
+@pytest.mark.parametrize("end", [-32768, 32767])
+def test_a_channel_at_either_end_of_its_range_is_a_gap_and_the_rows_beside_it_stay(end: int) -> None:
+    found = guarded(block(1, 2, end, end, 5, first=100), CHANNELS, 0)
+    assert indices(found) == [(100, 102), (102, 104), (104, 105)]
+    assert reasons(found) == [(102, 104, "saturated")]
+    assert isinstance(found[2], Block)
+    assert found[2].columns[0].tolist() == [5]
+
+
+def test_rows_between_two_saturated_ones_are_lost_with_them_if_they_are_few() -> None:
+    values = [32767, *[0] * 3, 32767, *[0] * 4, 32767]
+    assert reasons(guarded(block(*values), CHANNELS, 4)) == [(0, 5, "saturated"), (9, 10, "saturated")]
+
+
+def test_however_often_a_channel_goes_bad_there_are_at_most_a_hundred_gaps_a_second() -> None:
+    values = np.where(np.arange(10_000) % 2, np.nan, 1.0)
+    found = guarded(Block(0, (values,)), (FLOAT,), 100)
+    assert reasons(found) == [(1, 10_000, "invalid")]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 9.9e37])
+def test_what_is_no_number_or_out_of_the_possible_is_invalid(value: float) -> None:
+    found = guarded(Block(7, (np.array([1.0, value, 3.0]),)), (FLOAT,), 5)
+    assert reasons(found) == [(8, 9, "invalid")]
+
+
+def test_a_float_a_little_past_its_range_is_saturated_not_impossible() -> None:
+    assert reasons(guarded(Block(0, (np.array([1.0, 100.5]),)), (FLOAT,), 0)) == [(1, 2, "saturated")]
+
+
+def test_a_channel_without_a_known_range_is_only_checked_for_numbers() -> None:
+    free = Channel("x", Measures.POWER, "W", np.dtype(np.float32), 1.0, 0.0)
+    values = np.array([1e30, np.nan], np.float32)
+    assert reasons(guarded(Block(0, (values,)), (free,), 0)) == [(1, 2, "invalid")]
+
+
+def test_what_a_source_skips_or_gives_twice_is_put_right() -> None:
+    items = [block(1, 2, first=0), block(3, first=4), block(9, 9, 5, first=3)]
+    found = list(ledger.continued(items, 0))
+    assert indices(found) == [(0, 2), (2, 4), (4, 5), (5, 6)]
+    assert reasons(found) == [(2, 4, "invalid")]
+    assert indices(list(ledger.continued([block(0, 1, 2, 3)], 2))) == [(2, 4)]
+
+
+def test_gaps_that_touch_for_one_reason_are_one() -> None:
+    gaps: list[Gap] = []
+    for gap in (
+        Gap(0, 5, Reason.STALL),
+        Gap(5, 9, Reason.STALL),
+        Gap(9, 9, Reason.STORAGE),
+        Gap(9, 12, Reason.STORAGE),
+    ):
+        ledger.add(gaps, gap)
+    assert gaps == [Gap(0, 9, Reason.STALL), Gap(9, 12, Reason.STORAGE)]
+
+
+def test_gaps_found_a_second_time_are_not_counted_again() -> None:
+    known = [Gap(0, 5, Reason.STALL)]
+    assert ledger.merged(known, known) == known
+    assert ledger.merged(known, [Gap(3, 8, Reason.STALL)]) == [Gap(0, 8, Reason.STALL)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=8))
+def test_holes_and_spans_together_are_every_index_once(drawn: list[tuple[int, int]]) -> None:
+    spans, at = [], 0
+    for skip, length in drawn:
+        spans.append((at + skip, at + skip + length))
+        at += skip + length
+    holes = list(ledger.holes(0, at + 3, spans))
+    covered = [i for first, end in (*spans, *holes) for i in range(first, end)]
+    assert sorted(covered) == list(range(at + 3))
+    assert list(ledger.overlaps(0, spans)) == []
+    assert list(ledger.overlaps(1, [(0, 2), (1, 3)])) == [(0, 1), (1, 2)]
+
+
+def test_of_a_second_the_pair_that_came_least_late_is_kept() -> None:
+    late = [30, 5, 12, 40, 3]
+    pairs = [TimePair(i * 400, i * 400_000 + us, 0) for i, us in enumerate(late)]
+    assert time_base.thinned(pairs, 1000, 1) == [pairs[1], pairs[4]]
+
+
+def test_a_pair_after_a_restart_is_kept_beside_the_ones_before() -> None:
+    pairs = [TimePair(0, 0, 0), TimePair(10, 900_000, 0)]
+    assert time_base.thinned(pairs, 1000, 1, restarts=[1]) == pairs
+
+
+def test_a_time_base_never_goes_back() -> None:
+    pairs = [TimePair(0, 100, 0), TimePair(5000, 90, 0), TimePair(4000, 120, 0), TimePair(6000, 130, 0)]
+    assert time_base.thinned(pairs, 1000, 1) == [pairs[0], pairs[2], pairs[3]]
+
+
+def test_a_manifest_has_at_most_as_many_pairs_as_its_schema_allows() -> None:
+    pairs = [TimePair(i * 60, i * 60_000_000, 0) for i in range(20_000)]
+    kept = time_base.for_manifest(pairs, 1.0)
+    assert len(kept) <= 8192
+    assert kept[0] == pairs[0]
+
+
+@pytest.mark.parametrize(
+    ("rate", "fine", "coarse"), [(100_000, 1000, 100_000), (1050, 10, 1050), (133.3, 1, 133), (1, 1, 1)]
+)
+def test_bins_are_10_ms_and_1_s_by_the_nominal_rate(rate: float, fine: int, coarse: int) -> None:
+    assert summaries.widths(rate) == {"10ms": fine, "1s": coarse}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 25), st.integers(1, 40)), min_size=1, max_size=6),
+    st.integers(1, 12),
+    st.integers(0, 50),
+)
+def test_a_summary_says_of_each_bin_what_its_rows_say(pieces: list[tuple[int, int]], width: int, origin: int) -> None:
+    runs, at = [], origin
+    for skip, rows in pieces:
+        runs.append((at + skip, rows))
+        at += skip + rows
+    index = np.concatenate([np.arange(first, first + rows) for first, rows in runs])
+    column = np.random.default_rng(at).integers(-1000, 1000, len(index)).astype(np.int16)
+    found = summaries.summarise([column], runs, origin, width)
+    for number, wanted in enumerate(np.unique((index - origin) // width)):
+        inside = (index - origin) // width == wanted
+        assert found.index[number] == index[inside][0]
+        assert found.rows[number] == inside.sum()
+        assert (found.lowest[0][number], found.highest[0][number]) == (column[inside].min(), column[inside].max())
+        assert found.mean[0][number] == pytest.approx(column[inside].mean(), rel=1e-14)
+    assert found.rows.sum() == len(index)
+    wide = summaries.coarser(found, origin, width * 3)
+    direct = summaries.summarise([column], runs, origin, width * 3)
+    assert np.array_equal(wide.index, direct.index)
+    assert np.allclose(wide.mean[0], direct.mean[0], rtol=1e-13, atol=1e-10)
+
+
+def written(path: Path, frames: list[journal.Frame]) -> bytes:
+    """A raw file's bytes."""
+    file = Journal(path, 3)
+    file.append(frames)
+    file.close()
+    return path.read_bytes()
+
+
+FRAMES: list[journal.Frame] = [
+    TimePair(0, 5, 6),
+    samples(0, 100),
+    Gap(100, 150, Reason.STALL),
+    samples(150, 50),
+    TimePair(200, 7, 8),
+]
+
+
+def test_a_raw_file_gives_back_what_was_written(tmp_path: Path) -> None:
+    written(tmp_path / "raw", FRAMES)
+    content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+    assert content.runs == [(0, 100), (150, 50)]
+    assert content.gaps == [Gap(100, 150, Reason.STALL)]
+    assert content.pairs == [TimePair(0, 5, 6), TimePair(200, 7, 8)]
+    assert content.restarts == [1]
+    assert np.array_equal(content.columns[1], np.concatenate([samples(0, 100).columns[1], samples(150, 50).columns[1]]))
+
+
+def test_a_raw_file_torn_at_any_byte_gives_what_is_whole_and_says_what_it_lost(tmp_path: Path) -> None:
+    raw = written(tmp_path / "raw", FRAMES)
+    for length in range(0, len(raw), 7):
+        (tmp_path / "raw").write_bytes(raw[:length])
+        content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+        spans = sorted([*((first, first + rows) for first, rows in content.runs), *indices(content.gaps)])
+        end = spans[-1][1] if spans else 0
+        assert list(ledger.holes(0, end, spans)) == []
+        assert content.rows in (0, 100, 150)
+        killed = [gap for gap in content.gaps if gap.reason is Reason.KILLED]
+        assert killed in ([], [Gap(0, 100, Reason.KILLED)], [Gap(150, 200, Reason.KILLED)])
+
+
+def test_what_an_earlier_part_left_in_a_raw_file_is_not_taken_for_this_part(tmp_path: Path) -> None:
+    old = len(written(tmp_path / "spare", FRAMES))
+    file = Journal(tmp_path / "raw", 4, tmp_path / "spare")
+    assert journal.read(tmp_path / "raw", 4, CHANNELS) == []
+    file.append([TimePair(200, 7, 8), samples(200, 100)])
+    file.close()
+    assert not (tmp_path / "spare").exists()
+    assert (tmp_path / "raw").stat().st_size == old
+    content = journal.content_of(journal.read(tmp_path / "raw", 4, CHANNELS), CHANNELS)
+    assert (content.runs, content.gaps, content.pairs) == ([(200, 100)], [], [TimePair(200, 7, 8)])
+
+
+def test_a_page_of_zeros_in_a_raw_file_is_a_gap_and_what_follows_stays(tmp_path: Path) -> None:
+    raw = bytearray(written(tmp_path / "raw", FRAMES))
+    at = journal.HEAD_BYTES * 2 + 40
+    raw[at : at + 64] = bytes(64)
+    (tmp_path / "raw").write_bytes(raw)
+    content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+    assert content.gaps == [Gap(0, 100, Reason.KILLED), Gap(100, 150, Reason.STALL)]
+    assert content.runs == [(150, 50)]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+def test_a_part_has_its_columns_encoding_and_metadata_as_the_contract_says(tmp_path: Path, dtype: str) -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - to look from outside
+
+    channel = Channel("x", Measures.POWER, "W", np.dtype(dtype), 1.0, 0.0)
+    values = np.array([3, -4, 5], dtype)
+    footer = Footer("a-trace", 2, ((10, 1), (20, 2)), (TimePair(10, 1, 2),))
+    path = tmp_path / "part.parquet"
+    path.write_bytes(parts.encode([channel], [values], footer))
+    metadata = pq.read_metadata(path)
+    column = metadata.row_group(0).column(0)
+    assert column.compression == "ZSTD"
+    assert ("BYTE_STREAM_SPLIT" if dtype.startswith("float") else "DELTA_BINARY_PACKED") in column.encodings
+    assert not column.has_dictionary_page
+    assert metadata.schema.column(0).max_definition_level == 0  # required
+    assert metadata.metadata == {
+        b"happe": b'{"trace":"a-trace","number":2,"runs":[[10,1],[20,2]],"time_base":[[10,1,2]]}'
+    }
+    assert parts.read_footer(path) == footer
+    assert np.array_equal(parts.checked_columns(path, [channel], footer)[0], values)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Disks that are full or read-only, by the kernel's own errors: a clear report, and on it goes when there is room."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = Path(__file__).parent
+
+
+def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
+    """What record_in_space.py saw."""
+    command: Sequence[str | Path] = [
+        "unshare",
+        "--map-root-user",
+        "--mount",
+        sys.executable,
+        HERE / "record_in_space.py",
+    ]
+    done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=90)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def lost_to_storage(seen: dict[str, Any]) -> int:
+    """Indices lost by a trace that is in order otherwise."""
+    assert seen["verified"]["problems"] == []
+    assert seen["verified"]["state"] == "ended"
+    assert seen["verified"]["samples"] + seen["verified"]["lost"] == seen["verified"]["end_index"]
+    return int(seen["verified"]["lost"])
+
+
+def test_a_disk_that_fills_up_is_a_gap_and_the_recording_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    seen = happened(tmp_path, "full")
+    assert seen["status"] == 1  # samples were lost
+    assert lost_to_storage(seen) > 0
+    assert json.loads(seen["last"])["lost"] == seen["verified"]["lost"]
+    assert any("No space left" in line["trouble"] for line in seen["lines"])
+    assert seen["lines"][-1]["trouble"] == ""
+
+
+def test_a_disk_that_stays_full_ends_with_a_report_and_the_trace_is_ended_when_there_is_room(tmp_path: Path) -> None:
+    seen = happened(tmp_path, "full-to-the-end")
+    assert seen["status"] == os.EX_IOERR
+    assert "No space left on device" in seen["said"]
+    assert "verify --repair" in seen["said"]
+    assert seen["verified"]["state"] == "open"
+    assert (seen["repaired"]["state"], seen["repaired"]["problems"], seen["repaired"]["status"]) == ("ended", [], 0)
+    assert seen["repaired"]["samples"] >= seen["verified"]["samples"] > 0
+
+
+def test_a_disk_that_becomes_read_only_is_a_gap_and_the_recording_goes_on_when_it_can_be_written(
+    tmp_path: Path,
+) -> None:
+    seen = happened(tmp_path, "read-only")
+    assert seen["status"] == 1
+    assert lost_to_storage(seen) > 0
+    assert any("Read-only" in line["trouble"] for line in seen["lines"])
+
+
+def test_a_disk_that_is_read_only_at_first_is_said_at_once(tmp_path: Path) -> None:
+    seen = happened(tmp_path, "read-only-at-first")
+    assert seen["status"] == os.EX_NOPERM
+    assert "Read-only file system; make the disk writable" in seen["said"]

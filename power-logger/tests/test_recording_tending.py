@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An instrument in trouble: stalls, unplugging, errors. Time is a number that only the test moves."""
+
+from __future__ import annotations
+
+from given_sources import MONOTONIC_US, Given, pair_at, samples
+from happe_power.model import Block, Gap, Reason
+from happe_power.recording.tending import Tended
+from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
+
+RATE = 1000.0
+NONE = Reading((), None)
+
+
+class Rig:
+    """A tended source and its clock; waiting makes time pass."""
+
+    def __init__(self, *readings: Reading | Exception, start_errors: tuple[Exception, ...] = ()) -> None:
+        """Start it; `start_errors` come when it is started again."""
+        self.now_us = MONOTONIC_US
+        self.source = Given(readings, start_errors=[])
+        self.tended = Tended(self.source, now_us=lambda: self.now_us, wait=self.wait)
+        self.tended.start(0)
+        self.source.start_errors = list(start_errors)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_us += round(seconds * 1e6)
+
+    def read(self, seconds: float = 0.0) -> tuple[Block | Gap, ...]:
+        """What comes after some seconds."""
+        self.wait(seconds)
+        return self.tended.read(0.2).items
+
+
+def given_readings(*firsts: int) -> list[Reading]:
+    return [Reading((samples(first, 100),), pair_at(first + 100, RATE)) for first in firsts]
+
+
+def test_what_comes_in_time_is_handed_on() -> None:
+    rig = Rig(*given_readings(0, 100))
+    assert [item.end_index for item in rig.read(0.1) + rig.read(0.1) if isinstance(item, Block)] == [100, 200]
+    assert rig.tended.trouble == ""
+
+
+def test_silence_is_a_stall_whose_indices_are_from_the_clock_and_the_source_is_started_again() -> None:
+    rig = Rig(*given_readings(0), NONE, NONE, *given_readings(3200))
+    rig.read(0.1)
+    assert rig.read(1.0) == ()
+    assert rig.read(2.1) == ()
+    assert rig.tended.trouble == "no sample for 3 s"
+    assert rig.read() == (Gap(100, 3200, Reason.STALL),)
+    assert rig.source.starts == [0, 3200]
+    assert rig.tended.trouble == ""
+    (block,) = rig.read(0.1)
+    assert isinstance(block, Block)
+    assert block.first_index == 3200
+
+
+def test_an_unplugged_instrument_is_tried_again_each_second_and_the_gap_grows_meanwhile() -> None:
+    gone = UnpluggedError("it is gone")
+    rig = Rig(*given_readings(0), gone, *given_readings(2100), start_errors=(gone,))
+    rig.read(0.1)
+    assert rig.read() == ()
+    assert rig.tended.trouble == "it is gone"
+    lost = [item for _ in range(12) for item in rig.read()]
+    gaps = [item for item in lost if isinstance(item, Gap)]
+    assert gaps[0].from_index == 100
+    assert all(gap.reason is Reason.UNPLUGGED for gap in gaps)
+    assert [one.to_index for one in gaps[:-1]] == [other.from_index for other in gaps[1:]]
+    assert len(rig.source.starts) == 3
+    assert rig.source.starts[-1] == gaps[-1].to_index == 2100
+    assert rig.tended.trouble == ""
+
+
+def test_an_instrument_that_stays_away_is_in_a_gap_up_to_the_end() -> None:
+    gone = UnpluggedError("gone")
+    rig = Rig(*given_readings(0), gone, start_errors=(gone,) * 9)
+    rig.read(0.1)
+    rig.read()
+    rig.wait(0.5)
+    assert rig.tended.finish().items == (Gap(100, 600, Reason.UNPLUGGED),)
+
+
+def test_any_other_error_of_an_instrument_is_a_stall_and_it_is_started_again() -> None:
+    rig = Rig(SourceError("the driver says no"))
+    assert rig.read() == ()
+    assert rig.tended.trouble == "the driver says no"
+    rig.wait(1.0)
+    assert rig.read() == (Gap(0, 1000, Reason.STALL),)
+    assert rig.tended.trouble == ""
+
+
+def test_a_source_that_has_no_more_has_ended_and_is_not_in_trouble() -> None:
+    rig = Rig(*given_readings(0), EndedError("the end"))
+    rig.read()
+    assert rig.read() == ()
+    assert rig.tended.ended
+    assert rig.tended.finish() == NONE
+
+
+def test_what_a_source_skips_without_a_word_is_invalid() -> None:
+    rig = Rig(*given_readings(0, 150))
+    rig.read()
+    assert rig.read()[0] == Gap(100, 150, Reason.INVALID)

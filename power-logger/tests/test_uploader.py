@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The uploader against a small server that answers as each test wants: docs/uploads.md, Once and Power traces."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import power_traces
+from fake_study_server import TOKEN, FakeStudyServer, Said, problem
+from happe_power.config import ALWAYS, UNTIL_SEALED
+from happe_power.upload import clocks
+from happe_power.upload.judgement import LaterError, RefusedError, pause_s
+from happe_power.upload.outbox import Outbox
+from happe_power.upload.server import AddressError, NoAnswerError, Server
+from happe_power.upload.spool import BusyError, only_uploader
+from happe_power.upload.uploader import Uploader, upload, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TRIES = 4
+
+
+class Bench:
+    """A spool, the fake server, and what the uploader said."""
+
+    def __init__(self, spool: Path, fake: FakeStudyServer) -> None:
+        """Begin with a folder that need not be there."""
+        self.spool = spool
+        self.fake = fake
+        self.said: list[tuple[str, dict[str, Any]]] = []
+        self.waited: list[float] = []
+
+    def report(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - as the uploader says them
+        """Note what happens."""
+        self.said.append((event, facts))
+
+    def wait(self, seconds: float) -> bool:
+        """Time passes at once."""
+        self.waited.append(seconds)
+        return False
+
+    def uploader(self, keep: str = UNTIL_SEALED, token: str = TOKEN) -> Uploader:
+        """A new uploader, as after a start."""
+        return Uploader(self.spool, Server(self.fake.url, token), self.report, keep)
+
+    def upload(self, **options: Any) -> int:  # noqa: ANN401 - those of uploader
+        """Upload what there is; the failures at the end."""
+        return upload(self.uploader(**options), self.wait, self.report, tries=TRIES)
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """The facts of all events of a name."""
+        return [facts for event, facts in self.said if event == name]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """A bench with an empty spool."""
+    with FakeStudyServer() as fake:
+        yield Bench(tmp_path / "spool", fake)
+
+
+def digests(parts: dict[int, bytes]) -> dict[int, str]:
+    """SHA-256 by number."""
+    return {number: hashlib.sha256(part).hexdigest() for number, part in sorted(parts.items())}
+
+
+def recorded(manifest: dict[str, Any]) -> dict[int, str]:
+    """The same, as a manifest has it."""
+    return {each["number"]: each["sha256"] for each in manifest["parts"]}
+
+
+def manifest_of(trace: power_traces.Given) -> dict[str, Any]:
+    """A trace's manifest."""
+    manifest: dict[str, Any] = json.loads(trace.layout.manifest.read_bytes())
+    return manifest
+
+
+def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
+    """The server has every part of a trace as it was recorded, and has sealed it."""
+    stored = bench.fake.traces[trace.id]
+    assert digests(stored.parts) == recorded(manifest_of(trace))
+    assert stored.header == (trace.folder / "header.json").read_bytes()
+    assert stored.seal == trace.layout.manifest.read_bytes()
+    assert json.loads((trace.folder / "seal.json").read_bytes())["sealed"] is True
+
+
+def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 3)
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert not list(trace.folder.glob("parts/*"))
+    assert sorted(path.name for path in trace.folder.glob("summaries/*"))[:2] == [
+        "000000-10ms.parquet",
+        "000000-1s.parquet",
+    ]
+    last = [line.rpartition("/")[2] for line in bench.fake.requests]
+    assert last[-5:] == ["0", "1", "2", "missing?count=3", "seal"]
+    assert [facts["deleted"] for facts in bench.events("sealed")] == [3]
+
+
+def test_parts_stay_if_they_are_to_be_kept(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    assert bench.upload(keep=ALWAYS) == 0
+    assert_whole(bench, trace)
+    assert len(list(trace.folder.glob("parts/*"))) == 2
+    before = len(bench.fake.requests)
+    assert bench.upload(keep=ALWAYS) == 0
+    assert len(bench.fake.requests) == before
+
+
+def test_a_death_between_seal_and_deletion_leaves_parts_for_the_next_uploader_to_delete(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    assert bench.upload(keep=ALWAYS) == 0
+    assert bench.upload(keep=UNTIL_SEALED) == 0
+    assert not list(trace.folder.glob("parts/*"))
+
+
+def test_the_oldest_trace_is_sent_first(bench: Bench) -> None:
+    young, old = power_traces.ended(bench.spool, 1), power_traces.ended(bench.spool, 1, age_s=3600)
+    assert bench.upload() == 0
+    sealed = [facts["trace"] for facts in bench.events("sealed")]
+    assert sealed == [old.id, young.id]
+
+
+def test_parts_are_sent_as_they_are_closed_and_the_trace_is_sealed_when_it_ends(bench: Bench) -> None:
+    trace = power_traces.begin(bench.spool)
+    uploader = bench.uploader()
+
+    def send() -> int:
+        return upload(uploader, bench.wait, bench.report, tries=TRIES)
+
+    trace.add(0)
+    assert send() == 0
+    assert list(bench.fake.traces[trace.id].parts) == [0]
+    trace.add(1)
+    (trace.folder / "parts" / ".000002.parquet.tmp").write_bytes(b"half")
+    assert send() == 0
+    assert list(bench.fake.traces[trace.id].parts) == [0, 1]
+    assert bench.fake.traces[trace.id].seal is None
+    trace.end()
+    assert send() == 0
+    assert_whole(bench, trace)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 507])
+@pytest.mark.parametrize("request_line", [r"PUT .*/traces/[^/]*$", "parts/1$", "missing", "seal$", "clock$", "clocks/"])
+def test_these_answers_are_tried_again(bench: Bench, status: int, request_line: str) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers(request_line, problem(status, "not now"), problem(status, "not yet"))
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert len(bench.waited) == 2
+    assert "not now" in bench.events("later")[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(None),
+        Said(200, b"<html>Please sign in to the hotel's network</html>", {"Content-Type": "text/html"}),
+        Said(200, b"{"),
+        Said(200, b"[]"),
+        Said(200, b'{"trace":"another","number":7,"sha256":"","sealed":true,"missing":7}'),
+        Said(200, b"[" * 100_000),
+        Said(201, b"x" * (2 << 20)),
+        Said(200, b"{}", {"Content-Length": "100"}),
+    ],
+    ids=["none", "portal", "cut", "list", "of something else", "deep", "huge", "short"],
+)
+@pytest.mark.parametrize("request_line", [r"PUT .*/traces/[^/]*$", "parts/1$", "missing", "seal$", "clock$"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_no_study_server_would_answer_counts_as_no_answer(bench: Bench, said: Said, request_line: str) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    closing = {**said.headers, "Connection": "close"}
+    bench.fake.answers(request_line, Said(said.status, said.body, closing))
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert len(bench.events("later")) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 411, 412, 413, 415, 422, 428, 301, 302, 307, 308, 418, 505])
+@pytest.mark.parametrize("request_line", [r"PUT .*/traces/[^/]*$", "parts/1$", "missing", "seal$"])
+def test_these_answers_stop_a_trace_for_a_person_and_the_others_go_on(
+    bench: Bench, status: int, request_line: str
+) -> None:
+    trace = power_traces.ended(bench.spool, 2, age_s=60)
+    other = power_traces.ended(bench.spool, 1)
+    bench.fake.answers(request_line, problem(status, "because of X"))
+    assert bench.upload() == 0
+    assert_whole(bench, other)
+    assert len(list(trace.folder.glob("parts/*"))) == 2
+    assert not (trace.folder / "seal.json").exists()
+    reason = Outbox(trace.folder).stopped
+    assert reason is not None
+    assert f"{status}: because of X" in reason
+    assert bench.events("stopped") == [{"trace": trace.id, "reason": reason}]
+    assert bench.waited == []
+
+
+def test_a_person_lets_a_stopped_trace_go_on_by_uploading_again(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers("seal$", problem(422, "broken"))
+    assert bench.upload() == 0
+    assert Outbox(trace.folder).stopped
+    assert bench.upload() == 0
+    assert Outbox(trace.folder).stopped is None
+    assert_whole(bench, trace)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_token_that_is_not_good_any_more_ends_it_all_with_advice(bench: Bench, status: int) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers("parts/1$", problem(status, "revoked"))
+    with pytest.raises(RefusedError, match=r"refuses this host's token \(.*revoked.*happe-power enrol --again"):
+        bench.upload()
+    assert len(list(trace.folder.glob("parts/*"))) == 2
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+
+
+def test_the_server_is_left_alone_as_long_as_it_wants(bench: Bench) -> None:
+    power_traces.ended(bench.spool, 1)
+    bench.fake.answers("parts/0$", problem(429, "slowly", **{"Retry-After": "77"}), problem(503, "x"))
+    assert bench.upload() == 0
+    assert bench.waited[0] == 77
+    assert bench.waited[1] <= 2
+
+
+def test_a_redirection_is_not_followed_with_the_token(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 1)
+    with FakeStudyServer() as elsewhere:
+        bench.fake.answers("parts/0$", Said(307, b"", {"Location": f"{elsewhere.url}/api/v1/clock"}))
+        assert bench.upload() == 0
+        assert elsewhere.requests == []
+    assert "the token goes nowhere else" in str(Outbox(trace.folder).stopped)
+
+
+def test_a_part_that_is_there_already_is_no_trouble(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 3)
+    bench.fake.answers("parts/1$", Said(None))
+    assert bench.upload(keep=ALWAYS) == 0
+    (trace.folder / "sent.jsonl").unlink()
+    (trace.folder / "seal.json").unlink()
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+
+
+def test_what_the_server_has_lost_is_sent_again(bench: Bench) -> None:
+    trace = power_traces.begin(bench.spool)
+    for number in range(4):
+        trace.add(number)
+    assert bench.upload() == 0
+    bench.fake.traces.clear()  # it was restored from a backup
+    trace.end()
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+
+
+def test_a_server_that_keeps_asking_for_what_it_got_is_given_time(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers("missing", *[Said(200, b'{"missing":[1]}')] * 20)
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert 4 <= len(bench.waited) <= 6
+    assert "says are missing" in bench.events("later")[0]["reason"]
+
+
+def test_the_seal_says_which_parts_are_others(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers("seal$", Said(409, b'{"detail":"not whole","missing":[],"mismatched":[1],"unexpected":[7,9]}'))
+    assert bench.upload() == 0
+    reason = str(Outbox(trace.folder).stopped)
+    assert "it has other bytes for parts 1; it has parts that the manifest has not: 7, 9" in reason
+    assert len(list(trace.folder.glob("parts/*"))) == 2
+
+
+def test_parts_that_the_refused_seal_misses_are_sent(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    bench.fake.answers("seal$", Said(409, b'{"detail":"not whole","missing":[0],"mismatched":[],"unexpected":[]}'))
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert bench.fake.count("parts/0$") == 2
+
+
+@pytest.mark.parametrize("how", ["a bit", "cut", "empty", "of another", "not a file"])
+def test_a_damaged_part_is_named_and_not_sent_and_nothing_is_deleted(bench: Bench, how: str) -> None:
+    trace = power_traces.ended(bench.spool, 3)
+    path = trace.layout.part(1)
+    raw = path.read_bytes()
+    path.unlink()
+    if how == "not a file":
+        path.mkdir()
+    else:
+        flipped = raw[:100] + bytes([raw[100] ^ 1]) + raw[101:]
+        other = trace.layout.part(2).read_bytes()
+        path.write_bytes({"a bit": flipped, "cut": raw[:-1000], "empty": b"", "of another": other}[how])
+    assert bench.upload() == 0
+    assert sorted(bench.fake.traces[trace.id].parts) == [0, 2]
+    assert [facts["part"] for facts in bench.events("damaged")] == [1]
+    reason = str(Outbox(trace.folder).stopped)
+    assert "part 1 " in reason
+    assert "happe-power verify" in reason
+    assert len(list(trace.folder.glob("parts/*"))) == 3
+
+
+def test_a_part_that_is_put_back_makes_it_whole(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    raw = trace.layout.part(1).read_bytes()
+    trace.layout.part(1).unlink()
+    assert bench.upload() == 0
+    assert "part 1 " in str(Outbox(trace.folder).stopped)
+    assert "is not on this disk" in str(Outbox(trace.folder).stopped)
+    trace.layout.part(1).write_bytes(raw)
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+
+
+def test_a_part_that_changes_before_the_manifest_is_there_is_found_too(bench: Bench) -> None:
+    trace = power_traces.begin(bench.spool)
+    raw = trace.add(0)
+    trace.layout.part(0).write_bytes(raw[:50] + b"?" + raw[51:])
+    assert bench.upload() == 0
+    assert bench.fake.count("parts/0$") == 0
+    assert "when it was recorded" in bench.events("damaged")[0]["reason"]
+
+
+def test_a_server_that_is_away_for_an_hour_is_asked_seldom_and_found_soon(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 3)
+    clock = [0.0]
+    asked: list[float] = []
+    up = bench.fake.url
+    uploader = bench.uploader()
+    down = Server("http://127.0.0.1:9", TOKEN)
+    there = Server(up, TOKEN)
+    uploader._server = down  # noqa: SLF001 - the network is not there
+
+    def wait(seconds: float) -> bool:
+        asked.append(clock[0])
+        clock[0] += seconds
+        if clock[0] >= 3600:
+            uploader._server = there  # noqa: SLF001 - and comes back
+        return (trace.folder / "seal.json").exists()
+
+    watch(uploader, wait, bench.report)
+    assert_whole(bench, trace)
+    assert len([each for each in asked if each < 3600]) < 40
+    assert clock[0] < 3600 + 300 + 10
+
+
+def test_pauses_double_to_five_minutes_and_half_of_them_is_chance() -> None:
+    assert [pause_s(n, 0.9999999) for n in range(1, 5)] == pytest.approx([1, 2, 4, 8], rel=1e-6)
+    assert [pause_s(n, 0.0) for n in range(1, 5)] == [0.5, 1, 2, 4]
+    assert max(pause_s(n, 0.9999999) for n in range(1, 2000)) == pytest.approx(300)
+
+
+def test_it_gives_up_after_some_tries_if_nobody_watches(bench: Bench) -> None:
+    power_traces.ended(bench.spool, 1)
+    bench.fake.answers("clock", *[Said(None)] * 100)
+    assert bench.upload() == TRIES
+    assert len(bench.waited) == TRIES - 1
+
+
+def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = power_traces.begin(bench.spool)
+    uploader = bench.uploader()
+    now_us = clocks.now_us
+
+    def estimates(after_s: int) -> int:
+        monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
+        upload(uploader, bench.wait, bench.report, tries=TRIES)
+        return len(Outbox(trace.folder).estimates())
+
+    assert [estimates(second) for second in (0, 1, 58, 61, 62, 119, 123)] == [1, 1, 1, 2, 2, 2, 3]
+    trace.add(0)
+    trace.end()
+    assert estimates(400) == 3  # the last of them is later than the last sample
+    assert len(bench.fake.clocks) == 3
+    assert_whole(bench, trace)
+
+
+def test_an_estimate_says_how_far_the_clocks_are_apart(bench: Bench) -> None:
+    trace = power_traces.begin(bench.spool)
+    assert bench.upload() == 0
+    found = Outbox(trace.folder).estimates()[0]
+    assert abs(found.offset_us - 3_000_000) <= found.uncertainty_us < 1_000_000
+
+
+def test_a_trace_that_ended_after_the_last_estimate_gets_one_before_its_seal(bench: Bench) -> None:
+    trace = power_traces.begin(bench.spool)
+    assert bench.upload() == 0
+    trace.add(0)
+    trace.end()
+    line = json.loads((trace.folder / "clocks.jsonl").read_text())
+    line["monotonic_us"] = trace.started.monotonic_us - 1
+    (trace.folder / "clocks.jsonl").write_text(json.dumps(line) + "\n" + '{"torn')
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    lines = [json.loads(each) for each in (trace.folder / "clocks.jsonl").read_text().splitlines()]
+    assert len(lines) == 2
+    assert set(lines[1]) == {"id", "clock", "probes", "monotonic_us", "offset_us", "uncertainty_us"}
+    assert len(lines[1]["probes"]) == 16
+    sent = json.loads(bench.fake.clocks[lines[1]["id"]])
+    assert sent == {"clock": lines[1]["clock"], "probes": lines[1]["probes"]}
+    order = [line for line in bench.fake.requests if "clocks/" in line or line.endswith("seal")]
+    assert order[-1].endswith("seal")
+
+
+def test_the_clock_of_a_boot_that_is_over_is_not_asked_for(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 1, clock="monotonic:7c9e6679-7425-40de-944b-e07fc1f90ae7")
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert bench.fake.count("clock") == 0
+
+
+def test_probes_between_which_a_clock_was_set_are_thrown_away(bench: Bench) -> None:
+    trace = power_traces.ended(bench.spool, 1)
+    bench.fake.answers("clock$", Said(200, b'{"receive_us":1,"send_us":1}'))
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert "was set while we compared" in bench.events("later")[0]["reason"]
+    assert len(Outbox(trace.folder).estimates()) == 1
+
+
+def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> None:
+    power_traces.begin(bench.spool).add(0)
+    ended = threading.Event()
+
+    def wait(_seconds: float) -> bool:
+        return ended.is_set() or bool(bench.fake.count("parts/0$"))
+
+    watch(bench.uploader(), wait, bench.report)
+    assert bench.fake.heartbeats[0]["state"] == "recording"
+    assert bench.fake.heartbeats[0]["spool"] == 1
+    assert set(bench.fake.heartbeats[0]) == {"state", "software", "free_gib", "spool"}
+
+
+def test_a_full_disk_here_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = power_traces.ended(bench.spool, 2)
+    real, left = Outbox.arrived, [2]
+
+    def full(outbox: Outbox, part: Any) -> None:  # noqa: ANN401 - a Part
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError(28, "No space left on device", "sent.jsonl")
+        real(outbox, part)
+
+    monkeypatch.setattr(Outbox, "arrived", full)
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+    assert "No space left" in bench.events("later")[0]["reason"]
+
+
+def test_a_folder_whose_header_is_damaged_does_not_hold_up_the_others(bench: Bench) -> None:
+    broken, trace = power_traces.ended(bench.spool, 1, age_s=9), power_traces.ended(bench.spool, 1)
+    (broken.folder / "header.json").write_bytes(b"{")
+    assert bench.upload() == 0
+    assert_whole(bench, trace)
+
+
+def test_two_uploaders_are_not_at_work_on_one_spool(tmp_path: Path) -> None:
+    with only_uploader(tmp_path), pytest.raises(BusyError, match="another uploader"), only_uploader(tmp_path):
+        pass
+    with only_uploader(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://study.example.org", "would travel in the clear"),
+        ("http://10.0.0.1:8080", "would travel in the clear"),
+        ("ftp://study.example.org", "no server's address"),
+        ("study.example.org", "no server's address"),
+        ("https://", "no server's address"),
+        ("https://ana:secret@study.example.org", "no server's address"),
+        ("https://study.example.org:99999", "no server's address"),
+        ("https://study.example.org/?a", "no server's address"),
+    ],
+)
+def test_addresses_that_are_not_used(url: str, said: str) -> None:
+    with pytest.raises(AddressError, match=said):
+        Server(url, TOKEN)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://study.example.org/", "https://x:8443/happe", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost"],
+)
+def test_addresses_that_are(url: str) -> None:
+    assert Server(url, TOKEN).url == url.rstrip("/")
+    assert Server("http://study.example.org", TOKEN, plain_http=True).url == "http://study.example.org"
+
+
+def test_the_token_goes_with_every_request_and_into_no_report(bench: Bench) -> None:
+    power_traces.ended(bench.spool, 1)
+    bench.fake.answers("seal$", problem(422, "no"))
+    assert bench.upload() == 0
+    assert set(bench.fake.authorizations) == {f"Bearer {TOKEN}"}
+    everything = json.dumps(bench.said) + "".join(
+        path.read_text(errors="replace") for path in bench.spool.rglob("*") if path.is_file()
+    )
+    assert TOKEN not in everything
+
+
+def test_nobody_answers_is_told_by_its_reason() -> None:
+    with pytest.raises(NoAnswerError, match=r"http://127\.0\.0\.1:9 does not answer: .*refused"):
+        Server("http://127.0.0.1:9", TOKEN).get("clock")
+
+
+def test_estimates_need_an_answer_within_ten_seconds() -> None:
+    with pytest.raises(LaterError, match="more than 10 s"):
+        clocks.estimate([])
+    said = clocks.estimate([(0, 1000, 1000, 101), (200, 1230, 1240, 250), (300, 1400, 1400, 500)])
+    assert (said.monotonic_us, said.offset_us, said.uncertainty_us) == (225, 1010, 21)

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""show, export, replay, status and sources: what they say of a trace is what is in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import power_traces
+from happe_power.model import Block, Gap, Reason
+from happe_power.recording import closing, ledger
+from happe_power.sources.clock import VirtualClock
+from happe_power.sources.source import EndedError
+from happe_power.trace import Trace
+from happe_power.viewing import curves, pictures
+from happe_power.viewing.replaying import Replay
+from happe_power.viewing.stretch import axis, between
+from power_program import happe_power
+
+if TYPE_CHECKING:
+    from power_traces import Given
+
+PARTS = 4
+HIGH_W, LOW_W = 2.0 * 19.5, 1.5 * 19.5
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Given:
+    """A trace of four seconds at 1 kHz: 1.5 A and 2 A by turns at 19.5 V; the third lacks its last tenth."""
+    given = power_traces.begin(tmp_path / "state/spool")
+    for number in range(PARTS):
+        given.add(number, rows=900 if number == 2 else None)
+    closing.write_gaps(given.layout, [Gap(2900, 3000, Reason.OVERFLOW)])
+    given.end()
+    (tmp_path / "p.toml").write_text('state = "state"\n')
+    return given
+
+
+@pytest.fixture
+def config(given: Given) -> Path:
+    """The configuration of the host that has it."""
+    return given.folder.parents[3] / "p.toml"
+
+
+def test_a_curve_has_the_watts_of_the_calibration_and_knows_its_gaps(given: Given) -> None:
+    curve = curves.curve(Trace.open(given.folder), None, 0, 4000, points=400)
+    assert (curve.name, curve.unit, curve.notes) == ("watts", "W", ())
+    second = (curve.seconds // 1).astype(int)
+    assert curve.mean[second % 2 == 0] == pytest.approx(LOW_W, abs=1.0)
+    assert curve.mean[second % 2 == 1] == pytest.approx(HIGH_W, abs=1.0)
+    assert np.all(curve.lowest <= curve.mean)
+    assert np.all(curve.mean <= curve.highest)
+    ((begin_s, end_s, reason),) = curve.gaps
+    assert (begin_s, end_s) == pytest.approx((2.9, 3.0))
+    assert reason == "overflow"
+    assert not np.any((curve.seconds > 2.9) & (curve.seconds < 3.0))
+    assert [int(np.isnan(each).sum()) for each in pictures.broken(curve)] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("points", [4, 40, 400, 4000])
+def test_bins_of_every_width_have_the_same_mean_and_extremes(given: Given, points: int) -> None:
+    trace = Trace.open(given.folder)
+    raw = np.concatenate([block.columns[0] for block in trace.blocks()]) * power_traces.SHUNT.scale
+    curve = curves.curve(trace, "shunt", 0, 4000, points=points)
+    assert len(curve.seconds) <= points
+    assert curve.lowest.min() == pytest.approx(raw.min(), rel=1e-12)
+    assert curve.highest.max() == pytest.approx(raw.max(), rel=1e-12)
+    assert abs(curve.mean.mean() - raw.mean()) < 0.02
+
+
+def test_a_trace_whose_parts_went_to_the_server_is_still_drawn(given: Given) -> None:
+    for path in given.folder.glob("parts/*"):
+        path.unlink()
+    (given.folder / "seal.json").write_text("{}")
+    assert len(curves.curve(Trace.open(given.folder), None, 0, 4000, points=100).seconds) > 30
+
+
+@pytest.mark.parametrize(
+    ("record", "note"),
+    [
+        (None, "no watts: no measured resistance of the shunt"),
+        (power_traces.CALIBRATION | {"date": "2020-01-01", "expires": "2021-01-01"}, "EXPIRED on 2021-01-01"),
+        (power_traces.CALIBRATION | {"date": "2090-01-01"}, "LATER than the measurement"),
+    ],
+)
+def test_a_missing_or_expired_calibration_is_said(tmp_path: Path, record: dict[str, Any] | None, note: str) -> None:
+    given = power_traces.ended(tmp_path, 2, calibration=record)
+    curve = curves.curve(Trace.open(given.folder), None, 0, 2000)
+    assert note in "; ".join(curve.notes)
+    assert curve.unit == ("V" if record is None else "W")
+
+
+def test_a_channel_that_is_not_there_is_told_with_those_that_are(config: Path, given: Given) -> None:
+    ran = happe_power("--config", config, "show", given.id, "--channel", "currant")
+    assert (ran.status, ran.out) == (os.EX_DATAERR, "")
+    assert "no channel currant; there are shunt, supply, watts" in ran.err
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_picture_is_written_once_in_its_colours(config: Path, given: Given, tmp_path: Path, dark: bool) -> None:  # noqa: FBT001 - a parameter
+    file = tmp_path / "x.png"
+    arguments: list[str | Path] = ["--config", config, "show", given.id[:8], "--png", file]
+    arguments += ["--dark"] if dark else []
+    assert happe_power(*arguments).status == 0
+    raw = file.read_bytes()
+    assert raw.startswith(b"\x89PNG")
+    corner = _pixels(file)[0, 0, :3].tolist()
+    assert (max(corner) < 40) == dark
+    ran = happe_power(*arguments)
+    assert ran.status == os.EX_CANTCREAT
+    assert file.read_bytes() == raw
+
+
+def _pixels(file: Path) -> Any:  # noqa: ANN401 - an array
+    from PIL import Image  # noqa: PLC0415 - matplotlib's
+
+    with Image.open(file) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def test_the_terminal_shows_steps_and_no_escape_codes_where_nobody_sees_colours(config: Path, given: Given) -> None:
+    ran = happe_power("--config", config, "show", given.folder, "--from", "0", "--to", "2s")
+    assert ran.status == 0, ran.err
+    assert "\x1b" not in ran.out
+    rows = [line for line in ran.out.splitlines() if "│" in line or "┤" in line]
+    assert len(rows) > 10
+    drawn = {row: [column for column, c in enumerate(line) if "⠀" < c <= "⣿"] for row, line in enumerate(rows)}
+    top = [row for row, columns in drawn.items() if columns and min(columns) > len(rows[0]) // 2 - 2]
+    assert top, "the second second is above the first"
+    assert max(top) < max(row for row, columns in drawn.items() if columns)
+
+
+def test_a_theme_paints() -> None:
+    line = np.linspace(0, 1, 50)
+    curve = curves.Curve("watts", "W", line, line, line, line, ((0.2, 0.3, "stall"),), ())
+    light, dark, plain = (pictures.terminal(curve, "t", (60, 12), theme) for theme in pictures.THEMES)
+    assert light != dark
+    assert "\x1b[" in dark
+    assert "\x1b" not in plain
+
+
+def test_csv_has_every_sample_that_was_kept(config: Path, given: Given, tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    assert happe_power("--config", config, "export", given.id, file).status == 0
+    rows = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert list(rows[0]) == ["index", "seconds", "shunt_V", "supply_V", "watts"]
+    assert [int(row["index"]) for row in rows] == [*range(2900), *range(3000, 4000)]
+    column = np.concatenate([block.columns[0] for block in Trace.open(given.folder).blocks()])
+    assert np.array([float(row["shunt_V"]) for row in rows]) == pytest.approx(column * power_traces.SHUNT.scale)
+    assert float(rows[10]["watts"]) == pytest.approx(
+        float(rows[10]["shunt_V"]) / 0.1 * (3 * float(rows[10]["supply_V"]) - float(rows[10]["shunt_V"]) / 2)
+    )
+    assert float(rows[-1]["seconds"]) == pytest.approx(3.999)
+
+
+def test_a_range_of_raw_counts_goes_to_standard_output(config: Path, given: Given) -> None:
+    ran = happe_power("--config", config, "export", given.id, "-", "--raw", "--from", "1s", "--to", "1.003")
+    rows = list(csv.reader(io.StringIO(ran.out)))
+    assert rows[0] == ["index", "seconds", "shunt", "supply"]
+    assert [row[0] for row in rows[1:]] == ["1000", "1001", "1002"]
+    assert rows[1][2].isdigit()
+
+
+def test_npz_has_columns_gaps_and_header(config: Path, given: Given, tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    assert happe_power("--config", config, "export", given.id, file, "--raw").status == 0
+    with np.load(file) as read:
+        assert set(read) == {"index", "seconds", "shunt", "supply", "gaps", "header"}
+        assert read["shunt"].dtype == np.int16
+        stored = np.concatenate([block.columns[0] for block in Trace.open(given.folder).blocks()])
+        assert np.array_equal(read["shunt"], stored)
+        assert len(read["index"]) == len(read["seconds"]) == 3900
+        assert read["gaps"].tolist() == [[2900, 3000]]
+        assert json.loads(str(read["header"]))["id"] == given.id
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.npz"])
+def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
+    config: Path, given: Given, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "out" / name
+    file.parent.mkdir()
+    file.write_text("mine")
+    ran = happe_power("--config", config, "export", given.id, file)
+    assert (ran.status, file.read_text()) == (os.EX_CANTCREAT, "mine")
+    given.layout.part(3).write_bytes(b"PAR1 broken PAR1")
+    ran = happe_power("--config", config, "export", given.id, file.with_stem("y"))
+    assert ran.status == os.EX_DATAERR
+    assert "000003.parquet" in ran.err
+    assert [path.name for path in file.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("times", [("--from", "9"), ("--from", "2", "--to", "1")])
+def test_a_range_with_nothing_in_it_is_told(config: Path, given: Given, times: tuple[str, str]) -> None:
+    ran = happe_power("--config", config, "export", given.id, "-", *times)
+    assert ran.status == os.EX_DATAERR
+    assert "the trace has 4.000 s" in ran.err
+
+
+def test_seconds_and_indices_are_each_others_inverse(given: Given) -> None:
+    line = axis(Trace.open(given.folder))
+    for index in (0, 1, 999, 2950, 3999, 5000):
+        assert line.at(float(line.seconds(np.array([index]))[0])) == index
+    assert between(Trace.open(given.folder), 1.0, 99.0) == (1000, 4000)
+
+
+def test_a_trace_is_found_by_the_beginning_of_its_name(config: Path, given: Given) -> None:
+    assert happe_power("--config", config, "export", given.id[:6], "-", "--to", "0.01").status == 0
+    ran = happe_power("--config", config, "show", "no-such")
+    assert ran.status == os.EX_NOINPUT
+    assert "`happe-power status` lists them" in ran.err
+
+
+def replayed(source: Replay) -> list[Block | Gap]:
+    """All that a replay gives."""
+    items: list[Block | Gap] = []
+    while True:
+        try:
+            items += source.read(0.2).items
+        except EndedError:
+            return items
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 7.0, float("inf")])
+def test_a_replay_gives_the_same_samples_and_gaps_at_its_speed(given: Given, speed: float) -> None:
+    clock = VirtualClock()
+    began = clock.now()
+    source = Replay(Trace.open(given.folder), 500, 3500, speed, clock)
+    first = source.start(0)
+    items = replayed(source)
+    took_s = (clock.now().monotonic_us - began.monotonic_us) / 1e6
+    assert (first.index, first.monotonic_us) == (0, began.monotonic_us)
+    assert took_s == pytest.approx(3.0 / speed, abs=0.06)
+    gaps: list[Gap] = []
+    for each in items:
+        if isinstance(each, Gap):
+            ledger.add(gaps, each)
+    assert gaps == [Gap(2400, 2500, Reason.OVERFLOW)]
+    blocks = [each for each in items if isinstance(each, Block)]
+    column = np.concatenate([block.columns[1] for block in blocks])
+    stored = np.concatenate([block.columns[1] for block in Trace.open(given.folder).blocks(500, 3500)])
+    assert np.array_equal(column, stored)
+    at = 0
+    for item in items:
+        begin, end = (item.first_index, item.end_index) if isinstance(item, Block) else (item.from_index, item.to_index)
+        assert begin == at
+        at = end
+    assert at == 3000
+
+
+def test_a_replay_prints_means_watts_and_gaps(config: Path, given: Given) -> None:
+    ran = happe_power("--config", config, "replay", given.id, "--speed", "max")
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert sum(line["rows"] for line in lines) == 3900
+    assert [gap for line in lines for gap in line["gaps"]] == [
+        {"from_index": 2900, "to_index": 3000, "reason": "overflow"}
+    ]
+    mean = sum(line["watts"] * line["rows"] for line in lines) / 3900
+    assert LOW_W < mean < HIGH_W
+
+
+def test_a_replay_becomes_a_trace_that_says_what_it_is(config: Path, given: Given) -> None:
+    ran = happe_power("--config", config, "replay", given.id, "--speed", "max", "--record")
+    assert ran.status == 0, ran.err
+    made = Trace.open(Path(ran.out.strip()))
+    assert made.header["source"]["kind"] == "file"
+    assert made.header["source"]["device"].startswith(f"replay of {given.id}")
+    assert made.header["study"] == "replay"
+    old, new = (list(trace.blocks()) for trace in (Trace.open(given.folder), made))
+    for column in range(2):
+        before, after = (np.concatenate([block.columns[column] for block in blocks]) for blocks in (old, new))
+        assert np.array_equal(before, after)
+    assert made.gaps == [Gap(2900, 3000, Reason.OVERFLOW)]
+
+
+def test_status_tells_what_is_not_sent(config: Path, given: Given) -> None:
+    found = happe_power("--config", config, "status", "--json").json()
+    assert found["device"] is None
+    (trace,) = found["traces"]
+    assert (trace["trace"], trace["state"], trace["parts"], trace["to_send"]) == (given.id, "ended", 4, 4)
+    (given.folder / "stopped.json").write_text('{"reason": "the server has other bytes"}')
+    (given.folder.parent / "broken").mkdir()
+    (given.folder.parent / "broken/header.json").write_text("{")
+    ran = happe_power("--config", config, "status")
+    assert ran.status == 0
+    assert f"{given.id}: the server has other bytes" in ran.out
+    assert "unreadable" in ran.out
+    assert "Not enrolled" in ran.out
+
+
+def test_status_of_an_empty_spool(tmp_path: Path) -> None:
+    ran = happe_power("status", "--spool", tmp_path / "none")
+    assert (ran.status, ran.err) == (0, "")
+    assert "No trace yet" in ran.out
+
+
+def test_sources_are_listed_with_what_is_missing() -> None:
+    found = happe_power("sources", "--json").json()
+    assert {each["kind"] for each in found} >= {"comedi", "nidaqmx", "iio", "powercap", "power_supply", "sigrok", "sim"}
+    assert all(each["says"] for each in found)
+    text = happe_power("sources").out
+    assert "sim" in text
+    assert "rate" in happe_power("sources", "--options").out

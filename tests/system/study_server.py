@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-server as its staff runs it, for tests of what speaks to it: commands and a process, nothing of its insides."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from program import ROOT
+
+HAPPE_SERVER = ROOT / "build/bin/happe-server"
+PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a3.toml"
+STUDY = "paper-a3"
+PATIENCE_S = 60
+
+
+class StudyServer:
+    """A server with a study in a folder. `start`, `kill` and `stop` it as often as you like; its port stays."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make it, with the study in it."""
+        self.folder = folder
+        self._config = folder / "server.toml"
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+        password = folder / "password"
+        password.write_text("correct horse battery\n")
+        listen = ["--listen", f"127.0.0.1:{self.port}"]
+        who = ["--administrator", "ana@example.org", "--password-file", str(password)]
+        self.run("init", "--data", str(folder / "data"), *listen, *who)
+        text = self._config.read_text()
+        # Errors alone: a log that grows beyond limit_files would be a trouble of its own.
+        self._config.write_text('metrics_listen = "off"\nworkers = 1\nlog_level = "error"\n' + text)
+        self.run("study", "create", str(PROTOCOL))
+
+    def run(self, *arguments: str) -> str:
+        """Run a command of staff's; its standard output."""
+        command = [str(HAPPE_SERVER), "--config", str(self._config), *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def device(self, name: str, kind: str) -> dict[str, Any]:
+        """A new device: its code and enrolment code."""
+        made: dict[str, Any] = json.loads(self.run("device", "enrol", STUDY, name, "--kind", kind, "--json"))
+        return made
+
+    def start(self) -> None:
+        """Serve, and wait until it answers."""
+        with (self.folder / "server.log").open("ab") as log:
+            command = [str(HAPPE_SERVER), "--config", str(self._config), "run"]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._listens():
+            assert self._process.poll() is None, (self.folder / "server.log").read_text()
+            assert time.monotonic() < deadline, (self.folder / "server.log").read_text()
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End all of its processes with SIGKILL, and wait until nobody listens."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(PATIENCE_S)
+        self._process = None
+        while self._listens():
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End it in order, if it runs."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(PATIENCE_S)
+            self._process = None
+
+    def limit_files(self, most_bytes: int) -> None:
+        """Let no file of its grow beyond a size, as on a full disk; RLIM_INFINITY: there is room again."""
+        for pid in self._pids():
+            _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+
+    def digests(self, trace: str) -> dict[int, str]:
+        """SHA-256 of the parts of a trace on its disk, by number."""
+        folder = self.folder / "data/traces" / trace[:2] / trace
+        return {int(path.stem): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.parquet")}
+
+    def _pids(self) -> list[int]:
+        assert self._process is not None
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getpgid(int(entry.name)) == self._process.pid:
+                    found.append(int(entry.name))
+        return found
+
+    def _listens(self) -> bool:
+        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=5)):
+            return True
+        return False
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port

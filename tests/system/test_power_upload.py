@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power and happe-server as two programs: what was recorded is what the server has, whatever happens between."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import power_traces
+from happe_power.upload import identity
+from happe_power.upload.outbox import Outbox
+from happe_power.upload.server import Server
+from power_traces import Given
+from program import ROOT
+from study_server import STUDY, StudyServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HAPPE_POWER = ROOT / "build/bin/happe-power"
+PATIENCE_S = 60
+KILLS = 20
+
+
+@dataclass
+class Meter:
+    """A measuring host: a configuration with a spool."""
+
+    server: StudyServer
+    folder: Path
+    code: str
+    laptop: str
+
+    @property
+    def config(self) -> Path:
+        """Its configuration."""
+        return self.folder / "happe-power.toml"
+
+    @property
+    def spool(self) -> Path:
+        """Its spool."""
+        return self.folder / "state/spool"
+
+    def command(self, *arguments: str) -> list[str]:
+        """A command line on this host."""
+        return [str(HAPPE_POWER), "--config", str(self.config), *arguments]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a command."""
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def ended(self, count: int, **options: Any) -> Given:  # noqa: ANN401 - those of power_traces.begin
+        """A trace of this host that has ended."""
+        return power_traces.ended(self.spool, count, codes=(self.code, self.laptop), study=STUDY, **options)
+
+    def begun(self) -> Given:
+        """A trace of this host that goes on."""
+        return power_traces.begin(self.spool, codes=(self.code, self.laptop), study=STUDY)
+
+    def assert_whole(self, folder: Path) -> None:
+        """A trace is sealed, and its parts on the server are what was recorded."""
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        assert (folder / "seal.json").exists()
+        wanted = {each["number"]: each["sha256"] for each in manifest["parts"]}
+        assert self.server.digests(manifest["trace"]) == wanted
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudyServer]:
+    """A server that runs."""
+    made = StudyServer(tmp_path_factory.mktemp("server"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def laptop(server: StudyServer) -> str:
+    """The code of the laptop that is measured."""
+    return str(server.device("t61", "laptop")["device"])
+
+
+@pytest.fixture(scope="module")
+def new_meter(server: StudyServer, laptop: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Meter]:
+    """Make and enrol measuring hosts."""
+
+    def make(name: str) -> Meter:
+        made = server.device(name, "meter")
+        meter = Meter(server, tmp_path_factory.mktemp(name), made["device"], laptop)
+        meter.config.write_text('state = "state"\n')
+        ran = meter.run("enrol", "--server", server.url, "--code", made["enrolment_code"])
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return meter
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def bench(new_meter: Callable[[str], Meter]) -> Meter:
+    """The measuring host of most tests."""
+    return new_meter("bench")
+
+
+@pytest.fixture
+def meter(bench: Meter) -> Meter:
+    """The same with an empty spool."""
+    shutil.rmtree(bench.spool, ignore_errors=True)
+    return bench
+
+
+def wait_for(what: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait until something is so while a process runs."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert process.poll() is None, "it ended before its time"
+        assert time.monotonic() < deadline, "it takes too long"
+        time.sleep(0.01)
+
+
+def grown(file: Path, before: int) -> bool:
+    """Whether a file has become longer."""
+    return file.exists() and file.stat().st_size > before
+
+
+def told(log: Path, event: str) -> list[dict[str, Any]]:
+    """What `upload --json` has said of an event."""
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    return [each for each in lines if each["event"] == event]
+
+
+def test_the_token_is_its_owners_alone_and_on_no_command_line(meter: Meter) -> None:
+    file = meter.folder / "state/device.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    said = json.loads(file.read_bytes())
+    assert (said["device"], said["study"], said["server"]) == (meter.code, STUDY, meter.server.url)
+    again = meter.run("enrol", "--server", meter.server.url, "--code", "1ETK3AC9-R05GVN72")
+    assert again.returncode == os.EX_CANTCREAT
+    assert again.stderr.startswith(f"happe-power: this host is device {meter.code} of paper-a3 at ")
+    wrong = meter.run("enrol", "--server", meter.server.url, "--code", "1ETK3AC9-R05GVN72", "--again")
+    assert wrong.returncode == os.EX_NOPERM
+    assert "enrolment code is unknown" in wrong.stderr
+    assert json.loads(file.read_bytes()) == said
+
+
+def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter: Meter) -> None:
+    source = ["--source", "sim,rate=2000", "--measured", meter.laptop, "--no-zero-check"]
+    ran = meter.run("record", *source, "--duration", "5s", "--part-seconds", "1")
+    assert ran.returncode == 0, ran.stderr
+    assert "sealed by the server" in ran.stderr
+    (header,) = meter.spool.glob("*/*/header.json")
+    meter.assert_whole(header.parent)
+    assert not list(header.parent.glob("parts/*"))
+    estimates = [json.loads(line) for line in (header.parent / "clocks.jsonl").read_text().splitlines()]
+    assert len(estimates) >= 2  # at the start and at the end
+    offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+    for each in estimates:
+        assert abs(each["offset_us"] - offset_us) < 50_000 + each["uncertainty_us"]
+    status = json.loads(meter.run("status", "--json").stdout)
+    assert [(each["state"], each["to_send"]) for each in status["traces"]] == [("sealed", 0)]
+
+
+def test_a_server_that_dies_and_comes_back_after_seconds_gets_everything(meter: Meter) -> None:
+    trace = meter.begun()
+    for number in range(10):
+        trace.add(number)
+    watching = meter.start("upload", "--watch")
+    try:
+        wait_for(lambda: len(meter.server.digests(trace.id)) >= 3, watching)
+        meter.server.kill()
+        for number in range(10, 20):
+            trace.add(number)
+        trace.end()
+        time.sleep(3)
+        meter.server.start()
+        wait_for((trace.folder / "seal.json").exists, watching)
+    finally:
+        watching.terminate()
+        assert watching.wait(PATIENCE_S) == 0
+    meter.assert_whole(trace.folder)
+
+
+def test_an_uploader_killed_at_random_instants_ends_with_equal_hashes(meter: Meter) -> None:
+    chance = random.Random(5)
+    traces = [meter.ended(40)]
+    kills = 0
+    while kills < KILLS:
+        if (traces[-1].folder / "seal.json").exists():
+            traces.append(meter.ended(40))
+        trace = traces[-1]
+        before = (trace.folder / "sent.jsonl").stat().st_size if (trace.folder / "sent.jsonl").exists() else 0
+        uploading = meter.start("upload")
+        while uploading.poll() is None and not grown(trace.folder / "sent.jsonl", before):
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0, 0.1))
+        kills += uploading.poll() is None
+        uploading.kill()
+        uploading.wait(PATIENCE_S)
+    assert meter.run("upload").returncode == 0
+    for trace in traces:
+        meter.assert_whole(trace.folder)
+
+
+def test_parts_that_were_sent_out_of_order_and_twice_are_no_trouble(meter: Meter) -> None:
+    trace = meter.ended(6)
+    itself = identity.load(meter.folder / "state")
+    assert itself is not None
+    client = Server(itself.server, itself.token)
+    outbox = Outbox(trace.folder)
+    header = (trace.folder / "header.json").read_bytes()
+    assert client.send_json("PUT", f"traces/{trace.id}", header).status == 201
+    statuses = []
+    for number in (4, 1, 4, 5, 1):
+        part = outbox.part(number)
+        headers = {"Content-Digest": part.content_digest, "If-None-Match": "*"}
+        headers["Content-Type"] = "application/vnd.apache.parquet"
+        with part.path.open("rb") as file:
+            statuses.append(client.put_file(f"traces/{trace.id}/parts/{number}", file, part.bytes, headers).status)
+    client.close()
+    assert statuses == [201, 201, 200, 201, 200]
+    assert meter.run("upload").returncode == 0
+    meter.assert_whole(trace.folder)
+
+
+def test_a_trace_of_another_meter_is_told_to_a_person_and_the_others_go_on(
+    meter: Meter, new_meter: Callable[[str], Meter]
+) -> None:
+    other = new_meter("other bench")
+    theirs = other.ended(2)
+    assert other.run("upload").returncode == 0
+    foreign = meter.spool / STUDY / theirs.id
+    ours = meter.ended(2)
+    shutil.copytree(ours.folder, foreign)
+    header = json.loads((foreign / "header.json").read_bytes()) | {"id": theirs.id}
+    (foreign / "header.json").write_text(json.dumps(header))
+    ran = meter.run("upload")
+    assert ran.returncode == 1
+    assert f"{theirs.id}: stopped: the header of trace {theirs.id}: the server has something else under" in ran.stdout
+    meter.assert_whole(ours.folder)
+    assert other.server.digests(theirs.id) == {
+        each["number"]: each["sha256"] for each in json.loads(theirs.layout.manifest.read_bytes())["parts"]
+    }
+    status = meter.run("status").stdout
+    assert f"{theirs.id}: the header of trace" in status
+
+
+def test_a_server_without_room_is_left_alone_as_long_as_it_says_and_gets_everything_later(meter: Meter) -> None:
+    trace = meter.ended(4, rate_hz=20_000.0)
+    assert trace.layout.part(0).stat().st_size > 8192
+    log = meter.folder / "log"
+    log.unlink(missing_ok=True)
+    meter.server.limit_files(8192)
+    watching = meter.start("upload", "--watch", "--json")
+    try:
+        wait_for(lambda: any(each["status"] == 507 for each in told(log, "later")), watching)
+        assert all(each["seconds"] >= 60 for each in told(log, "later") if each["status"] == 507)
+        assert meter.server.digests(trace.id) == {}
+        assert len(list(trace.folder.glob("parts/*"))) == 4
+    finally:
+        meter.server.limit_files(resource.RLIM_INFINITY)
+        watching.terminate()
+        assert watching.wait(PATIENCE_S) == 0
+    assert meter.run("upload").returncode == 0
+    meter.assert_whole(trace.folder)
+
+
+def test_a_part_that_went_bad_on_the_disk_is_named_and_kept_back(meter: Meter) -> None:
+    trace = meter.ended(3)
+    path = trace.layout.part(1)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:64] + bytes([raw[64] ^ 4]) + raw[65:])
+    ran = meter.run("upload")
+    assert ran.returncode == 1
+    assert f"{trace.id}: part 1 is damaged, and not sent: its SHA-256 is " in ran.stdout
+    assert sorted(meter.server.digests(trace.id)) == [0, 2]
+    assert len(list(trace.folder.glob("parts/*"))) == 3
+    path.write_bytes(raw)
+    assert meter.run("upload").returncode == 0
+    meter.assert_whole(trace.folder)
+
+
+def test_a_second_uploader_steps_back(meter: Meter) -> None:
+    meter.ended(1)
+    watching = meter.start("upload", "--watch")
+    try:
+        wait_for(lambda: json.loads(meter.run("status", "--json").stdout)["traces"][0]["state"] == "sealed", watching)
+        ran = meter.run("upload")
+        assert ran.returncode == os.EX_TEMPFAIL
+        assert "another uploader is at work" in ran.stderr
+    finally:
+        watching.terminate()
+        watching.wait(PATIENCE_S)
+
+
+def test_a_revoked_token_is_said_clearly_and_nothing_is_lost(new_meter: Callable[[str], Meter]) -> None:
+    meter = new_meter("revoked bench")
+    trace = meter.ended(2)
+    meter.server.run("device", "revoke", STUDY, meter.code)
+    ran = meter.run("upload")
+    assert ran.returncode == os.EX_NOPERM
+    assert ran.stderr.startswith("happe-power: the server refuses this host's token (401: ")
+    assert "happe-power enrol --again" in ran.stderr
+    assert len(list(trace.folder.glob("parts/*"))) == 2
+    made = meter.server.device("revoked bench", "meter")
+    again = meter.run("enrol", "--server", meter.server.url, "--code", made["enrolment_code"], "--again")
+    assert again.returncode == 0
+    assert meter.run("upload").returncode == 0
+    meter.assert_whole(trace.folder)
