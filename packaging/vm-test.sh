@@ -9,4 +9,6 @@ tree=$PWD/$build/installed
 rm -rf "$tree"
 DESTDIR=$tree cmake --install "$build" --prefix /usr --strip >build/install.log 2>&1 || { cat build/install.log; exit 1; }
 cmake --build "$build" --target happe-baseline >build/baseline.log 2>&1 || { cat build/baseline.log; exit 1; }
-build/venv/bin/python tests/vm/suite.py --root "$tree" --with "$build/baseline" --results "$build/vm-results" "$@"
+build/venv/bin/python tests/vm/power_tree.py "$build/power"
+build/venv/bin/python tests/vm/suite.py --root "$tree" --with "$build/baseline" --with "power=$PWD/$build/power" \
+    --results "$build/vm-results" "$@"

@@ -40,13 +40,17 @@ PACKAGES = [
     "python3-pytest", "python3-pytest-timeout", "python3-evdev", "python3-dbus", "strace", "linux-cpupower",
     # what HAPPE's programs are linked with
     "libevdev2", "libcpupower1", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
+    "libsodium23",
     # what idle cost is compared with
     "power-profiles-daemon", "tuned", "thermald",
+    # what the power logger reads instruments with, and the tests give a simulated one its registers
+    "libcomedi0", "libiio0", "i2c-tools",
 ]  # fmt: skip
 MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
     "virtio_pci", "virtio_blk", "virtio-rng", "autofs4",
+    "comedi", "comedi_test", "i2c-stub", "i2c-dev", "ina2xx-adc",
 ]  # fmt: skip
 # Units that cost time and that nothing here needs.
 MASKED = [

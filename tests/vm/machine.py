@@ -38,6 +38,8 @@ class Boot:
 
     virtual_time: bool = False  # time is instructions, idle time is skipped; one processor
     deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
+    newer_processor: bool = False  # with the instructions that wheels of numpy and pyarrow need, which a T61 hasn't
+    memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
 
 
@@ -92,12 +94,13 @@ def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
     if boot.virtual_time:
         clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
         processors = ["-smp", "1", "-accel", "tcg,thread=single", *clock]
+    processor = "core2duo,+sse4.1,+sse4.2,+popcnt" if boot.newer_processor else "core2duo"
     kernel = image.packed_kernel if boot.deep_sleep else image.kernel
     lines = ["-serial", "stdio"] if person else ["-serial", f"file:{scratch}/console", "-serial", "stdio"]
     run = "" if person else " vm.run systemd.mask=serial-getty@ttyS0.service"
     return [
         "setpriv", "--pdeathsig", "KILL",  # no guest outlives us
-        "qemu-system-x86_64", "-M", "pc", "-cpu", "core2duo", "-m", str(MEMORY_MIB), *processors,
+        "qemu-system-x86_64", "-M", "pc", "-cpu", processor, "-m", str(boot.memory_mib), *processors,
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
         "-acpitable", f"file={image.table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
         "-drive", f"file={scratch}/work.tar,if=virtio,format=raw,readonly=on",

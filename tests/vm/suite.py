@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run the tests inside the emulated T61, a boot for each folder of guest_tests/.
 
-usage: suite.py [--root TREE] [--with FOLDER]... [--results FOLDER] [--boot NAME]... [-- PYTEST'S ARGUMENTS]
+usage: suite.py [--root TREE] [--with [BOOT=]FOLDER]... [--results FOLDER] [--boot NAME]... [-- PYTEST'S ARGUMENTS]
 
 Prints what each boot's pytest printed, its closing line, and how long everything took. Leaves junit.xml, and whatever
 the tests left in their results folder, in FOLDER/NAME.
@@ -26,9 +26,10 @@ BOOTS = {
     "real_time": Boot(timeout_s=900),
     "virtual_time": Boot(virtual_time=True, timeout_s=900),
     "deep_sleep": Boot(deep_sleep=True, timeout_s=300),
+    "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=600),
 }
 # Guest seconds until a test counts as hung.
-TEST_TIMEOUT_S = {"real_time": 120, "virtual_time": 3600, "deep_sleep": 120}
+TEST_TIMEOUT_S = {"real_time": 120, "virtual_time": 3600, "deep_sleep": 120, "power": 240}
 REFUSE_SKIPS = HERE.parents[1] / "packaging/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
 
@@ -37,6 +38,12 @@ def pytest_in(boot: str, arguments: list[str]) -> str:
     """Shell command for the guest."""
     options = ["--junitxml=../results/junit.xml", f"--timeout={TEST_TIMEOUT_S[boot]}", *arguments]
     return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, boot])}"
+
+
+def beside(more: list[str], boot: str) -> list[Path]:
+    """The folders that a boot is to have beside the tests: those for all, and those for this one."""
+    named = [word.rpartition("=") for word in more]
+    return [Path(folder) for wanted, _, folder in named if wanted in ("", boot)]
 
 
 def run_boot(name: str, work: Work, image: Image, results: Path) -> tuple[bool, str]:
@@ -60,7 +67,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the tests inside the emulated T61.")
     parser.add_argument("--root", type=Path, metavar="TREE", help="what `cmake --install` left; installed in the guest")
     parser.add_argument(
-        "--with", type=Path, action="append", default=[], dest="more", metavar="FOLDER", help="put beside the tests"
+        "--with", action="append", default=[], dest="more", metavar="[BOOT=]FOLDER", help="put beside the tests"
     )
     parser.add_argument("--results", type=Path, default=BUILD / "results", metavar="FOLDER", help="(build/vm/results)")
     parser.add_argument("--boot", action="append", choices=list(BOOTS), help="only these (all)")
@@ -72,7 +79,7 @@ def main() -> int:
     ended = []
     for name in options.boot or BOOTS:
         work = Work(
-            [HERE / "t61", HERE / "guest_tests", HERE.parents[1] / "profiles/vectors", *options.more],
+            [HERE / "t61", HERE / "guest_tests", HERE.parents[1] / "profiles/vectors", *beside(options.more, name)],
             pytest_in(name, options.arguments),
             options.root,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import machine
+import suite
 from image import Image
 from machine import BROKEN, Boot, Outcome, Work
 
@@ -89,3 +90,16 @@ def test_what_is_installed_belongs_to_root(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "work.tar") as archive:
         members = {member.name: (member.uid, member.uname) for member in archive if member.name.endswith("happed")}
     assert members == {"root/usr/bin/happed": (0, "root"), "work/tree/usr/bin/happed": (0, "root")}
+
+
+def test_a_folder_is_for_all_boots_or_for_one() -> None:
+    more = ["/all", "power=/for/it", "deep_sleep=/other"]
+    assert suite.beside(more, "power") == [Path("/all"), Path("/for/it")]
+    assert suite.beside(more, "real_time") == [Path("/all")]
+
+
+def test_a_boot_has_the_processor_and_the_memory_it_asks_for(tmp_path: Path) -> None:
+    paper = machine.qemu(Image(tmp_path), Boot(), tmp_path, person=False)
+    newer = machine.qemu(Image(tmp_path), Boot(newer_processor=True, memory_mib=1536), tmp_path, person=False)
+    assert [paper[paper.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo", "1024"]
+    assert [newer[newer.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo,+sse4.1,+sse4.2,+popcnt", "1536"]

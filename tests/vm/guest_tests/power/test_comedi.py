@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's simulated board, streamed. Its sawtooth of 100 ms goes by CLOCK_MONOTONIC and tells every sample's time.
+
+drivers/comedi/drivers/comedi_test.c: channel 0 climbs from the lowest to the highest value in each period of 100 ms,
+whose beginning is a multiple of 100 ms of ktime_get().
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from t61 import power_logger
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+RATE = 100_000
+PERIOD_US = 100_000
+PERIOD = RATE * PERIOD_US // 1_000_000
+MINUTE_S = 60
+STALL_S, BUFFER_S = 4.0, 1.0
+SLACK_S = 0.5  # what had not been read when it stalled, and how late the emulated machine lets it go on
+SOURCE = f"rate={RATE},channels=0+1,range=5+5,aref=ground"
+
+
+def test_a_minute_at_200_ks_has_no_index_unexplained(
+    comedi: str, tmp_path: Path, show: Callable[[str, list[str]], None]
+) -> None:
+    trace = power_logger.record(f"comedi:{comedi},{SOURCE},buffer=8", tmp_path, MINUTE_S)
+    manifest = trace.manifest
+    assert trace.unexplained() == 0
+    assert manifest["gaps"] == []
+    assert manifest["samples"] == manifest["end_index"] >= MINUTE_S * RATE * 0.99
+    sawtooth = trace.column("shunt")
+    whole = sawtooth[: len(sawtooth) // PERIOD * PERIOD].reshape(-1, PERIOD)
+    assert (whole == whole[0]).all()  # not a sample missing, doubled or out of its place
+    rate = measured_hz(trace)
+    assert abs(rate / RATE - 1) < 0.002
+    show("comedi", [f"comedi_test: {manifest['samples']} samples of 2 channels, {rate:.0f} a second, 0 unexplained"])
+
+
+def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
+    comedi: str, tmp_path: Path, show: Callable[[str, list[str]], None]
+) -> None:
+    with power_logger.begin(f"comedi:{comedi},{SOURCE},buffer={BUFFER_S}", tmp_path, 9) as process:
+        assert process.stdout
+        assert json.loads(process.stdout.readline())["lost"] == 0
+        stopped = time.monotonic()
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: time.monotonic() >= stopped + STALL_S, "the stall is over")
+        process.send_signal(signal.SIGCONT)
+        stalled = time.monotonic() - stopped
+        process.communicate()
+    assert process.returncode == 1  # something was lost
+    trace = power_logger.kept(tmp_path)
+    [gap] = trace.manifest["gaps"]
+    lost = gap["to_index"] - gap["from_index"]
+    assert gap["reason"] == "overflow"
+    assert trace.unexplained() == 0
+    assert abs(lost / RATE - (stalled - BUFFER_S)) < SLACK_S
+    # The sawtooth's phase before and after says by how much the gap is wrong.
+    phases = phases_us(trace.column("shunt"))
+    at = gap["from_index"]
+    wrong_us = (phases[at] - phases[at - 1] - (lost + 1) * 10 + PERIOD_US / 2) % PERIOD_US - PERIOD_US / 2
+    told = f"a stall of {stalled:.3f} s with a buffer of {BUFFER_S} s: {lost / RATE:.3f} s lost"
+    show("comedi-stall", [f"{told}, wrong by {wrong_us / 1000:.1f} ms"])
+    assert abs(wrong_us) < 30_000
+
+
+def measured_hz(trace: power_logger.Kept) -> float:
+    """Samples a second by the first and last pair of index and time."""
+    first, last = trace.header["started"], trace.manifest["ended"]
+    return float((last["index"] - first["index"]) * 1e6 / (last["monotonic_us"] - first["monotonic_us"]))
+
+
+def phases_us(sawtooth: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Microseconds since the last multiple of 100 ms of the kernel's clock."""
+    values = sawtooth.astype(float)
+    climbed: NDArray[np.float64] = (values - values.min()) / (values.max() - values.min()) * PERIOD_US
+    return climbed

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make the folder with which the emulated T61 can run happe-power: the program, and what it needs of build/venv.
+
+usage: power_tree.py FOLDER       FOLDER is made anew
+
+The guest's Python is the one the packages of build/venv are for, Debian 12's. They go there compiled, as compiling them
+in the guest would take longer than the tests, and without what the power logger has no use for.
+"""
+
+from __future__ import annotations
+
+import compileall
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Imported by the commands that are tested: record, verify, sources.
+PACKAGES = ["click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tomlkit", "urllib3"]
+UNUSED = shutil.ignore_patterns(
+    "__pycache__", "tests", "include", "src", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "f2py", "distutils",
+    "*flight*", "libarrow_s3*", "*gandiva*", "*_encryption*", "libarrow_python.so", "libarrow_python.so.2600.1.0",
+)  # fmt: skip
+
+
+def make(folder: Path, site: Path) -> None:
+    """Copy and compile. Exits if a package is not in `site`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in PACKAGES:
+        if not (site / name).exists():
+            sys.exit(f"power_tree: {name} is not in {site}; run `make setup`")
+        shutil.copytree(site / name, folder / name, ignore=UNUSED)
+    shutil.copytree(ROOT / "power-logger/src/happe_power", folder / "happe_power", ignore=UNUSED)
+    shutil.copytree(ROOT / "packaging/cli/src/happe_cli", folder / "happe_cli", ignore=UNUSED)
+    for name in ("schema", "machines"):
+        shutil.copytree(ROOT / "profiles" / name, folder / "happe_power" / name)
+    if not compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=str(folder)):
+        sys.exit("power_tree: a package could not be compiled")
+    for source in folder.rglob("*.py"):
+        source.unlink()
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), Path(sysconfig.get_paths()["platlib"]))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power in the guest: recordings, and what they left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PACKAGES = Path(__file__).resolve().parents[1] / "power"
+PROGRAM = [sys.executable, "-B", "-m", "happe_power"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+STUDY = "in-the-guest"
+
+
+def run(*words: str | Path, status: int = 0) -> str:
+    """What a command prints, which must end with this status."""
+    ended = subprocess.run([*PROGRAM, *words], check=False, env=ENVIRONMENT, capture_output=True, text=True)
+    assert ended.returncode == status, f"{words}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"  # noqa: S101
+    return ended.stdout
+
+
+def begin(source: str, spool: Path, seconds: float) -> subprocess.Popen[str]:
+    """A recording that has begun to write a trace when its first line is read from it."""
+    words: list[str | Path] = [
+        "record",
+        "--source",
+        source,
+        "--study",
+        STUDY,
+        "--spool",
+        spool,
+        "--duration",
+        f"{seconds:g}s",
+    ]
+    options = ["--no-upload", "--no-zero-check", "--json"]
+    return subprocess.Popen([*PROGRAM, *words, *options], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+
+
+def record(source: str, spool: Path, seconds: float, *, may_lose: bool = False) -> Kept:
+    """A recording of so many seconds. Polling may lose a sample, as the emulated machine is slow."""
+    with begin(source, spool, seconds) as process:
+        output = process.communicate()[0]
+    assert process.returncode == 0 or (may_lose and process.returncode == 1), output  # noqa: S101
+    return kept(spool)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The one trace in a spool."""
+
+    folder: Path
+
+    @property
+    def header(self) -> Any:  # noqa: ANN401 - JSON
+        """header.json."""
+        return json.loads((self.folder / "header.json").read_text())
+
+    @property
+    def manifest(self) -> Any:  # noqa: ANN401
+        """manifest.json."""
+        return json.loads((self.folder / "manifest.json").read_text())
+
+    def column(self, name: str) -> NDArray[np.generic]:
+        """All rows of a channel, read by pyarrow and nothing of happe_power."""
+        import numpy as np  # noqa: PLC0415 - slow to import here
+        from pyarrow import parquet  # noqa: PLC0415
+
+        parts = sorted((self.folder / "parts").glob("*.parquet"))
+        return np.concatenate([parquet.read_table(part, columns=[name])[name].to_numpy() for part in parts])
+
+    def values(self, channel: int) -> NDArray[np.float64]:
+        """All rows of a channel in its unit."""
+        told = self.header["channels"][channel]
+        converted: NDArray[np.float64] = self.column(told["name"]) * told["scale"] + told["offset"]
+        return converted
+
+    def unexplained(self) -> int:
+        """Indices that are neither a row nor in a gap, by the manifest alone."""
+        manifest = self.manifest
+        lost = sum(gap["to_index"] - gap["from_index"] for gap in manifest["gaps"])
+        indices: int = manifest["end_index"] - self.header["started"]["index"]
+        return indices - int(manifest["samples"]) - int(lost)
+
+
+def kept(spool: Path) -> Kept:
+    """The one trace in a spool, which happe-power finds good."""
+    [folder] = (spool / STUDY).iterdir()
+    [verdict] = json.loads(run("verify", "--json", folder))
+    assert verdict["good"], verdict  # noqa: S101
+    return Kept(folder)
