@@ -1,5 +1,6 @@
 #!/bin/sh
-# Renews the pictures in docs/img: those of the demonstration, and pages of the study server as its tests see them.
+# Renews the pictures in docs/img: those of the demonstration, pages of the study server as its tests see them, and a
+# simulated power trace.
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/pictures
@@ -16,4 +17,36 @@ for page in participant-rating study-locked-1280-light; do
     build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
         "build/pictures/study-server/$page.png" "docs/img/$page.png"
 done
+
+# The overlay above a full-screen window.
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py -k a_key_changes
+build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
+    build/pictures/ui/overlay.png docs/img/overlay.png
+
+# Two minutes of a simulated T61 whose load goes up in steps; half a second is lost.
+power=build/pictures/power
+mkdir -p $power
+cat >$power/loads.csv <<'LOADS'
+seconds,khz,utilisation
+0,800000,0.2
+20,1200000,0.5
+40,1600000,0.7
+60,2200000,0.9
+80,2300000,1
+100,800000,0.1
+120,800000,0.1
+LOADS
+cat >$power/rig.toml <<'RIG'
+name = "simulated rig"
+date = 2026-01-01
+expires = 2099-01-01
+shunt_ohm = { value = 0.1, standard_uncertainty = 0.0001, source = "simulated" }
+divider = { value = 4.0, standard_uncertainty = 0.004, source = "simulated" }
+wiring = { shunt = "return", supply_measured = "after" }
+RIG
+echo 'state = "state"' >$power/happe-power.toml
+build/bin/happe-power --config $power/happe-power.toml record --source "sim:$power/loads.csv,rate=2000,drop=70:0.5,pace=none" \
+    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # samples are lost
+build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* --png $power/power-trace.png
+cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img

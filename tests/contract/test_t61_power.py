@@ -30,7 +30,7 @@ def test_the_governors_program_prints_the_same_watts(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     idle, busy = 1000, 1000
     write_stat(stat, busy, idle)
-    watch = [SIM, "observe", "--seconds", "5", "--stat", stat]
+    watch = [str(SIM), "observe", "--seconds", "5", "--stat", str(stat)]
     began = time.monotonic()
     with subprocess.Popen(watch, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the overlay costs and how soon it shows a key: memory, wake-ups, painting, key to pixels.
+
+usage: overlay_bench.py [--presses N] [--idle SECONDS]
+
+Runs happe-indicator before the real happed on a bus of its own, under Xvfb and under a headless sway. A key is a call
+of happed's Feedback; pixels are there when a picture of the screen differs where the ladder is drawn. Prints each
+figure beside its limit and judges nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/system"), str(ROOT / "ui/tests")]
+
+from cost import resident_kib, wake_ups_in
+from desktop import AS_USER, changed, program, until, wayland, x11
+from happed_world import Happed, running_world
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PIL import Image
+
+    from desktop import Desktop
+    from happed_world import Client
+
+APART_S = 0.55  # presses of one key less than a second apart are one
+GIVE_UP_S = 1.0
+
+
+def say(what: str, figure: str, limit: str = "") -> None:
+    """A line of the report."""
+    print(f"{what:44} {figure:>28}  {limit}", flush=True)
+
+
+def indicator(desktop: Desktop, address: str, *options: str) -> subprocess.Popen[str]:
+    """Start happe-indicator as the user whom happed serves."""
+    buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
+    return desktop.start(*AS_USER, program("happe-indicator"), *options, **buses)
+
+
+def latency(press: Callable[[], None], look: Callable[[], Image.Image]) -> float | None:
+    """Return how many milliseconds after a press something else is seen; None if nothing is."""
+    before = look()
+    begin = time.monotonic()
+    press()
+    while time.monotonic() < begin + GIVE_UP_S:
+        if changed(before, look()):
+            return (time.monotonic() - begin) * 1000
+    return None
+
+
+def key_to_pixels(name: str, me: Client, look: Callable[[], Image.Image], presses: int) -> None:
+    """Press keys in turn and say how soon they are seen."""
+    begin = time.monotonic()
+    for _ in range(5):
+        look()
+    look_ms = (time.monotonic() - begin) * 200
+    found = []
+    for number in range(presses):
+        key = ("performance", "power")[number % 2]
+        found.append(latency(lambda key=key: me("Feedback", "s", key), look))  # type: ignore[misc]
+        time.sleep(APART_S)
+    seen = sorted(milliseconds for milliseconds in found if milliseconds is not None)
+    p99 = seen[min(len(seen) - 1, int(len(seen) * 0.99))]
+    say(f"key to pixels, {name}, median", f"{statistics.median(seen):.1f} ms", "of 100 ms")
+    say(f"key to pixels, {name}, p99", f"{p99:.1f} ms", f"{len(seen)} of {presses} presses moved the ladder")
+    say(f"  of which a look at the screen, {name}", f"{look_ms:.1f} ms")
+
+
+def idle(name: str, process: subprocess.Popen[str], seconds: float, limit: str) -> None:
+    """Say how often it wakes up in a minute."""
+    time.sleep(35)  # Qt's threads that painted end after half a minute
+    say(f"wake-ups a minute, {name}", f"{wake_ups_in(process.pid, seconds) * 60 / seconds:.1f}", limit)
+
+
+def painting() -> None:
+    """Say how long the picture takes."""
+    ran = subprocess.run(
+        [program("happe-ui-bench"), "--benchmark_format=json"], capture_output=True, check=True, text=True
+    )
+    for run in json.loads(ran.stdout)["benchmarks"]:
+        say(f"painting, scale {run['name'].rpartition('/')[2]}", f"{run['real_time']:.3f} ms", "of 2 ms")
+
+
+def on_desktop(name: str, desktop: Desktop, happed: Happed, arguments: argparse.Namespace) -> None:
+    """Measure everything on one desktop."""
+    me = happed.serves()
+    empty = desktop.seen()
+    process = indicator(desktop, happed.world.address, "--battery", "simulated")
+    box = until(lambda: changed(empty, desktop.seen()), "the overlay is seen")
+    ladder = (box[0], (box[1] + box[3]) // 2, box[0] + 160, box[3])
+    key_to_pixels(name, me, lambda: desktop.seen().crop(ladder), arguments.presses)
+    limit = 30 if name == "Wayland" else 40
+    say(f"resident memory, {name}", f"{resident_kib(process.pid) / 1024:.1f} MiB", f"of {limit} MB")
+    happed.world.activate("")  # nobody is served
+    idle(f"{name}, nobody served", process, arguments.idle, "of 0")
+    happed.world.as_before()
+    desktop.stop(process)
+
+
+def main() -> None:
+    """Measure on X11 and on Wayland."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--presses", type=int, default=100, help="of a key, on each desktop")
+    parser.add_argument("--idle", type=float, default=60, help="seconds for which wake-ups are counted")
+    arguments = parser.parse_args()
+    painting()
+    with running_world() as world, tempfile.TemporaryDirectory() as folder:
+        world.as_before()
+        happed = Happed(Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute(), world, Path(folder))
+        happed.configure('mode = "observe"\n')
+        happed.start()
+        try:
+            with x11() as desktop:
+                on_desktop("X11", desktop, happed, arguments)
+            with wayland() as desktop:
+                on_desktop("Wayland", desktop, happed, arguments)
+        finally:
+            happed.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The overlay as a whole: who is listened to, the state, the picture, the surface.
+#pragma once
+
+#include "ui/indicator/kernel_view.h"
+#include "ui/indicator/overlay_painter.h"
+#include "ui/indicator/overlay_state.h"
+#include "ui/indicator/property_watch.h"
+#include "ui/indicator/surface.h"
+#include "ui/indicator/theme_watch.h"
+
+#include <QDBusConnection>
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace happe::ui {
+
+enum class Theme { Auto, Dark, Light };
+
+// Opens a surface; called again when one was lost.
+using OpenSurface = std::function<SurfaceOrError(Surface::Events)>;
+
+class Overlay final : public QObject {
+    Q_OBJECT
+
+public:
+    struct Buses {
+        QDBusConnection system;   // happed's and UPower's
+        QDBusConnection session;  // the desktop's settings
+    };
+
+    // `open` must work the first time: the surface's window system stays what it was. `real`: follow UPower.
+    Overlay(const Buses& buses, OverlayState state, bool real, Theme theme, OpenSurface open);
+
+    // An error: why there is no surface.
+    [[nodiscard]] std::string start();
+    [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
+
+signals:
+    // What is shown has changed, in words for who hears it; both empty while nothing is.
+    void said(const QString& name, const QString& description);
+    // The window system is gone and has not come back.
+    void given_up();
+
+private:
+    [[nodiscard]] Moment now() const { return std::chrono::milliseconds(clock_.elapsed()); }
+    [[nodiscard]] Look look() const;
+    void follow_governor();
+    void follow_battery(const QDBusConnection& bus);
+    [[nodiscard]] std::string open_surface();
+    void surface_lost();
+    void open_again();
+    void governor_is(std::optional<Governor> governor);
+    void update();
+
+    OverlayState state_;
+    Theme theme_;
+    OpenSurface open_;
+    QElapsedTimer clock_;
+    PropertyWatch governor_;
+    KernelView kernel_;
+    std::optional<PropertyWatch> battery_;
+    ThemeWatch desktop_;
+    QTimer look_again_;  // at the governor
+    QTimer repaint_;
+    QTimer reopen_;
+    int reopened_ = 0;
+    std::unique_ptr<Surface> surface_;
+    std::optional<Shown> painted_;
+    Look painted_look_;
+};
+
+}  // namespace happe::ui

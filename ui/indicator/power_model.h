@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The power of a whole machine by its CPU's frequency and utilisation: a table, bilinear between its points.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace happe::ui {
+
+// Why a text is no power model: a sentence that begins with where.
+using ModelError = std::string;
+
+class PowerModel {
+public:
+    struct Table {
+        std::vector<double> utilisations;        // 0 to 1, strictly ascending, two at least
+        std::vector<std::uint32_t> frequencies;  // kHz, strictly ascending, one at least
+        std::vector<std::vector<double>> watts;  // above 0; a row for each frequency, a column for each utilisation
+    };
+
+    [[nodiscard]] static tl::expected<PowerModel, ModelError> from(Table table);
+    // profiles/machines/*.csv: lines of '#' aside, "khz" and utilisations in percent; then kHz and watts.
+    [[nodiscard]] static tl::expected<PowerModel, ModelError> from_csv(std::string_view text);
+    // The study's ThinkPad T61: Table A.2.
+    [[nodiscard]] static const PowerModel& t61();
+
+    // Outside the table its edges count.
+    [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
+    // At the lowest frequency and full utilisation: what a game draws there, which keeps its CPU busy.
+    [[nodiscard]] double lowest_busy_watts() const { return table_.watts.front().back(); }
+
+    [[nodiscard]] const Table& table() const { return table_; }
+
+private:
+    explicit PowerModel(Table table) : table_(std::move(table)) {}
+
+    Table table_;
+};
+
+}  // namespace happe::ui

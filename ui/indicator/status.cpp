@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/indicator/status.h"
+
+#include "ui/indicator/bus_objects.h"
+#include "ui/indicator/overlay_words.h"
+#include "ui/indicator/surface_choice.h"
+
+#include <sysexits.h>
+#include <QDBusMessage>
+#include <QDBusPendingReply>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <cstdio>
+#include <iostream>
+
+namespace happe::ui {
+namespace {
+
+std::optional<QVariantMap> properties_of(QDBusConnection bus, const BusObject& object) {
+    QDBusMessage question = QDBusMessage::createMethodCall(
+        object.service, object.path, QStringLiteral("org.freedesktop.DBus.Properties"), QStringLiteral("GetAll"));
+    question.setAutoStartService(false);
+    question << object.interface;
+    const QDBusPendingReply<QVariantMap> answer = bus.asyncCall(question);
+    QDBusPendingReply<QVariantMap> waited(answer);
+    waited.waitForFinished();
+    return waited.isValid() ? std::optional(waited.value()) : std::nullopt;
+}
+
+// Why there is no overlay; empty if there can be one.
+QString overlay_trouble(const Options& options) {
+    const SurfaceOrError surface =
+        surface_for(options, [](const std::string& /*why*/) {})({.changed = [] {}, .lost = [] {}});
+    return surface ? QString() : QString::fromStdString(surface.error());
+}
+
+QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble) {
+    QJsonObject object{{QStringLiteral("overlay"), trouble.isEmpty()}, {QStringLiteral("trouble"), trouble}};
+    if (shown) {
+        object.insert(QStringLiteral("remaining_min"),
+                      shown->remaining ? QJsonValue(qint64(shown->remaining->count())) : QJsonValue());
+        object.insert(QStringLiteral("step"), qint64(shown->step));
+        object.insert(QStringLiteral("steps"), qint64(shown->steps));
+        object.insert(QStringLiteral("khz"), qint64(shown->khz));
+    }
+    return object;
+}
+
+QString as_text(const std::optional<Shown>& shown, bool governs, const QString& trouble) {
+    QString text;
+    if (shown) {
+        text = OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown);
+    } else if (governs) {
+        text = QCoreApplication::translate("Status", "happed serves nobody here now.");
+    } else {
+        text = QCoreApplication::translate("Status", "happed is not running.");
+    }
+    return trouble.isEmpty() ? text : text + QLatin1Char('\n') + trouble;
+}
+
+}  // namespace
+
+int print_status(OverlayState state, const QDBusConnection& system_bus, const Options& options) {
+    if (options.battery == Battery::Real) {
+        if (const auto battery = properties_of(system_bus, battery_object())) {
+            state.battery(battery_of(*battery));
+        }
+    }
+    const auto governor = properties_of(system_bus, governor_object());
+    state.governor(governor ? std::optional(governor_of(*governor)) : std::nullopt, Moment::zero());
+    const auto shown = state.shown(Moment::zero());
+    const QString trouble = overlay_trouble(options);
+    const QByteArray text = options.json ? QJsonDocument(as_json(shown, trouble)).toJson(QJsonDocument::Compact)
+                                         : as_text(shown, governor.has_value(), trouble).toUtf8();
+    std::cout.write(text.constData(), text.size()) << '\n';
+    return std::cout.flush() ? EX_OK : EX_IOERR;
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the overlay would show now, printed: for scripts, and for who cannot see it.
+#pragma once
+
+#include "ui/indicator/options.h"
+
+#include <QDBusConnection>
+
+namespace happe::ui {
+
+// Asks once and prints; an exit status.
+[[nodiscard]] int print_status(OverlayState state, const QDBusConnection& system_bus, const Options& options);
+
+}  // namespace happe::ui

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where the overlay's picture is put: above everything, and not there for pointer and keyboard.
+#pragma once
+
+#include <QImage>
+#include <QString>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+
+namespace happe::ui {
+
+enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
+
+[[nodiscard]] constexpr bool at_left(Corner corner) {
+    return corner == Corner::BottomLeft || corner == Corner::TopLeft;
+}
+[[nodiscard]] constexpr bool at_top(Corner corner) {
+    return corner == Corner::TopLeft || corner == Corner::TopRight;
+}
+
+struct Position {
+    Corner corner = Corner::BottomLeft;
+    QString screen;  // an output's name, as xrandr or `swaymsg -t get_outputs` have it; empty: the first one
+};
+
+// Between the picture and the edges of its screen, in 96ths of an inch.
+inline constexpr int kMargin = 16;
+
+class Surface {
+public:
+    // `changed`: scale or translucency have, the picture is to be painted anew. `lost`: the window system is gone, and
+    // nothing is shown any more; the surface is to be destroyed, but not in this call.
+    struct Events {
+        std::function<void()> changed;
+        std::function<void()> lost;
+    };
+
+    Surface() = default;
+    Surface(const Surface&) = delete;
+    Surface& operator=(const Surface&) = delete;
+    virtual ~Surface() = default;
+
+    // Pixels for each of 96 in an inch.
+    [[nodiscard]] virtual double scale() const = 0;
+    // Whether what is behind can shine through.
+    [[nodiscard]] virtual bool translucent() const = 0;
+    // Whether an icon is wanted in place of the whole picture.
+    [[nodiscard]] virtual bool icon() const { return false; }
+    // `name` is for who lists windows: it says in words what the picture shows.
+    virtual void show(const QImage& picture, const QString& name) = 0;
+    virtual void hide() = 0;
+};
+
+using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, std::string>;
+
+// On the X server that DISPLAY names.
+[[nodiscard]] SurfaceOrError open_x11_surface(const Position& position, Surface::Events events);
+// On the compositor that WAYLAND_DISPLAY names, if it has wlr-layer-shell.
+[[nodiscard]] SurfaceOrError open_wayland_surface(const Position& position, Surface::Events events);
+
+// In the desktop's tray, by another program (ui/tray), so that this one need not load what icons need.
+[[nodiscard]] SurfaceOrError open_tray_surface(Surface::Events events);
+
+}  // namespace happe::ui

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of the programs with windows share."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from private_bus import PrivateBus, private_bus
+
+
+@pytest.fixture
+def bus() -> Iterator[PrivateBus]:
+    """A bus of the test's own, which is the system's and the session's."""
+    folder = Path(tempfile.mkdtemp(prefix="happe-bus-"))
+    folder.chmod(0o755)
+    with private_bus(folder) as running:
+        yield running
+    shutil.rmtree(folder)

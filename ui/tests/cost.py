@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a running program costs: its memory, and how often it wakes up."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+
+def resident_kib(pid: int) -> int:
+    """Return a process's resident memory (VmRSS), shared libraries and all, in KiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0])
+
+
+def wake_ups(pid: int) -> dict[str, int]:
+    """Return how often each of its threads has gone to sleep, which is how often it had been woken up."""
+    count = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)", re.MULTILINE)
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return {task.name: int(count.findall((task / "status").read_text())[0]) for task in tasks}
+
+
+def wake_ups_in(pid: int, seconds: float) -> int:
+    """Return how often it wakes up in a time; a thread that ends wakes up for it."""
+    before = wake_ups(pid)
+    time.sleep(seconds)
+    after = wake_ups(pid)
+    return sum(after[task] - before.get(task, 0) for task in after) + len(before.keys() - after.keys())

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Desktops for one test: X servers with window managers and compositors, and sway; what is seen on them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from PIL import Image, ImageChops, ImageGrab
+
+from private_bus import there
+from program import PATIENCE_S, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE = (1280, 800)
+MARGIN = 16
+# Sway is for users: run by root, the tests run it as nobody.
+AS_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+USER = 65534 if os.geteuid() == 0 else os.geteuid()
+
+
+def program(name: str) -> str:
+    """Return where a program of ours is: beside the one that HAPPE_INDICATOR names, else where `make build` puts it."""
+    folder = Path(os.environ.get("HAPPE_INDICATOR", ROOT / "build/bin/happe-indicator")).absolute().parent
+    path = folder / name
+    assert path.is_file(), f"{path} is missing: `make test` builds it, and HAPPE_INDICATOR may name one elsewhere"
+    return str(path)
+
+
+def until(happens: Callable[[], Any], what: str, seconds: float = 15) -> Any:  # noqa: ANN401 - what it returns
+    """Wait until a function's value is true; that value."""
+    end = time.monotonic() + seconds
+    while not (value := happens()):
+        assert time.monotonic() < end, f"{what} has not happened"
+        time.sleep(0.02)
+    return value
+
+
+class Told:
+    """A program's lines, as they come."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        """Read what it prints."""
+        self.process = process
+        self.lines: list[str] = []
+        self._new: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in there(self.process.stdout):
+            self._new.put(line.strip())
+
+    def until(self, begin: str) -> str:
+        """Wait for a line that begins so, after those that were waited for before; the line."""
+        while True:
+            self.lines.append(self._new.get(timeout=PATIENCE_S))
+            if self.lines[-1].startswith(begin):
+                return self.lines[-1]
+
+    def so_far(self) -> list[str]:
+        """All lines until now."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.lines.append(self._new.get_nowait())
+        return self.lines
+
+
+@dataclass
+class Desktop:
+    """A running desktop."""
+
+    platform: ClassVar[str]  # as Qt calls it
+    environment: dict[str, str]
+    running: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *command: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a program on it; it ends with the desktop."""
+        process = subprocess.Popen(
+            command,
+            env={**self.environment, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.running.append(process)
+        return process
+
+    def ask(self, *command: str) -> str:
+        """Run a program to its end; what it prints."""
+        ran = subprocess.run(
+            command,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE_S,
+        )
+        return ran.stdout
+
+    def seen(self) -> Image.Image:
+        """Return what is on its screens."""
+        raise NotImplementedError
+
+    def click(self, x: int, y: int) -> None:
+        """Click there."""
+        raise NotImplementedError
+
+    def window(self, backdrop: str) -> Told:
+        """Put a full-screen window on it, in front of all others, and wait until it is seen."""
+        told = Told(self.start(program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
+        told.until("shown")
+        until(lambda: fills(self.seen(), backdrop), f"{backdrop} fills the screen")
+        return told
+
+    def stop(self, process: subprocess.Popen[str]) -> None:
+        """End a program."""
+        process.kill()
+        process.wait(PATIENCE_S)
+        for pipe in (process.stdin, process.stdout):
+            there(pipe).close()
+        self.running.remove(process)
+
+    def close(self) -> None:
+        """End everything on it."""
+        for process in reversed(tuple(self.running)):
+            self.stop(process)
+
+
+class X11(Desktop):
+    """An X server."""
+
+    platform = "xcb"
+
+    def seen(self) -> Image.Image:
+        """Return what is on its screens."""
+        return ImageGrab.grab(xdisplay=self.environment["DISPLAY"]).convert("RGB")
+
+    def click(self, x: int, y: int) -> None:
+        """Click there."""
+        self.ask("xdotool", "mousemove", str(x), str(y), "click", "1")
+
+    def root_property(self, name: str) -> str:
+        """Return a property of the root window, as xprop prints it."""
+        return self.ask("xprop", "-root", name)
+
+    def set_resources(self, text: str) -> None:
+        """Set the desktop's resources."""
+        self.ask("xprop", "-root", "-f", "RESOURCE_MANAGER", "8s", "-set", "RESOURCE_MANAGER", text + "\n")
+
+    def manage(self, manager: str) -> None:
+        """Start a window manager."""
+        options = ["--compositor=off"] if manager == "xfwm4" else []
+        self.start(manager, *options)
+        until(lambda: "window id" in self.root_property("_NET_SUPPORTING_WM_CHECK"), f"{manager} manages")
+
+    def composite(self) -> int:
+        """Start a compositor; its process, which ends with the server at the latest."""
+        file = Path(self.environment["HOME"]) / "picom.pid"
+        self.ask("picom", "--backend", "xrender", "--config", "/dev/null", "-b", "--write-pid-path", str(file))
+        return int(file.read_text())
+
+
+def fills(seen: Image.Image, backdrop: str) -> bool:
+    """Whether this is all there is to be seen, in a cross that leaves out the corners."""
+    width, height = seen.size
+    cross = ((width // 2 - 50, 0, width // 2 + 50, height), (0, height // 2 - 50, width, height // 2 + 50))
+    wanted = {"black": {(0, 0)}, "white": {(255, 255)}, "noise": {(0, 255)}}[backdrop]
+    return all(set(seen.crop(bar).getextrema()) == wanted for bar in cross)
+
+
+@contextlib.contextmanager
+def x11(manager: str = "openbox", *, composited: bool = False, size: tuple[int, int] = SIZE) -> Iterator[X11]:
+    """Run an X server with a window manager."""
+    read, write = os.pipe()
+    screen = f"{size[0]}x{size[1]}x24"
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", screen, "-nolisten", "tcp", "-noreset", "-ac"]
+    with (
+        tempfile.TemporaryDirectory(prefix="happe-x11-") as home,
+        subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL) as server,
+    ):
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            number = pipe.readline().strip()
+        environment = {
+            **os.environ,
+            "DISPLAY": f":{number}",
+            "HOME": home,
+            "XDG_RUNTIME_DIR": home,
+            "LC_ALL": "C.UTF-8",
+        }
+        environment.pop("WAYLAND_DISPLAY", None)
+        desktop = X11(environment)
+        try:
+            desktop.manage(manager)
+            if composited:
+                desktop.composite()
+            yield desktop
+        finally:
+            desktop.close()
+            server.terminate()
+            server.wait(PATIENCE_S)
+
+
+class Wayland(Desktop):
+    """A headless sway."""
+
+    platform = "wayland"
+    running_sway: subprocess.Popen[str]
+
+    def sway(self, command: str) -> str:
+        """Have sway do something."""
+        return self.ask("swaymsg", "-r", command)
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """Return sway's outputs."""
+        found: list[dict[str, Any]] = json.loads(self.ask("swaymsg", "-r", "-t", "get_outputs"))
+        return found
+
+    def seen(self, output: str = "") -> Image.Image:
+        """Return what is on its screens, or on one of them."""
+        file = Path(self.environment["HOME"]) / "seen.ppm"
+        self.ask("grim", "-t", "ppm", *(["-o", output] if output else []), str(file))
+        return Image.open(file).convert("RGB")
+
+    def click(self, x: int, y: int) -> None:
+        """Click there, with a pointer that comes for it."""
+        area = [output["rect"] for output in self.outputs() if output["active"]]
+        width = max(rect["x"] + rect["width"] for rect in area)
+        height = max(rect["y"] + rect["height"] for rect in area)
+        pointer = self.start(program("happe-ui-pointer"), *map(str, (x, y, width, height)))
+        time.sleep(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
+        there(pointer.stdin).write("\n")
+        there(pointer.stdin).flush()
+        time.sleep(0.1)
+        there(pointer.stdin).close()
+        pointer.wait(PATIENCE_S)
+
+    def start_sway(self) -> None:
+        """Start sway."""
+        self.environment.pop("SWAYSOCK", None)
+        configuration = Path(self.environment["HOME"]) / "config"
+        self.running_sway = sway = self.start(*AS_USER, "sway", "-c", str(configuration))
+        folder = Path(self.environment["XDG_RUNTIME_DIR"])
+        socket = until(lambda: next(folder.glob(f"sway-ipc.*.{sway.pid}.sock"), None), "sway runs")
+        self.environment["SWAYSOCK"] = str(socket)
+
+    def restart_sway(self) -> None:
+        """Kill sway and start it anew, under the same name."""
+        self.stop(self.running_sway)
+        for socket in Path(self.environment["XDG_RUNTIME_DIR"]).glob("sway-ipc.*"):
+            socket.unlink()
+        self.start_sway()
+
+    def empty(self) -> Image.Image:
+        """Return what an output looks like on which there is nothing."""
+        return Image.new("RGB", SIZE, GREY)
+
+
+GREY = "#404040"
+SWAY = f"""output HEADLESS-1 resolution {SIZE[0]}x{SIZE[1]} position 0 0
+output * background {GREY} solid_color
+default_border none
+xwayland disable
+"""
+
+
+@contextlib.contextmanager
+def wayland() -> Iterator[Wayland]:
+    """Run a headless sway."""
+    home = Path(tempfile.mkdtemp(prefix="happe-sway-"))
+    os.chown(home, USER, -1)
+    (home / "config").write_text(SWAY)
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(home),
+        "WAYLAND_DISPLAY": "wayland-1",
+        "WLR_BACKENDS": "headless",
+        "WLR_RENDERER": "pixman",
+        "WLR_LIBINPUT_NO_DEVICES": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+    environment.pop("DISPLAY", None)
+    desktop = Wayland(environment)
+    try:
+        desktop.start_sway()
+        until(lambda: changed(desktop.empty(), desktop.seen()) is None, "sway shows its background")
+        yield desktop
+    finally:
+        desktop.close()
+        shutil.rmtree(home)
+
+
+@contextlib.contextmanager
+def nested(outer: Wayland) -> Iterator[Wayland]:
+    """Run another sway in two windows of this one: its outputs WL-1 and WL-2 go when the window is closed."""
+    desktop = Wayland({**outer.environment, "WLR_BACKENDS": "wayland", "WLR_WL_OUTPUTS": "2"})
+    (Path(outer.environment["HOME"]) / "config").write_text(SWAY)
+    try:
+        desktop.start_sway()
+        desktop.environment["WAYLAND_DISPLAY"] = "wayland-2"
+        yield desktop
+    finally:
+        desktop.close()
+
+
+def keep(seen: Image.Image, name: str) -> None:
+    """Keep a picture of what a test has seen, where the documents' pictures are wanted (packaging/pictures.sh)."""
+    if os.environ.get("HAPPE_PICTURES"):
+        folder = ROOT / "build/pictures/ui"
+        folder.mkdir(parents=True, exist_ok=True)
+        seen.save(folder / f"{name}.png")
+
+
+def changed(before: Image.Image, after: Image.Image) -> tuple[int, int, int, int] | None:
+    """Return the rectangle outside of which two pictures are the same; None if they are."""
+    box: tuple[int, int, int, int] | None = ImageChops.difference(before, after).getbbox()
+    return box

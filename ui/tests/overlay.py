@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-indicator on a desktop, before a happed that stands in for the real one."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from contrast import least, plate, writing
+from desktop import MARGIN, changed, program, until
+from happed_stand_in import GOVERNING, HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ
+from private_bus import stand_in
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+    from PIL import Image
+
+    from desktop import Desktop
+    from private_bus import PrivateBus, StandIn
+
+Box = tuple[int, int, int, int]
+
+# A game at 1.6 GHz that keeps its CPU busy: 99 minutes of the simulated battery.
+PLAYING: dict[str, Any] = {"Targets": [[0, 1_600_000]], "Sample": [[0, 1_600_000, 1_000_000, 6]]}
+BUSES = ("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS")
+
+
+@contextlib.contextmanager
+def happed(bus: PrivateBus, **properties: Any) -> Iterator[StandIn]:  # noqa: ANN401 - of any type
+    """Have a happed on the bus."""
+    there = {"xml": INTERFACE, "properties": {**GOVERNING, **PLAYING, **properties}}
+    with stand_in(bus, NAME, {OBJECT: there}) as running:
+        yield running
+
+
+def press(daemon: StandIn, key: str, khz: int) -> None:
+    """Press a key that moves the policy's target."""
+    daemon.tell("set", OBJECT, NAME, "Targets", [[0, khz]])
+    daemon.tell("signal", OBJECT, NAME, "KeyCounted", "(s)", [key])
+
+
+def hide(daemon: StandIn) -> None:
+    """Have nobody to serve."""
+    for name, value in HIDDEN.items():
+        daemon.tell("set", OBJECT, NAME, name, value)
+
+
+@dataclass
+class Overlay:
+    """A running happe-indicator."""
+
+    desktop: Desktop
+    bus: PrivateBus
+    process: subprocess.Popen[str] = field(init=False)
+
+    def start(self, *options: str, **environment: str) -> Self:
+        """Start it, with the simulated battery unless told otherwise."""
+        buses = dict.fromkeys(BUSES, self.bus.address)
+        battery = () if "--battery" in options else ("--battery", "simulated")
+        command = (program("happe-indicator"), *battery, *options)
+        self.process = self.desktop.start(*command, **{**buses, **environment})
+        return self
+
+    def appears(self, before: Image.Image) -> tuple[Image.Image, Box]:
+        """Wait until it is there and stays as it is; what is seen then, and where it differs from before."""
+
+        def there() -> tuple[Image.Image, Box] | None:
+            seen = self.desktop.seen()
+            box = changed(before, seen)
+            return (seen, box) if box and changed(seen, self.desktop.seen()) is None else None
+
+        found: tuple[Image.Image, Box] = until(there, "the overlay is seen")
+        return found
+
+    def vanishes(self, before: Image.Image) -> None:
+        """Wait until all is as before."""
+        until(lambda: changed(before, self.desktop.seen()) is None, "the overlay has vanished")
+
+
+def is_in_the_corner(box: Box, size: tuple[int, int], margin: int = MARGIN) -> None:
+    """Hold that it is in the bottom-left corner, and as large as something to be read there."""
+    left, _top, _right, bottom = box
+    assert (left, bottom) == (margin, size[1] - margin)
+    assert 100 <= box[2] - left <= 400
+    assert 40 <= bottom - box[1] <= 120
+
+
+def is_readable(seen: Image.Image, box: Box) -> None:
+    """Hold that its writing has a contrast of 4.5:1 to each pixel of what it is written on."""
+    behind = plate(seen, box)
+    assert len(behind) > 100
+    assert least(writing(seen, box), behind) >= 4.5
+
+
+def clicks_go_through(desktop: Desktop, window: Any, box: Box) -> None:  # noqa: ANN401 - desktop.Told
+    """Hold that a click in its middle reaches the window below, which keeps the focus."""
+    x, y = (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
+    desktop.click(x, y)
+    assert [float(at) for at in window.until("click").split()[1:]] == [x, y]
+    assert window.so_far()[-1] != "no focus"
+
+
+assert T61_KHZ[2] == PLAYING["Targets"][0][1]

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-indicator as a program: what it says, reads, costs, and what takes its place where there can be no overlay."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from cost import resident_kib, wake_ups_in
+from desktop import SIZE, changed, program, until, wayland, x11
+from happed_stand_in import NAME, OBJECT
+from overlay import BUSES, Overlay, happed, is_readable
+from private_bus import stand_in
+from program import PATIENCE_S, ROOT
+
+if TYPE_CHECKING:
+    from private_bus import PrivateBus
+
+UPOWER = "org.freedesktop.UPower"
+DEVICE = f"{UPOWER}.Device"
+BATTERY = "/org/freedesktop/UPower/devices/DisplayDevice"
+BATTERY_XML = f"""<node><interface name="{DEVICE}">
+  <property name="IsPresent" type="b" access="read"/><property name="State" type="u" access="read"/>
+  <property name="Energy" type="d" access="read"/><property name="EnergyRate" type="d" access="read"/>
+  <property name="TimeToEmpty" type="x" access="read"/></interface></node>"""
+DISCHARGING = {"IsPresent": True, "State": 2, "Energy": 50.0, "EnergyRate": 20.0, "TimeToEmpty": 9000}
+MODEL = {
+    "format": "happe-power-model/1",
+    "machine": "a laptop",
+    "measured": "2026-11-21",
+    "utilisations_percent": [0, 100],
+    "frequencies_khz": [800_000, 2_300_000],
+    "watts": [[10, 10], [20, 20]],
+}
+SCHEMA = json.loads((ROOT / "profiles/schema/power-model.schema.json").read_text())
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run it to its end, with no desktop and no settings."""
+    with tempfile.TemporaryDirectory() as home:
+        bare = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": home, "XDG_RUNTIME_DIR": home}
+        return subprocess.run(
+            [program("happe-indicator"), *arguments],
+            env={**bare, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+
+
+def buses(bus: PrivateBus) -> dict[str, str]:
+    """Return the variables that say where the buses are."""
+    return dict.fromkeys(BUSES, bus.address)
+
+
+def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> None:
+    with happed(bus):
+        said = run("--battery", "simulated", "--status", **buses(bus))
+    assert said.returncode == 0
+    assert said.stdout.splitlines() == [
+        "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz.",
+        "no X server answers where DISPLAY says",
+    ]
+
+
+def test_says_it_in_german(bus: PrivateBus) -> None:
+    with happed(bus):
+        said = run("--battery", "simulated", "--status", LANG="de_DE.UTF-8", LC_ALL="", **buses(bus))
+    assert said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Geschwindigkeit 3 von 5, 1,6 GHz."
+
+
+def test_says_it_as_json(bus: PrivateBus) -> None:
+    with happed(bus):
+        said = json.loads(run("--battery", "simulated", "--status", "--json", **buses(bus)).stdout)
+    assert said == {
+        "overlay": False,
+        "trouble": "no X server answers where DISPLAY says",
+        "remaining_min": 99,
+        "step": 3,
+        "steps": 5,
+        "khz": 1_600_000,
+    }
+
+
+def test_says_that_happed_is_not_running(bus: PrivateBus) -> None:
+    assert run("--status", **buses(bus)).stdout.splitlines()[0] == "happed is not running."
+
+
+def test_takes_the_real_battery_from_upower(bus: PrivateBus) -> None:
+    battery = {"xml": BATTERY_XML, "properties": DISCHARGING}
+    with happed(bus), stand_in(bus, UPOWER, {BATTERY: battery}):
+        said = run("--status", **buses(bus)).stdout
+    assert said.startswith("2 hours 30 minutes of battery left.")
+    with happed(bus):
+        assert run("--status", **buses(bus)).stdout.startswith("On mains.")
+
+
+def test_a_machines_own_model_drives_the_simulated_battery(bus: PrivateBus, tmp_path: Path) -> None:
+    jsonschema.validate(MODEL, SCHEMA, registry=registry())
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(MODEL))
+    with happed(bus):
+        said = json.loads(run("--battery=simulated", "--model", file, "--status", "--json", **buses(bus)).stdout)
+    assert said["remaining_min"] == 78  # 20 Wh at 10 + 10 * 8/15 W
+
+
+def registry() -> Any:  # noqa: ANN401 - referencing.Registry
+    """Return the schemas that others refer to."""
+    from referencing import Registry, Resource  # noqa: PLC0415
+
+    schemas = [json.loads(path.read_text()) for path in (ROOT / "profiles/schema").glob("*.schema.json")]
+    return Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in schemas])
+
+
+def test_names_what_is_wrong_with_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps({**MODEL, "watts": [[10, 10]]}))
+    refused = run("--model", file, "--status")
+    assert (refused.returncode, refused.stderr) == (
+        65,
+        f"happe-indicator: {file}: watts: a row for each frequency is wanted\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--corner", "middle"], 64, "--corner: middle not in {bottom-left"),
+        (["--colour"], 64, "--colour"),
+        (["--json"], 64, "--json requires --status"),
+        (["--config", "/nonexistent.toml"], 66, "/nonexistent.toml"),
+    ],
+)
+def test_says_what_is_wrong_with_its_command_line(arguments: list[str], status: int, said: str) -> None:
+    refused = run(*arguments)
+    assert refused.returncode == status
+    assert said in refused.stderr
+
+
+def test_reads_its_settings_and_the_command_line_has_the_last_word(bus: PrivateBus, tmp_path: Path) -> None:
+    settings = tmp_path / "happe/indicator.toml"
+    settings.parent.mkdir()
+    settings.write_text('battery = "simulated"\ncorner = "top-left"\n')
+    home = {"XDG_CONFIG_HOME": str(tmp_path), **buses(bus)}
+    with happed(bus):
+        assert run("--status", **home).stdout.startswith("1 hour 39 minutes")
+        assert run("--status", "--battery", "real", **home).stdout.startswith("On mains")
+    settings.write_text('batery = "simulated"\n')
+    refused = run("--status", **home)
+    assert refused.returncode == 65
+    assert "batery" in refused.stderr
+
+
+def test_says_that_there_is_nowhere_to_show_it() -> None:
+    nowhere = run()
+    assert (nowhere.returncode, nowhere.stderr) == (69, "happe-indicator: no X server answers where DISPLAY says\n")
+
+
+def test_the_translations_are_complete(tmp_path: Path) -> None:
+    """What lupdate finds in the sources is translated, and what is translated is found there."""
+    for file in sorted((ROOT / "ui/translations").glob("*.ts")):
+        renewed = tmp_path / file.name
+        shutil.copy(file, renewed)
+        lupdate = ["/usr/lib/qt6/bin/lupdate", "-silent", "-locations", "none", "-I", str(ROOT), str(ROOT / "ui")]
+        subprocess.run([*lupdate, "-ts", str(renewed)], check=True, timeout=PATIENCE_S)
+        translations = ET.parse(renewed).getroot().findall(".//translation")  # noqa: S314 - our own file
+        assert len(translations) > 15
+        for translation in translations:
+            forms = translation.findall("numerusform") or [translation]
+            assert translation.get("type") is None, ET.tostring(translation)
+            assert all(form.text for form in forms), file
+
+
+def test_knows_the_interface_by_the_names_it_has() -> None:
+    xml = ET.parse(ROOT / "governor/dbus/org.happe.Governor1.xml").getroot()  # noqa: S314 - our own file
+    known = {element.get("name") for kind in ("property", "signal", "interface") for element in xml.iter(kind)}
+    code = (ROOT / "ui/indicator/bus_objects.cpp").read_text() + (ROOT / "ui/indicator/overlay.cpp").read_text()
+    governor = code[code.index("BusObject governor_object") : code.index("BusObject battery_object")]
+    asked = set(re.findall(r'QStringLiteral\("([A-Z]\w+)"\)', governor)) | {"KeyCounted"}
+    assert asked >= {"Run", "Application", "Ladders", "Settings", "Targets", "Sample"}
+    assert asked <= known
+    assert "KeyCounted" in code
+
+
+@pytest.mark.parametrize("battery", ["real", "simulated"])
+def test_never_wakes_up_while_nothing_changes(bus: PrivateBus, battery: str) -> None:
+    """The real battery changes nothing by itself; the simulated one does while somebody is served."""
+    served = {"Targets": [[0, 1_600_000]] if battery == "real" else []}
+    with happed(bus, **served), x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start("--battery", battery)
+        if battery == "real":
+            overlay.appears(before)
+        until(lambda: wake_ups_in(overlay.process.pid, 0.5) == 0, "it has started")
+        assert wake_ups_in(overlay.process.pid, 3) == 0
+        assert overlay.process.poll() is None
+
+
+def test_takes_at_most_40_mb_on_x11(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        overlay.appears(before)
+        assert resident_kib(overlay.process.pid) * 1024 <= 40e6
+
+
+def test_takes_at_most_30_mb_on_wayland(bus: PrivateBus) -> None:
+    with happed(bus), wayland() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        overlay.appears(before)
+        assert resident_kib(overlay.process.pid) * 1024 <= 30e6
+
+
+PORTAL = "org.freedesktop.portal.Settings"
+PORTAL_PATH = "/org/freedesktop/portal/desktop"
+PORTAL_XML = f"""<node><interface name="{PORTAL}">
+  <method name="Read"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="v" direction="out"/>
+  </method>
+  <signal name="SettingChanged"><arg type="s"/><arg type="s"/><arg type="v"/></signal></interface></node>"""
+
+
+def test_is_as_light_or_dark_as_the_desktop_becomes(bus: PrivateBus) -> None:
+    portal = {"xml": PORTAL_XML, "answers": {"Read": {"silent": True}}}
+    with happed(bus), stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL_PATH: portal}) as desk, x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        dark, box = overlay.appears(before)
+        for scheme, wanted in ((2, "light"), (1, "dark")):
+            change = ("org.freedesktop.appearance", "color-scheme", ["u", scheme])
+            desk.tell("signal", PORTAL_PATH, PORTAL, "SettingChanged", "(ssv)", change)
+            until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023
+            is_readable(desktop.seen(), box)
+
+
+WATCHER = "org.kde.StatusNotifierWatcher"
+WATCHER_XML = f"""<node><interface name="{WATCHER}">
+  <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
+  <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
+TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
+
+
+def items(bus: PrivateBus) -> list[str]:
+    """Return what the icons in the tray say."""
+    base = ["busctl", f"--address={bus.address}"]
+    listed = subprocess.run([*base, "list", "--no-pager", "--unique"], capture_output=True, text=True, check=True)
+    names = re.findall(r"^(:\S+)\s+\d+ happe-tray", listed.stdout, re.MULTILINE)
+    said = [*base, "get-property"]
+    where = ["/StatusNotifierItem", "org.kde.StatusNotifierItem", "ToolTip"]
+    found = [subprocess.run([*said, name, *where], capture_output=True, text=True, check=False) for name in names]
+    return [item.stdout for item in found]
+
+
+def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> None:
+    with happed(bus) as daemon, stand_in(bus, WATCHER, TRAY), x11() as desktop:
+        overlay = Overlay(desktop, bus).start("--where", "tray", QT_QPA_PLATFORM="xcb")
+        until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "the icon says how long it lasts")
+        daemon.tell("set", OBJECT, NAME, "Targets", [[0, 800_000]])
+        until(lambda: any("Speed 1 of 5" in said for said in items(bus)), "the icon says that it is slower")
+        overlay.process.terminate()
+        assert overlay.process.wait(PATIENCE_S) == 0
+        until(lambda: not items(bus), "the icon is gone")
+
+
+def test_says_what_there_is_where_the_compositor_has_no_layers(bus: PrivateBus) -> None:
+    """As on GNOME: Weston has no wlr-layer-shell."""
+    with tempfile.TemporaryDirectory() as home, x11() as desktop:
+        here = {"XDG_RUNTIME_DIR": home, "WAYLAND_DISPLAY": "weston"}
+        desktop.start("weston", "--backend=headless-backend.so", "--socket=weston", **here)
+        until((Path(home) / "weston").exists, "Weston runs")
+        why = "this Wayland compositor has no wlr-layer-shell, so nothing can be shown above windows"
+        assert why in run("--status", **here).stdout
+        nowhere = run(DISPLAY=desktop.environment["DISPLAY"], **here)
+        assert nowhere.returncode == 69
+        assert f"{why}; --where x11 shows it through XWayland; and no tray icon takes its place" in nowhere.stderr
+        with happed(bus), stand_in(bus, WATCHER, TRAY):
+            process = Overlay(desktop, bus).start(**here).process
+            until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "a tray icon takes its place")
+            assert process.poll() is None
+
+
+def test_says_that_a_desktop_has_no_tray(bus: PrivateBus) -> None:
+    with x11() as desktop:
+        process = Overlay(desktop, bus).start("--where", "tray").process
+        assert process.wait(PATIENCE_S) == 69
+
+
+assert SIZE == (1280, 800)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The overlay on Wayland: above full-screen windows, readable on any of them, and not there for the pointer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from desktop import GREY, MARGIN, SIZE, changed, nested, until, wayland
+from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+
+if TYPE_CHECKING:
+    from desktop import Wayland
+    from private_bus import PrivateBus
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_it_is_seen_above_full_screen_windows_and_clicks_go_through(bus: PrivateBus, theme: str) -> None:
+    with happed(bus), wayland() as desktop:
+        overlay = Overlay(desktop, bus)
+        for backdrop in ("black", "white", "noise"):
+            window = desktop.window(backdrop)
+            before = desktop.seen()
+            overlay.start("--theme", theme)
+            seen, box = overlay.appears(before)
+            is_in_the_corner(box, SIZE)
+            is_readable(seen, box)
+            clicks_go_through(desktop, window, box)
+            desktop.stop(overlay.process)
+            desktop.stop(window.process)
+
+
+def test_it_stays_above_a_window_that_comes_later(bus: PrivateBus) -> None:
+    with happed(bus), wayland() as desktop:
+        empty = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        _, box = overlay.appears(empty)
+        window = desktop.window("black")
+        assert "focus" in window.so_far()
+        is_readable(desktop.seen(), box)
+
+
+@pytest.mark.parametrize("corner", ["bottom-right", "top-left", "top-right"])
+def test_it_is_in_the_corner_that_is_asked_for(bus: PrivateBus, corner: str) -> None:
+    with happed(bus), wayland() as desktop:
+        before = desktop.seen()
+        _, (left, top, right, bottom) = Overlay(desktop, bus).start("--corner", corner).appears(before)
+        assert (top == MARGIN) if "top" in corner else (bottom == SIZE[1] - MARGIN)
+        assert (left == MARGIN) if "left" in corner else (right == SIZE[0] - MARGIN)
+
+
+def test_a_key_changes_what_is_seen_and_nobody_served_hides_it(bus: PrivateBus) -> None:
+    with happed(bus) as daemon, wayland() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        _, narrow = overlay.appears(before)
+        press(daemon, "power", 1_200_000)
+        until(lambda: (changed(before, desktop.seen()) or narrow)[2] > narrow[2], "the key's effect is seen")
+        seen, wide = overlay.appears(before)
+        is_readable(seen, wide)
+        hide(daemon)
+        overlay.vanishes(before)
+
+
+@pytest.mark.parametrize(("scale", "whole"), [("2", 2), ("1.5", 1.5)])
+def test_it_grows_with_the_outputs_scale(bus: PrivateBus, scale: str, whole: float) -> None:
+    with happed(bus), wayland() as desktop:
+        overlay = Overlay(desktop, bus).start()
+        _, small = overlay.appears(desktop.empty())
+        desktop.sway(f"output HEADLESS-1 scale {scale}")
+        until(lambda: changed(desktop.empty(), desktop.seen()) not in (None, small), "it has changed its size")
+        seen, large = overlay.appears(desktop.empty())
+        assert large[0] == pytest.approx(whole * MARGIN, abs=1)
+        assert large[3] == pytest.approx(SIZE[1] - whole * MARGIN, abs=1)
+        assert large[2] - large[0] == pytest.approx(whole * (small[2] - small[0]), abs=3)
+        is_readable(seen, large)
+
+
+def test_it_moves_to_the_output_of_its_name_when_that_is_plugged_in(bus: PrivateBus) -> None:
+    with happed(bus), wayland() as desktop:
+        overlay = Overlay(desktop, bus).start("--screen", "HEADLESS-2")
+        overlay.appears(desktop.empty())
+        desktop.sway("create_output")
+        until(lambda: is_on(desktop, "HEADLESS-2"), "it is on the second output")
+        assert not is_on(desktop, "HEADLESS-1")
+
+
+def test_it_moves_to_another_output_when_its_own_is_unplugged(bus: PrivateBus) -> None:
+    with happed(bus), wayland() as outer, nested(outer) as desktop:
+        Overlay(desktop, bus).start("--screen", "WL-2")
+        until(lambda: is_on(desktop, "WL-2"), "it is on the second output")
+        outer.sway('[title="WL-2"] kill')
+        until(lambda: is_on(desktop, "WL-1"), "it is on the first output")
+
+
+def is_on(desktop: Wayland, output: str) -> bool:
+    """Whether the overlay is seen on this output, on which there is nothing else."""
+    if not any(known["name"] == output and known["active"] for known in desktop.outputs()):
+        return False
+    seen = desktop.seen(output)
+    box = changed(Image.new("RGB", seen.size, GREY), seen)
+    return box is not None and (box[0], box[3]) == (MARGIN, seen.height - MARGIN)
+
+
+def test_it_comes_back_with_the_compositor(bus: PrivateBus) -> None:
+    with happed(bus), wayland() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        _, box = overlay.appears(before)
+        desktop.restart_sway()
+        seen, again = overlay.appears(before)
+        assert again == box
+        is_readable(seen, box)
+
+
+def test_it_vanishes_with_happed_and_comes_back_with_it(bus: PrivateBus) -> None:
+    with wayland() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        for _ in range(2):
+            with happed(bus):
+                overlay.appears(before)
+            overlay.vanishes(before)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The overlay on X11: above full-screen windows, readable on any of them, and not there for the pointer."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from desktop import MARGIN, SIZE, changed, keep, until, x11
+from happed_stand_in import HIDDEN, NAME, OBJECT
+from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desktop import X11
+    from private_bus import PrivateBus
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("composited", [False, True], ids=["no compositor", "picom"])
+@pytest.mark.parametrize("manager", ["openbox", "xfwm4"])
+def test_it_is_seen_above_full_screen_windows_and_clicks_go_through(
+    bus: PrivateBus, manager: str, theme: str, *, composited: bool
+) -> None:
+    with happed(bus), x11(manager, composited=composited) as desktop:
+        overlay = Overlay(desktop, bus)
+        for backdrop in ("black", "white", "noise"):
+            window = desktop.window(backdrop)
+            before = desktop.seen()
+            overlay.start("--theme", theme)
+            seen, box = overlay.appears(before)
+            is_in_the_corner(box, SIZE)
+            is_readable(seen, box)
+            clicks_go_through(desktop, window, box)
+            desktop.stop(overlay.process)
+            desktop.stop(window.process)
+
+
+@pytest.mark.parametrize("manager", ["openbox", "xfwm4"])
+def test_it_stays_above_a_window_that_comes_later(bus: PrivateBus, manager: str) -> None:
+    with happed(bus), x11(manager) as desktop:
+        overlay = Overlay(desktop, bus).start()
+        overlay.appears(desktop.seen())
+        window = desktop.window("black")
+        desktop.ask("xdotool", "search", "--name", "^game$", "windowraise")
+        is_readable(*overlay.appears(Image.new("RGB", SIZE)))
+        assert window.so_far()[-1] != "no focus"
+
+
+def test_it_takes_the_shape_of_its_plate_when_the_compositor_dies_and_shines_through_when_it_is_back(
+    bus: PrivateBus,
+) -> None:
+    with happed(bus), x11() as desktop:
+        window = desktop.window("white")
+        before = desktop.seen()
+        opaque, box = Overlay(desktop, bus).start().appears(before)
+        plate = (box[2] - 12, box[1] + 2)
+        compositor = desktop.composite()
+        until(lambda: desktop.seen().getpixel(plate) != opaque.getpixel(plate), "white shines through")
+        is_readable(desktop.seen(), box)
+        os.kill(compositor, signal.SIGKILL)
+        until(lambda: changed(opaque, desktop.seen()) is None, "the plate is opaque again")
+        clicks_go_through(desktop, window, box)
+
+
+def test_it_vanishes_with_happed_and_comes_back_with_it(bus: PrivateBus) -> None:
+    with x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        for _ in range(2):
+            with happed(bus):
+                overlay.appears(before)
+            overlay.vanishes(before)
+
+
+def test_it_is_there_only_while_somebody_is_served(bus: PrivateBus) -> None:
+    with happed(bus) as daemon, x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        overlay.appears(before)
+        hide(daemon)
+        overlay.vanishes(before)
+
+
+def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
+    with happed(bus) as daemon, x11(composited=True) as desktop:
+        desktop.window("noise")
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        _, narrow = overlay.appears(before)
+        assert "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
+        press(daemon, "power", 1_200_000)
+        until(lambda: "Last key: 13 minutes more." in title(desktop), "the key's effect is said")
+        seen, wide = overlay.appears(before)
+        assert wide[2] > narrow[2]
+        is_readable(seen, wide)
+        keep(seen.crop((0, SIZE[1] - 110, 400, SIZE[1])), "overlay")
+
+
+def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobody(
+    bus: PrivateBus, tmp_path: Path
+) -> None:
+    frequency = tmp_path / "sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq"
+    frequency.parent.mkdir(parents=True)
+    frequency.write_text("1600000\n")
+    mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(tmp_path)}
+    with happed(bus, **HIDDEN, Run="K7QX", State="run") as daemon, x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start("--battery", "real", **mock)
+        overlay.appears(before)
+        assert "of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
+        frequency.write_text("1200000\n")
+        daemon.tell("signal", OBJECT, NAME, "KeyCounted", "(s)", ["power"])
+        until(lambda: "Speed 2 of 5, 1.2 GHz. Last key:" in title(desktop), "the key's effect is said")
+        daemon.tell("set", OBJECT, NAME, "Indicator", 0)
+        overlay.vanishes(before)
+
+
+def title(desktop: X11) -> str:
+    """Return what the overlay's window is called."""
+    tree = desktop.ask("xwininfo", "-root", "-tree", "-int")
+    window = next(line.split()[0] for line in tree.splitlines() if "happe-indicator" in line)
+    return desktop.ask("xprop", "-id", window, "_NET_WM_NAME")
+
+
+@pytest.mark.parametrize("corner", ["bottom-right", "top-left", "top-right"])
+def test_it_is_in_the_corner_that_is_asked_for(bus: PrivateBus, corner: str) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        _, (left, top, right, bottom) = Overlay(desktop, bus).start("--corner", corner).appears(before)
+        assert (top == MARGIN) if "top" in corner else (bottom == SIZE[1] - MARGIN)
+        assert (left == MARGIN) if "left" in corner else (right == SIZE[0] - MARGIN)
+
+
+def test_it_grows_with_the_desktops_dpi(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        _, small = overlay.appears(before)
+        desktop.set_resources("Xft.dpi: 192")
+        until(lambda: changed(before, desktop.seen()) not in (None, small), "it has changed its size")
+        _, large = overlay.appears(before)
+        assert (large[0], large[3]) == (2 * MARGIN, SIZE[1] - 2 * MARGIN)
+        assert large[2] - large[0] == pytest.approx(2 * (small[2] - small[0]), abs=2)
+
+
+def test_it_moves_to_the_screen_of_its_name_when_that_is_plugged_in(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start("--screen", "RIGHT")
+        _, at_left = overlay.appears(before)
+        assert at_left[0] == MARGIN
+        desktop.ask("xrandr", "--setmonitor", "LEFT", "640/300x800/300+0+0", "screen")
+        desktop.ask("xrandr", "--setmonitor", "RIGHT", "640/300x800/300+640+0", "none")
+        until(lambda: (changed(before, desktop.seen()) or (0,))[0] == 640 + MARGIN, "it is on the right screen")
+        desktop.ask("xrandr", "--delmonitor", "RIGHT")
+        until(lambda: changed(before, desktop.seen()) == at_left, "it is where it was")
+
+
+def test_it_ends_when_it_is_asked_to(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start()
+        overlay.appears(before)
+        overlay.process.terminate()
+        assert overlay.process.wait(10) == 0
+        overlay.vanishes(before)
