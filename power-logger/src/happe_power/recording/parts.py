@@ -57,7 +57,7 @@ class Footer:
         return sum(rows for _, rows in self.runs)
 
 
-def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> memoryview:
+def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> bytes:
     """The file of a part: `columns` has an array for each channel, all of `footer.rows` values."""
     named = {channel.name: column for channel, column in zip(channels, columns, strict=True)}
     said = {
@@ -69,7 +69,7 @@ def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer:
     return encode_table(named, said, "zstd")
 
 
-def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], compression: str = "none") -> memoryview:
+def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], compression: str = "none") -> bytes:
     """A Parquet file of required columns, and `said` as JSON in its key-value metadata."""
     schema = pa.schema(
         [pa.field(name, pa.from_numpy_dtype(each.dtype), nullable=False) for name, each in columns.items()]
@@ -88,7 +88,7 @@ def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], c
     ) as writer:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
         writer.add_key_value_metadata({KEY: json.dumps(said, separators=(",", ":"))})
-    return memoryview(stream.getvalue()).cast("B")
+    return stream.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
 def read_footer(path: Path) -> Footer:
