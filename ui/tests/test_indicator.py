@@ -252,13 +252,13 @@ TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusN
 
 def items(bus: PrivateBus) -> list[str]:
     """Return what the icons in the tray say."""
-    base = ["busctl", f"--address={bus.address}"]
+    base = ["busctl", f"--address={bus.address}", "--timeout=2"]
     listed = subprocess.run([*base, "list", "--no-pager", "--unique"], capture_output=True, text=True, check=True)
-    names = re.findall(r"^(:\S+)\s+\d+ happe-tray", listed.stdout, re.MULTILINE)
+    names = re.findall(r"^:\S+", listed.stdout, re.MULTILINE)  # in a chroot it does not say whose they are
     said = [*base, "get-property"]
     where = ["/StatusNotifierItem", "org.kde.StatusNotifierItem", "ToolTip"]
     found = [subprocess.run([*said, name, *where], capture_output=True, text=True, check=False) for name in names]
-    return [item.stdout for item in found]
+    return [item.stdout for item in found if item.returncode == 0]
 
 
 def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> None:
