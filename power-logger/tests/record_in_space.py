@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A recording on a small disk that fills up or becomes read-only, in a mount namespace of its own.
 
-usage: unshare --map-root-user --mount python record_in_space.py FOLDER CASE
+usage: unshare --mount [--map-root-user] python record_in_space.py FOLDER CASE
 
 CASE: full, full-to-the-end, read-only, read-only-at-first.
 

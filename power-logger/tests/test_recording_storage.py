@@ -14,17 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).parent
+UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])  # not for root in a chroot
 
 
 def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
     """What record_in_space.py saw."""
-    command: Sequence[str | Path] = [
-        "unshare",
-        "--map-root-user",
-        "--mount",
-        sys.executable,
-        HERE / "record_in_space.py",
-    ]
+    command: Sequence[str | Path] = [*UNSHARE, sys.executable, HERE / "record_in_space.py"]
     done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

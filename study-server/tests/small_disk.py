@@ -11,19 +11,21 @@ from contextlib import suppress
 from pathlib import Path
 
 CHUNK = 64 << 10
+SPACES = ["mnt"] if os.geteuid() == 0 else ["user", "mnt"]  # root in a chroot may have none of its own users
+UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
 
 
 class SmallDisk:
-    """Mounted over a folder, whose contents it begins with. No right is needed but for user namespaces."""
+    """Mounted over a folder, whose contents it begins with. Who is not root needs user namespaces."""
 
     def __init__(self, folder: Path, size: int) -> None:
         """Mount it, of `size` bytes."""
         self._folder = folder
         script = 'mount -t tmpfs -o "size=$2,mode=0700" none "$1" && echo && exec sleep infinity'
-        command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(folder), str(size)]
-        self._holder = subprocess.Popen(command, stdout=subprocess.PIPE)
+        command = ["sh", "-c", script, "sh", str(folder), str(size)]
+        self._holder = subprocess.Popen([*UNSHARE, *command], stdout=subprocess.PIPE)
         assert self._holder.stdout is not None
-        assert self._holder.stdout.read(1), "no user namespace: unshare says why"
+        assert self._holder.stdout.read(1), "no mount namespace: unshare says why"
         self.pid = self._holder.pid
         self.inside = Path(f"/proc/{self.pid}/root{folder}")
         shutil.copytree(folder, self.inside, dirs_exist_ok=True)
@@ -51,7 +53,7 @@ class SmallDisk:
 def enter(holder: int) -> None:
     """Let this process, which has one thread, see the disk of a SmallDisk by its pid."""
     libc = ctypes.CDLL(None, use_errno=True)
-    for name in ("user", "mnt"):
+    for name in SPACES:
         space = os.open(f"/proc/{holder}/ns/{name}", os.O_RDONLY)
         if libc.setns(space, 0):
             raise OSError(ctypes.get_errno(), f"setns: {name}")
