@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 import sigrok_demo
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONG = "sigrok_minute"
+
+settings.register_profile("power-logger", deadline=None)  # how busy the machine is tells nothing
+settings.load_profile("power-logger")
 
 
 @pytest.fixture(scope="session")
