@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from happe_study import migrations
 from happe_study.database import Database
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NUMBERS = itertools.count()
+
+settings.register_profile("study-server", deadline=None)  # how busy the machine is tells nothing
+settings.load_profile("study-server")
 
 
 @pytest.fixture(scope="session")
