@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from given_sources import SHUNT, SUPPLY, indices, samples
 from happe_power.model import Block, Channel, Gap, Measures, Reason, TimePair
-from happe_power.recording import journal, ledger, parts, summaries, time_base
+from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
 from happe_power.recording.guard import guarded
 from happe_power.recording.journal import Journal
 from happe_power.recording.parts import Footer
@@ -250,3 +251,22 @@ def test_a_part_has_its_columns_encoding_and_metadata_as_the_contract_says(tmp_p
     }
     assert parts.read_footer(path) == footer
     assert np.array_equal(parts.checked_columns(path, [channel], footer)[0], values)
+
+
+def test_a_damaged_summary_is_an_error_or_another_table(tmp_path: Path) -> None:
+    whole = bytes(arrow_files.encode({"index": np.arange(40), "rows": np.ones(40, np.int64)}, {"number": 1}))
+    path = tmp_path / "summary.arrow"
+    path.write_bytes(whole)
+    assert arrow_files.read_said(path) == {"number": 1}
+    assert arrow_files.read_columns(path)["index"].tolist() == list(range(40))
+    random, refused = Random(3), 0
+    for _ in range(1500):
+        damaged = bytearray(whole[: random.randrange(len(whole))] if random.random() < 1 / 2 else whole)
+        for _ in range(random.randrange(1, 4) if damaged else 0):
+            damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            arrow_files.read_columns(path)
+        except arrow_files.BadFileError:
+            refused += 1
+    assert refused > 750

@@ -97,8 +97,8 @@ def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
     assert_whole(bench, trace)
     assert not list(trace.folder.glob("parts/*"))
     assert sorted(path.name for path in trace.folder.glob("summaries/*"))[:2] == [
-        "000000-10ms.parquet",
-        "000000-1s.parquet",
+        "000000-10ms.arrow",
+        "000000-1s.arrow",
     ]
     last = [line.rpartition("/")[2] for line in bench.fake.requests]
     assert last[-5:] == ["0", "1", "2", "missing?count=3", "seal"]

@@ -10,7 +10,7 @@ import pytest
 
 from given_sources import SHUNT, SUPPLY, pair_at, record, samples, steady
 from happe_power.model import Gap, Reason
-from happe_power.recording import parts, summaries
+from happe_power.recording import arrow_files, parts, summaries
 from happe_power.recording.parts import Footer
 from happe_power.sources.source import Reading
 from happe_power.verify import repair, verify
@@ -123,16 +123,16 @@ def test_a_part_of_another_trace_or_with_other_columns_is_found(folder: Path) ->
 
 
 def test_a_summary_that_does_not_agree_is_found_and_repaired_from_the_samples(folder: Path) -> None:
-    path = folder / "summaries/000000-10ms.parquet"
-    said = parts.read_said(path)
-    columns = parts.read_columns(path)
+    path = folder / "summaries/000000-10ms.arrow"
+    said = arrow_files.read_said(path)
+    columns = arrow_files.read_columns(path)
     columns["shunt_max"] = columns["shunt_max"] + 1
-    path.write_bytes(parts.encode_table(columns, said))
-    (folder / "summaries/000001-1s.parquet").unlink()
-    assert found(folder).keys() == {"summaries/000000-10ms.parquet", "summaries/000001-1s.parquet"}
+    path.write_bytes(arrow_files.encode(columns, said))
+    (folder / "summaries/000001-1s.arrow").unlink()
+    assert found(folder).keys() == {"summaries/000000-10ms.arrow", "summaries/000001-1s.arrow"}
     assert len(repair(folder)) == 2
     assert verify(folder).problems == []
-    assert summaries.from_columns(parts.read_columns(path), (SHUNT, SUPPLY)).rows.sum() == 1000
+    assert summaries.from_columns(arrow_files.read_columns(path), (SHUNT, SUPPLY)).rows.sum() == 1000
 
 
 def test_repair_never_blesses_a_part_that_is_not_what_it_was(folder: Path) -> None:

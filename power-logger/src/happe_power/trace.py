@@ -14,7 +14,7 @@ import numpy as np
 
 from happe_power import contract
 from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason, TimePair
-from happe_power.recording import parts, summaries
+from happe_power.recording import arrow_files, parts, summaries
 from happe_power.recording.summaries import Summary
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Trace:
         """
         if width not in (summaries.FINE, summaries.COARSE):
             raise ValueError(f"{width}: there are summaries of {summaries.FINE} and {summaries.COARSE}")
-        paths = sorted(self.folder.glob(f"summaries/[0-9]*-{width}.parquet"))
+        paths = sorted(self.folder.glob(f"summaries/[0-9]*-{width}.arrow"))
         numbers = self.numbers
         last = numbers[-1] if numbers and not self.manifest else None
         found = [self._summary(path) for path in paths if last is None or int(path.name[:6]) <= last]
@@ -170,8 +170,8 @@ class Trace:
 
     def _summary(self, path: Path) -> Summary:
         try:
-            return summaries.from_columns(parts.read_columns(path), self.channels)
-        except (parts.BadPartError, KeyError) as error:
+            return summaries.from_columns(arrow_files.read_columns(path), self.channels)
+        except (arrow_files.BadFileError, KeyError) as error:
             raise TraceError(f"{path}: {error}; `happe-power verify --repair` makes it anew from the samples") from None
 
     def _footer(self, number: int) -> Footer:

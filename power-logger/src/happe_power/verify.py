@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.recording import ledger, parts, summaries, time_base
+from happe_power.recording import arrow_files, ledger, parts, summaries, time_base
 from happe_power.recording.header import layout_of
 from happe_power.trace import Trace, TraceError
 
@@ -138,9 +138,9 @@ def _summaries(
     for width, indices in layout.widths.items():
         path = layout.summary(footer.number, width)
         try:
-            said = parts.read_said(path)
-            stored = summaries.from_columns(parts.read_columns(path), layout.channels)
-        except (parts.BadPartError, KeyError, OSError) as error:
+            said = arrow_files.read_said(path)
+            stored = summaries.from_columns(arrow_files.read_columns(path), layout.channels)
+        except (arrow_files.BadFileError, KeyError, OSError) as error:
             yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it anew")
             continue
         if (said.get("part_bytes"), said.get("part_sha256")) != content:

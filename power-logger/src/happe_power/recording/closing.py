@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from happe_power.recording import journal, ledger, parts, summaries, time_base
+from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
 from happe_power.recording.files import write_all, write_whole
 from happe_power.recording.layout import gap_line
 from happe_power.recording.parts import Footer
@@ -48,7 +48,7 @@ def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
     write_whole(layout.gaps, b"".join(map(gap_line, gaps)))
 
 
-def write_summaries(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes) -> None:
+def write_summaries(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes | memoryview) -> None:
     """The summaries of a part. They hold its size and SHA-256 too, by which a later look knows whether it is whole."""
     _write_summaries(layout, footer, _fine(layout, footer, columns), part)
 
@@ -57,7 +57,7 @@ def _fine(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]]) -> Su
     return summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
 
 
-def _write_summaries(layout: Layout, footer: Footer, fine: Summary, part: bytes) -> None:
+def _write_summaries(layout: Layout, footer: Footer, fine: Summary, part: bytes | memoryview) -> None:
     said = {
         "trace": footer.trace,
         "number": footer.number,
@@ -68,7 +68,7 @@ def _write_summaries(layout: Layout, footer: Footer, fine: Summary, part: bytes)
     coarse = summaries.coarser(fine, layout.origin, widths[summaries.COARSE])
     files = {}
     for name, summary in ((summaries.FINE, fine), (summaries.COARSE, coarse)):
-        encoded = parts.encode_table(summaries.as_columns(summary, layout.channels), said | {"width": widths[name]})
+        encoded = arrow_files.encode(summaries.as_columns(summary, layout.channels), said | {"width": widths[name]})
         files[layout.summary(footer.number, name)] = encoded
     write_all(files)
 

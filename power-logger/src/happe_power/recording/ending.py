@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from happe_power import contract
 from happe_power.model import Gap, Reason
-from happe_power.recording import closing, ledger, parts, time_base
+from happe_power.recording import arrow_files, closing, ledger, parts, time_base
 from happe_power.recording.files import remove_temporary, write_whole
 from happe_power.recording.layout import compact
 from happe_power.trace import read_gaps
@@ -84,9 +84,9 @@ def _content(layout: Layout, footer: Footer) -> Json:
     """Size and SHA-256 as they were when the part was closed; of the file if that is not known any more."""
     path = layout.part(footer.number)
     try:
-        said = parts.read_said(layout.summary(footer.number, "1s"))
+        said = arrow_files.read_said(layout.summary(footer.number, "1s"))
         return {"bytes": said["part_bytes"], "sha256": said["part_sha256"]}
-    except (OSError, parts.BadPartError, KeyError):
+    except (OSError, arrow_files.BadFileError, KeyError):
         part = path.read_bytes()
         return {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
 

@@ -16,12 +16,12 @@ TEMPORARY = ".tmp"
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes | memoryview) -> None:
     """Make or replace a file; see write_all."""
     write_all({path: data})
 
 
-def write_all(files: Mapping[Path, bytes]) -> None:
+def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
     """Make or replace files of one folder: temporary names, fsync, rename, fsync of the folder.
 
     Raises OSError, leaving nothing that is temporary.

@@ -68,7 +68,7 @@ class Layout:
 
     def summary(self, number: int, width: str) -> Path:
         """The file of a part's summary."""
-        return self.folder / "summaries" / f"{number:06}-{width}.parquet"
+        return self.folder / "summaries" / f"{number:06}-{width}.arrow"
 
 
 def gap_line(gap: Gap) -> bytes:

@@ -57,7 +57,7 @@ class Footer:
         return sum(rows for _, rows in self.runs)
 
 
-def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> bytes:
+def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> memoryview:
     """The file of a part: `columns` has an array for each channel, all of `footer.rows` values."""
     named = {channel.name: column for channel, column in zip(channels, columns, strict=True)}
     said = {
@@ -66,10 +66,10 @@ def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer:
         "runs": footer.runs,
         "time_base": [[pair.index, pair.monotonic_us, pair.realtime_us] for pair in footer.time_base],
     }
-    return encode_table(named, said, "zstd")
+    return _encode(named, said)
 
 
-def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], compression: str = "none") -> bytes:
+def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> memoryview:
     """A Parquet file of required columns, and `said` as JSON in its key-value metadata."""
     schema = pa.schema(
         [pa.field(name, pa.from_numpy_dtype(each.dtype), nullable=False) for name, each in columns.items()]
@@ -79,8 +79,8 @@ def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], c
     with pq.ParquetWriter(
         stream,
         schema,
-        compression=compression,
-        compression_level=COMPRESSION_LEVEL if compression == "zstd" else None,
+        compression="zstd",
+        compression_level=COMPRESSION_LEVEL,
         use_dictionary=False,
         column_encoding={name: _encoding(each) for name, each in columns.items()},
         write_statistics=False,
@@ -88,7 +88,7 @@ def encode_table(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any], c
     ) as writer:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
         writer.add_key_value_metadata({KEY: json.dumps(said, separators=(",", ":"))})
-    return stream.getvalue().to_pybytes()  # type: ignore[no-any-return]
+    return memoryview(stream.getvalue()).cast("B")
 
 
 def read_footer(path: Path) -> Footer:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from happe_power.recording import parts
+from happe_power.recording import arrow_files, parts
 from happe_power.recording.files import write_whole
 from happe_power.upload import clocks, lines
 
@@ -158,8 +158,8 @@ class Outbox:
     def _recorded(self, number: int) -> str | None:
         """A part's SHA-256 as it was when it was closed: from its summary, which is written first; None: unknown."""
         try:
-            said = parts.read_said(self.folder / "summaries" / f"{number:06}-1s.parquet")
-        except (OSError, parts.BadPartError):
+            said = arrow_files.read_said(self.folder / "summaries" / f"{number:06}-1s.arrow")
+        except (OSError, arrow_files.BadFileError):
             said = {}
         listed = (each for each in self.manifest["parts"] if each["number"] == number) if self.ended else ()
         sha256 = said.get("part_sha256") or next((each["sha256"] for each in listed), None)
