@@ -102,10 +102,15 @@ def test_a_line_that_comes_in_pieces_is_one_line(meter: Callable[..., Sigrok]) -
 
 def test_a_huge_line_ends_the_reading(meter: Callable[..., Sigrok]) -> None:
     source = meter(rows("1,2\\n") + "\nhead -c 300000 /dev/zero\n" + UNTIL_ITS_INPUT_ENDS)
-    source.start(0)
     with pytest.raises(SourceError, match="sigrok-cli: a line goes on for more than 65536 bytes"):
-        read_on(source)
+        start_and_read_on(source)
     source.stop()
+
+
+def start_and_read_on(source: Sigrok) -> None:
+    """Raise with whichever call comes upon it first."""
+    source.start(0)
+    read_on(source)
 
 
 def read_on(source: Sigrok) -> None:
