@@ -62,10 +62,10 @@ class Told:
         for line in there(self.process.stdout):
             self._new.put(line.strip())
 
-    def until(self, begin: str) -> str:
-        """Wait for a line that begins so, after those that were waited for before; the line."""
+    def until(self, begin: str, seconds: float = PATIENCE_S) -> str:
+        """Wait for a line that begins so, after those that were waited for before; the line. Raises queue.Empty."""
         while True:
-            self.lines.append(self._new.get(timeout=PATIENCE_S))
+            self.lines.append(self._new.get(timeout=seconds))
             if self.lines[-1].startswith(begin):
                 return self.lines[-1]
 
