@@ -68,7 +68,12 @@ def folder(tmp_path: Path) -> Path:
     given = power_traces.ended(tmp_path / "spool", 6, calibration=record.to_header())
     began = given.started.monotonic_us
     estimates = [
-        {"monotonic_us": at, "offset_us": SERVER_US - began, "uncertainty_us": 2000}
+        {
+            "clock": Trace.open(given.folder).header["clock"],
+            "monotonic_us": at,
+            "offset_us": SERVER_US - began,
+            "uncertainty_us": 2000,
+        }
         for at in (began - 1_000_000, began + 10_000_000)
     ]
     (given.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))

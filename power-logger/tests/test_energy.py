@@ -125,6 +125,17 @@ def test_after_a_gap_a_counters_first_step_is_not_known() -> None:
     assert [(first, values.tolist()) for first, values in steps] == [(1, [2.0]), (2, [3.0]), (10, [1.0])]
 
 
+def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
+    # Given a counter that was at 1030 J, and at 2 J a sample later
+    counts = [(0, np.array([1000.0, 1010.0, 1030.0, 2.0, 12.0])), (5, np.array([0.0, 10.0]))]
+
+    # When its steps are looked at
+    steps = [(first, values.tolist()) for first, values in differences(counts)]
+
+    # Then the samples at which it began anew are missing, not negative
+    assert steps == [(1, [10.0, 20.0]), (4, [10.0]), (6, [10.0])]
+
+
 def test_a_cut_inside_of_a_sample_takes_its_share() -> None:
     # Given 10 W for a millisecond, then 20 W; an interval from the middle of one to the middle of the next
     block = Block(0, (np.repeat([10.0, 20.0], 1),))

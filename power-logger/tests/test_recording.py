@@ -315,8 +315,10 @@ def test_a_trace_under_way_is_read_up_to_its_last_closed_part(left_open: Path) -
 
 
 def test_clock_estimates_are_read_without_a_torn_last_line(left_open: Path) -> None:
-    line = json.dumps({"monotonic_us": 9, "offset_us": -3, "uncertainty_us": 2})
-    (left_open / "clocks.jsonl").write_text(f"{line}\n{line[:20]}")
+    clock = Trace.open(left_open).header["clock"]
+    said = {"clock": clock, "monotonic_us": 9, "offset_us": -3, "uncertainty_us": 2}
+    line, another = json.dumps(said), json.dumps(said | {"clock": "monotonic:after-a-reboot", "offset_us": 7})
+    (left_open / "clocks.jsonl").write_text(f"{line}\n{another}\n{line[:20]}")
     assert [each.offset_us for each in Trace.open(left_open).clocks] == [-3]
     (left_open / "clocks.jsonl").write_text("nonsense\n")
     with pytest.raises(TraceError, match=r"clocks.jsonl:1: is no JSON"):

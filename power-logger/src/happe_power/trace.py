@@ -138,8 +138,11 @@ class Trace:
 
     @cached_property
     def clocks(self) -> list[ClockEstimate]:
-        """How far this host's clock was off the server's, by time. A last line that is torn is passed over."""
-        lines = _json_lines(self.folder / "clocks.jsonl")
+        """How far this trace's clock was off the server's, by time. A last line that is torn is passed over.
+
+        What was estimated after a reboot is of another clock, and passed over, too.
+        """
+        lines = [each for each in _json_lines(self.folder / "clocks.jsonl") if each["clock"] == self.header["clock"]]
         found = [ClockEstimate(each["monotonic_us"], each["offset_us"], each["uncertainty_us"]) for each in lines]
         return sorted(found, key=lambda each: each.monotonic_us)
 

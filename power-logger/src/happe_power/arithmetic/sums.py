@@ -136,13 +136,25 @@ class Roughness:
 
 
 def differences(counters: Iterable[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
-    """What a counter grew by in each sample. The first after a gap has nothing before it and is left out."""
+    """What a counter grew by in each sample, in runs without a hole.
+
+    Left out are the first after a gap, and one lower than the last: the counter began anew.
+    """
     last: tuple[int, float] | None = None
     for first, values in counters:
         if not len(values):
             continue
         if last and last[0] == first:
-            yield first, np.diff(values, prepend=last[1])
+            yield from _growing(first, np.diff(values, prepend=last[1]))
         elif len(values) > 1:
-            yield first + 1, np.diff(values)
+            yield from _growing(first + 1, np.diff(values))
         last = (first + len(values), float(values[-1]))
+
+
+def _growing(first: int, steps: Values) -> Iterator[tuple[int, Values]]:
+    """The runs of steps that are no step down."""
+    start = 0
+    for down in [*np.flatnonzero(steps < 0), len(steps)]:
+        if down > start:
+            yield first + start, steps[start:down]
+        start = int(down) + 1

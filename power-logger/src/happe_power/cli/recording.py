@@ -48,6 +48,7 @@ class Session:
         """Take what was typed; nothing is done yet. `codes`: of meter and laptop."""
         self.failed: list[str] = []
         self.lost = 0
+        self._noted: list[str] = []
         self._host, self._wanted, self._study = host, wanted, study
         self._meter, self._measured = (code or NOBODY for code in codes)
         self._spool = wanted.spool or host.config.spool
@@ -67,8 +68,7 @@ class Session:
         `listen` is called before the first sample, for the event that tells to end.
         """
         source = sources.make(self._wanted.source)
-        for note in sources.notes_of(source):
-            self._say(note)
+        self._note(source)
         asks = asks and zero_check.has_zero(source)
         before = self._zero("before") if asks else []
         recorder = self._recorder(source)
@@ -82,6 +82,7 @@ class Session:
         finally:
             notify.tell("STOPPING=1")
             recorder.stop()
+            self._note(source)
             self._ended(recorder)
         after = self._zero("after") if asks else []
         self._keep_zeros(recorder, before, after)
@@ -174,6 +175,13 @@ class Session:
             click.echo(json.dumps(said | {"failed": self.failed}))
             return
         self._say(f"{recorder.rows} samples, {self.lost} lost: {', '.join(folders)}")
+
+    def _note(self, source: Source) -> None:
+        """Say what the source wants known, what it has found out meanwhile included; each once."""
+        for note in sources.notes_of(source):
+            if note not in self._noted:
+                self._noted.append(note)
+                self._say(note)
 
     def _zero(self, when: str) -> list[ZeroReading]:
         prompt = f"Zero check {when}: short the inputs or switch the laptop off, then Enter; s skips"

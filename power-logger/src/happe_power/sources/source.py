@@ -40,6 +40,9 @@ class Source(Protocol):
     An index counts what the instrument sampled, at the nominal rate, whether it was kept or not. A source tells the
     gaps that it alone can know (`overflow`, `stall`, `invalid` for short reads); values out of range and NaN are found
     by the recorder, for all sources alike.
+
+    Two more attributes are for those who need them: `notes`, lines of which there may be more after a while, for the
+    person who records (`notes_of`); and `patient`, for a source that loses nothing while it is not read, as a file.
     """
 
     kind: str  # of profiles/schema/power-trace.schema.json, source.kind
@@ -52,7 +55,7 @@ class Source(Protocol):
         """Begin to sample; the first sample has this index. Raises SourceError."""
 
     def read(self, timeout_s: float) -> Reading:
-        """Wait for samples, not longer than this. Raises UnpluggedError, SourceError."""
+        """Wait for samples, not longer than this. Raises UnpluggedError, EndedError, SourceError."""
 
     def stop(self) -> None:
         """End sampling and leave the instrument as it was found. Does nothing the second time."""
