@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import passwords
 from happe_study import migrations
 from happe_study.database import Database
 from operated import Operated
@@ -25,6 +26,12 @@ NUMBERS = itertools.count()
 
 settings.register_profile("study-server", deadline=None)  # how busy the machine is tells nothing
 settings.load_profile("study-server")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_passwords() -> Iterator[None]:
+    with passwords.quick():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import argon2
 import argon2.low_level
 import pytest
 from sqlalchemy import select, update
 
 import given_accounts
 import given_studies
+import passwords
 from given_accounts import PASSWORD, browser, post, sign_in
 from happe_study.accounts import services, tokens
 from happe_study.accounts.models import Account, Token
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from world import World
+
 
 OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody
 WRONG = "none of the passwords here"
@@ -88,6 +91,20 @@ def test_no_link_leads_from_the_sign_in_to_another_server(small_world: World, pl
     for answer in (by_query, by_form):
         assert answer.status_code == HTTPStatus.BAD_REQUEST
         assert "Location" not in answer.headers
+
+
+def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(small_world: World) -> None:
+    # Given a server as it ships, not with the quick hashes of the other tests
+    passwords.make_as_shipped(small_world.app)
+    given_accounts.account(small_world)
+    with small_world.database.reading() as session:
+        kept = argon2.extract_parameters(services.get(session, ADA).password or "")
+    # Then it is the second recommended option, section 4, or more
+    assert kept.type is argon2.Type.ID
+    assert kept.memory_cost >= 65536  # KiB
+    assert kept.time_cost >= 3
+    assert kept.parallelism >= 4
+    assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.FOUND
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from world import World
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KILLS = 20  # on each kind of database
+KILLS = 15  # on each kind of database
 LONGEST_MOMENT = 0.06  # seconds: some uploads
 CRASHES, FILLS, TRIES = 5, 2, 5
 SMALL = 64 << 20  # bytes

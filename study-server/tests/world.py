@@ -10,6 +10,8 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jinja2 import BytecodeCache
+
 from happe_study.accounts import tokens
 from happe_study.accounts.models import Account, Grant, TokenKind
 from happe_study.app import create_app
@@ -19,6 +21,7 @@ from happe_study.config import Config, Secrets
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
+    from jinja2.bccache import Bucket
 
     from happe_study.accounts.rights import Role
 
@@ -26,10 +29,29 @@ AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # a test sits 
 PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/studies/protocols"
 
 
+class Compiled(BytecodeCache):
+    """Templates as compiled for the first server of this process."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """What was compiled before, if it was the same source."""
+        if known := self._known.get(bucket.key):
+            bucket.bytecode_from_string(known)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._known[bucket.key] = bucket.bytecode_to_string()
+
+
 def fixed_secrets(name: str = "test") -> Secrets:
     """Secrets that are the same in each run of a test."""
     keys = [hashlib.sha256(f"{name} {purpose}".encode()).digest() for purpose in ("session", "password", "allocation")]
     return Secrets(*keys)
+
+
+TEMPLATES = Compiled()
 
 
 class World:
@@ -40,6 +62,7 @@ class World:
         self.config = Config.model_validate(fields)
         self.app = create_app(self.config, fixed_secrets())
         self.app.testing = True
+        self.app.jinja_env.bytecode_cache = TEMPLATES
         self.database = self.app.extensions["happe"].database
 
     def close(self) -> None:

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Passwords in tests: argon2 as it ships takes a tenth of a second and 64 MiB each time, and hundreds of tests sign in."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from flask_security import core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Flask
+    from passlib.context import CryptContext
+
+QUICK = {"argon2__memory_cost": 64, "argon2__time_cost": 1, "argon2__parallelism": 1}
+SHIPPED = core._get_pwd_context  # noqa: SLF001 - the one place where Flask-Security makes it
+
+
+def make_as_shipped(app: Flask) -> None:
+    """Let a server's passwords be as strong as everybody's."""
+    app.extensions["security"].pwd_context = SHIPPED(app)
+
+
+@contextmanager
+def quick() -> Iterator[None]:
+    """Servers that are made in this process meanwhile have weak and quick passwords."""
+
+    def weak(app: Flask) -> CryptContext:
+        return SHIPPED(app).using(**QUICK)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "_get_pwd_context", weak)
+        yield
