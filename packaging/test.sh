@@ -23,21 +23,36 @@ unit() {
     fi
 }
 
+# What the governor's programs do, seen from outside, is seen once: with the sanitizers in them. Memory is measured without.
+GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests/system/test_happed*.py
+    tests/system/test_observe.py tests/system/test_study.py'
+
 programs() {
     unit dev
-    echo "test: contract, system, report and study server tests"
-    build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/pytest.xml
-    build/venv/bin/python packaging/refuse_skips.py build/pytest.xml
+    echo "test: Python, contracts, programs from outside"
+    # shellcheck disable=SC2046,SC2086 # words
+    run pytest $(printf -- '--ignore=%s ' $GOVERNOR)
+    run memory tests/system/test_happed_hostile.py -k memory
+}
+
+run() { # NAME OPTIONS...
+    name=$1
+    shift
+    build/venv/bin/python -m pytest -p no:cacheprovider --junitxml="build/$name.xml" "$@"
+    build/venv/bin/python packaging/refuse_skips.py "build/$name.xml"
 }
 
 instrumented() {
     build asan-ubsan
     unit asan-ubsan
-    echo "test: programs from outside, asan-ubsan"
-    HAPPE_SIM=build/asan-ubsan/bin/happe-sim HAPPED=build/asan-ubsan/bin/happed HAPPECTL=build/asan-ubsan/bin/happectl \
-        HAPPED_KEYS=build/asan-ubsan/bin/happed-keys HAPPE_PRELOAD=libasan.so.8 \
-        build/venv/bin/python -m pytest -q -p no:cacheprovider tests/contract/test_bad_traces.py tests/system \
-        --deselect tests/system/test_kill9.py -k "not memory" # whose sizes are the sanitizer's
+    echo "test: the governor's programs from outside, asan-ubsan"
+    (
+        bin=build/asan-ubsan/bin
+        export HAPPE_SIM=$bin/happe-sim HAPPED=$bin/happed HAPPECTL=$bin/happectl HAPPED_KEYS=$bin/happed-keys
+        export HAPPE_PRELOAD=libasan.so.8
+        # shellcheck disable=SC2086 # words
+        run asan-ubsan $GOVERNOR -k "not memory" # whose sizes are the sanitizer's
+    )
 
     echo "test: threads, which happe-sim's studies alone have, tsan"
     build tsan --target happe-sim study_test
