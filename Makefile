@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test lint bench pictures locks clean
+.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test lint lint-style bench pictures locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -32,11 +32,14 @@ test-programs: dev
 test-instrumented: dev
 	@packaging/test.sh instrumented
 
-vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 8 minutes)
+vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 12 minutes)
 	@packaging/vm-test.sh
 
-lint: setup ## Check formatting, style, types, and the direction of dependencies
-	@packaging/lint.sh
+lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
+	@packaging/lint.sh tidy
+
+lint-style: setup # all of lint that takes seconds
+	@packaging/lint.sh style
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@packaging/bench.sh

@@ -1,38 +1,49 @@
 #!/bin/sh
 # Formatting, style, types, the direction of dependencies. Fixes nothing; says what would.
+#   usage: packaging/lint.sh style|tidy
 set -eu
 cd "$(dirname "$0")/.."
 bin=build/venv/bin
 git rev-parse --is-inside-work-tree >/dev/null # the lists of files come from git
 
-echo "lint: dependencies"
-$bin/python tests/architecture/check_dependencies.py
+style() {
+    echo "lint: dependencies"
+    $bin/python tests/architecture/check_dependencies.py
 
-echo "lint: formatting of C and C++ (clang-format-19 -i mends it)"
-git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
+    echo "lint: formatting of C and C++ (clang-format-19 -i mends it)"
+    git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
 
-echo "lint: shell"
-git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
+    echo "lint: shell"
+    git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
-echo "lint: units (exposure at most 1.5)"
-for unit in happed.service happed-keys@.service happe-server.service happe-power@.service; do
-    systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
-        { cat build/exposure.log; exit 1; }
-done
+    echo "lint: units (exposure at most 1.5)"
+    for unit in happed.service happed-keys@.service happe-server.service happe-power@.service; do
+        systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
+            { cat build/exposure.log; exit 1; }
+    done
 
-echo "lint: Python (ruff format and ruff check --fix mend most of it)"
-$bin/ruff format --quiet --no-cache --check .
-$bin/ruff check --quiet --no-cache .
-$bin/mypy
-$bin/mypy study-server # by itself: its modules may have the names of others
-$bin/mypy power-logger
-$bin/mypy ui
+    echo "lint: Python (ruff format and ruff check --fix mend most of it)"
+    $bin/ruff format --quiet --no-cache --check .
+    $bin/ruff check --quiet --no-cache .
+    $bin/mypy
+    $bin/mypy study-server # by itself: its modules may have the names of others
+    $bin/mypy power-logger
+    $bin/mypy ui
+}
 
-echo "lint: C++ but its tests (clang-tidy-19)"
-[ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # of libraries that moved; CMake makes them anew
-{ cmake --preset tidy && cmake --build --preset tidy --target ui-sources; } >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
-# Each library as one file: most of the time goes into its headers. The check for included sources would complain.
-find build/tidy/governor build/tidy/ui build/tidy/packaging -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
-    --checks=-bugprone-suspicious-include >build/tidy.log 2>&1 ||
-    { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }
+tidy() {
+    echo "lint: C++ but its tests (clang-tidy-19)"
+    [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # of libraries that moved; CMake makes them anew
+    { cmake --preset tidy && cmake --build --preset tidy --target ui-sources; } >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
+    # Each library as one file: most of the time goes into its headers. The check for included sources would complain.
+    find build/tidy/governor build/tidy/ui build/tidy/packaging -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
+        --checks=-bugprone-suspicious-include >build/tidy.log 2>&1 ||
+        { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }
+}
+
+case ${1-} in
+    style) style ;;
+    tidy) tidy ;;
+    *) echo "usage: packaging/lint.sh style|tidy" >&2; exit 64 ;;
+esac
 echo "lint: clean"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Passwords in tests: argon2 as it ships takes a tenth of a second and 64 MiB each time, and hundreds of tests sign in."""
+"""Passwords in tests: argon2 as it ships takes a tenth of a second and 64 MiB each time, and hundreds sign in."""
 
 from __future__ import annotations
 
