@@ -24,6 +24,7 @@ _WORDS = {
     "missing": "is missing",
     "string_type": 'must be text: "..."',
     "int_type": "must be a whole number",
+    "float_type": "must be a number",
     "bool_type": "must be true or false",
     "tuple_type": "must be a list: [...]",
     "dict_type": "must be a table",
@@ -32,6 +33,7 @@ _WORDS = {
     "less_than_equal": "is {value}, must be at most {le}",
     "too_short": "must not be empty",
     "too_long": "has too many entries, may have at most {max_length}",
+    "finite_number": "must be a number that is not infinite",
     "enum": "is {value}, must be {expected}",
 }
 

@@ -124,6 +124,20 @@ def _balance(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
             yield path, f"is {quota}; exact balance needs a multiple of {size}: {_near(quota, size)}"
 
 
+def _analysis(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
+    analysis, rating = protocol.analysis, protocol.rating
+    if analysis is None or not _can_be_counted(protocol):
+        return
+    labels = [condition.label for condition in protocol.conditions]
+    for side in ("treatment", "reference"):
+        if (label := getattr(analysis, side)) not in labels:
+            yield ("analysis", side), f"{excerpt(label)} is no condition; they are {', '.join(labels)}"
+    if analysis.treatment == analysis.reference:
+        yield ("analysis", "treatment"), "must differ from analysis.reference"
+    if analysis.margin >= rating.highest - rating.lowest:
+        yield ("analysis", "margin"), f"must be less than the scale is wide, {rating.highest - rating.lowest}"
+
+
 def _near(number: int, size: int) -> str:
     below = number - number % size
     return f"{below} or {below + size}" if below else str(size)
@@ -135,4 +149,5 @@ def _can_be_counted(protocol: Protocol) -> bool:
 
 _RULES: tuple[Rule, ...] = (
     _applications, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata, _balance,
+    _analysis,
 )  # fmt: skip

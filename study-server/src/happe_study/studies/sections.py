@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import lcm
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
@@ -261,6 +261,19 @@ class Strata:
     quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=1000)]], Field(min_length=1, max_length=50)]
 
 
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Analysis:
+    """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
+
+    `margin` is in points of the rating scale, `alpha` one-sided; `treatment` and `reference` are labels of conditions.
+    """
+
+    margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
+    alpha: Annotated[StrictFloat, Field(ge=0.001, le=0.2, allow_inf_nan=False)] = 0.025
+    treatment: Line = "O-HAPPE"
+    reference: Line = "ondemand"
+
+
 @dataclass(frozen=True)
 class GuessChoice:
     """An answer that can be guessed, and the labels of the conditions for which it is right."""
@@ -294,6 +307,7 @@ class Protocol:
     guess: Guess = Guess()
     battery: Battery = Battery()
     keys: Keys = Keys()
+    analysis: Analysis | None = None
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
