@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 BLINDED_TABLES = {"records", "samples", "keys", "profiles", "learning_events"}
 BLINDED_COLUMNS = {
     "runs": {"phase", "condition"},
+    "study": {"protocol"},
     "ratings": {"condition", "guess", "guessed_us", "guess_correct"},
     "traces": {"bytes", "clock", "rate_hz", "source", "calibration", "started_us", "ended_us", "samples"},
 }

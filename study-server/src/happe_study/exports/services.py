@@ -12,7 +12,7 @@ from happe_study.audit.chain import append
 from happe_study.exports.columns import Column, Kind, Source, Table
 from happe_study.exports.formats import encoded
 from happe_study.exports.records import KEYS, RECORDS, SAMPLES
-from happe_study.exports.tables import CLOCKS, LEARNING_EVENTS, PROFILES, RUNS, TRACES, participants, ratings
+from happe_study.exports.tables import CLOCKS, LEARNING_EVENTS, PROFILES, RUNS, STUDY, TRACES, participants, ratings
 from happe_study.problems import conflict, forbidden, not_found
 from happe_study.profiles.services import take_out
 from happe_study.snapshot import at_one_moment
@@ -61,6 +61,7 @@ def tables(study: Study) -> dict[str, Table]:
         LEARNING_EVENTS,
         CLOCKS,
         TRACES,
+        STUDY,
     )
     return {table.name: table for table in (*data, _dictionary(data))}
 

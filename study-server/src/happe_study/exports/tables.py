@@ -16,6 +16,7 @@ from happe_study.exports.columns import Column, Kind, Table
 from happe_study.participants.models import Participant
 from happe_study.profiles.models import LearningEvent, Uafp
 from happe_study.runs.models import Run
+from happe_study.studies.models import Study
 from happe_study.traces.models import Trace, TracePart
 
 if TYPE_CHECKING:
@@ -258,6 +259,26 @@ CLOCKS = Table(
         integer("probes", ClockEstimate.probes, "How many exchanges it is the best of."),
     ),
     out_of(_clocks),
+)
+
+
+def _study(study_id: int) -> Select[Any]:
+    return select(Study.id).where(Study.id == study_id)
+
+
+STUDY = Table(
+    "study",
+    "The study, one row: what was fixed when it was locked.",
+    (
+        text("study", Study.name, "The study's name."),
+        text("title", Study.title, "Its title."),
+        text("state", Study.state, "draft, locked or unblinded."),
+        micros("locked_us", Study.locked_us, "When it was locked."),
+        micros("unblinded_us", Study.unblinded_us, "When it was unblinded."),
+        text("protocol_sha256", Study.protocol_sha256, "SHA-256 of the protocol, as in the audit log."),
+        text("protocol", Study.protocol, "The protocol, a TOML document.", blinded=True),
+    ),
+    out_of(_study),
 )
 
 
