@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = SOURCES.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DEPENDENCIES = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["analysis"]
 OTHER_NAMES = {
     "flask-security": "flask_security",
     "psycopg[binary]": "psycopg",
@@ -35,7 +37,7 @@ BELONGS = {"pydantic_core": "pydantic"}  # comes with
 def names() -> dict[str, str]:
     """What each dependency is imported as."""
     found = {}
-    for line in PROJECT["dependencies"]:
+    for line in DEPENDENCIES:
         name = line.partition(">=")[0]
         found[name] = OTHER_NAMES.get(name, name.replace("-", "_"))
     return found
@@ -54,11 +56,24 @@ def imported() -> set[str]:
     return found - set(sys.stdlib_module_names) - {"happe_study", "happe_cli"}
 
 
+def test_all_extras_are_the_analysis() -> None:
+    assert PROJECT["optional-dependencies"]["all"] == PROJECT["optional-dependencies"]["analysis"]
+
+
+def test_only_the_analysis_imports_its_extra() -> None:
+    extra = {line.partition(">=")[0] for line in PROJECT["optional-dependencies"]["analysis"]}
+    others = [file for file in (SOURCES / "happe_study").rglob("*.py") if "analysis" not in file.parts]
+    assert others
+    assert not [
+        file for file in others if re.search(rf"^(import|from) ({'|'.join(extra)})\b", file.read_text(), re.MULTILINE)
+    ]
+
+
 def test_the_dependencies_are_what_is_imported() -> None:
     assert imported() | INDIRECT == set(names().values())
 
 
-@pytest.mark.parametrize("line", PROJECT["dependencies"])
+@pytest.mark.parametrize("line", DEPENDENCIES)
 def test_the_version_that_is_tested_is_allowed(line: str) -> None:
     name, _, least = line.partition(">=")
     installed = metadata.version(name.partition("[")[0])

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JSON documents that an analysis reads: the runs' measured power, and the power model of a machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jsonschema_rs import Draft202012Validator, Registry
+
+from happe_study import strict_json
+from happe_study.contract import schema_folder
+from happe_study.faults import BadDocumentError, pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MOST_TOLD = 20
+
+
+class InputError(Exception):
+    """What is wrong with what was given: lines of FILE: PLACE: what is wrong."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Keep the lines."""
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none."""
+
+    run: str
+    mean_w: float | None = None
+    uncertainty_w: float | None = None
+    calibration: str = ""
+    refused: str = ""
+
+
+def read_measures(file: Path) -> dict[str, Measure]:
+    """The measures of a file by run. InputError says what is wrong with it."""
+    document = _checked(file, "power-measures")
+    measures = [_measure(each) for each in document["measures"]]
+    found = {each.run: each for each in measures}
+    if len(found) < len(measures):
+        seen: set[str] = set()
+        twice = next(each.run for each in measures if each.run in seen or seen.add(each.run))  # type: ignore[func-returns-value]
+        raise InputError([f"{file}: run {twice} is there twice"])
+    return found
+
+
+def _measure(fields: dict[str, Any]) -> Measure:
+    if "refused" in fields:
+        return Measure(fields["run"], refused=fields["refused"])
+    calibration = fields["calibration"]
+    says = f"{calibration['standing']}: {calibration['says']}"
+    return Measure(fields["run"], float(fields["mean_w"]), float(fields["expanded_uncertainty"]), says)
+
+
+@dataclass(frozen=True)
+class PowerModel:
+    """Watts by frequency (kHz, the rows, ascending) and utilisation (percent, the columns, ascending)."""
+
+    machine: str
+    measured: str
+    frequencies_khz: tuple[int, ...]
+    utilisations_percent: tuple[float, ...]
+    watts: tuple[tuple[float, ...], ...]
+
+
+def read_model(file: Path) -> PowerModel:
+    """The power model of a file. InputError says what is wrong with it."""
+    document = _checked(file, "power-model")
+    rows, columns = document["frequencies_khz"], document["utilisations_percent"]
+    shape = [len(row) for row in document["watts"]]
+    if shape != [len(columns)] * len(rows):
+        raise InputError([f"{file}: /watts: must have a row for each frequency and a figure for each utilisation"])
+    for name, values in (("frequencies_khz", rows), ("utilisations_percent", columns)):
+        if sorted(set(values)) != values:
+            raise InputError([f"{file}: /{name}: must ascend"])
+    watts = tuple(tuple(map(float, row)) for row in document["watts"])
+    return PowerModel(document["machine"], document["measured"], tuple(rows), tuple(map(float, columns)), watts)
+
+
+def _checked(file: Path, kind: str) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = strict_json.read(file.read_bytes(), fractions=True)
+    except BadDocumentError as error:
+        raise InputError([f"{file}: {fault.pointer}: {fault.detail}" for fault in error.faults]) from None
+    schemas = {path.name: json.loads(path.read_text()) for path in schema_folder().glob("*.schema.json")}
+    known = Registry([(schema["$id"], schema) for schema in schemas.values()])
+    validator = Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True)
+    wrong = [f"{file}: {pointer(error.instance_path)}: {error.message}" for error in validator.iter_errors(document)]
+    if wrong:
+        raise InputError(wrong[:MOST_TOLD])
+    return document

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fitted models agree with published figures and with statsmodels and scipy, and refuse what has no answer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from statsmodels.miscmodels.ordinal_model import OrderedModel
+from statsmodels.regression.mixed_linear_model import MixedLM
+
+import given_exports as given
+from happe_study.analysis import key_presses, power_model, ratings_clmm
+from happe_study.analysis.refusal import Refusal
+from happe_study.analysis.sections.power import changing_places, period_terms
+from happe_study.analysis.tidy import indicators
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# Bitterness of wines, Randall, The analysis of sensory data by generalised linear model, Biometrical Journal 31 (1989),
+# as in table 1 of the clmm2 tutorial of R's package ordinal: a row a bottle, a column a judge.
+WINE = """
+cold no  2 1 2 3 2 3 1 2 1
+cold no  3 2 3 2 3 2 1 2 2
+cold yes 3 1 3 3 4 3 2 2 3
+cold yes 4 3 2 2 3 2 2 3 2
+warm no  4 2 5 3 3 2 2 3 3
+warm no  4 3 5 2 3 4 3 3 2
+warm yes 5 5 4 5 3 5 2 3 4
+warm yes 5 4 4 3 3 4 3 4 4
+"""
+
+
+def wine() -> tuple[list[int], Floats, list[str]]:
+    """Ratings, warm and contact, judges."""
+    ratings, columns, judges = [], [], []
+    for line in WINE.strip().splitlines():
+        temperature, contact, *row = line.split()
+        for judge, rating in enumerate(row):
+            ratings.append(int(rating))
+            columns.append([float(temperature == "warm"), float(contact == "yes")])
+            judges.append(str(judge))
+    return ratings, np.array(columns), judges
+
+
+def test_the_mixed_model_of_the_wine_data_is_that_of_r_ordinal() -> None:
+    """clmm2(rating ~ temp + contact, random=judge, nAGQ=10), from the tutorial; clmm's Laplace fit differs by 0.002."""
+    fitted = ratings_clmm.fit(*wine()[:2], ["warm", "contact"], wine()[2])
+    assert [each.estimate for each in fitted.effects] == pytest.approx([3.0619, 1.8334], abs=0.001)
+    assert [each.error for each in fitted.effects] == pytest.approx([0.5951, 0.5122], abs=0.001)
+    assert [each.z for each in fitted.effects] == pytest.approx([5.145, 3.580], abs=0.002)
+    assert [each.estimate for each in fitted.thresholds] == pytest.approx([-1.6237, 1.5134, 4.2285, 6.0888], abs=0.01)
+    assert fitted.sigma == pytest.approx(1.1347, abs=0.001)
+    assert fitted.log_likelihood == pytest.approx(-81.53, abs=0.005)
+    assert (fitted.parameters, fitted.ratings, fitted.participants) == (7, 72, 9)
+
+
+def test_without_the_judges_it_is_the_plain_model_to_six_digits() -> None:
+    """clm(rating ~ temp * contact), as printed in the pull request 332 of R's broom."""
+    ratings, columns, _ = wine()
+    with_product = np.column_stack([columns, columns.prod(axis=1)])
+    model = ratings_clmm._Model.of(ratings, with_product, ["t", "c", "tc"], [str(n % 9) for n in range(72)])  # noqa: SLF001
+    found = ratings_clmm._maximum(model, model.start(), with_sigma=False)  # noqa: SLF001
+    fitted = ratings_clmm._fit(model, found, with_sigma=False)  # noqa: SLF001
+    estimates = [each.estimate for each in fitted.thresholds] + [each.estimate for each in fitted.effects]
+    errors = [each.error for each in fitted.thresholds] + [each.error for each in fitted.effects]
+    assert estimates == pytest.approx(
+        [-1.4112620, 1.1435537, 3.3770825, 4.9419823, 2.3211843, 1.3474604, 0.3595489], abs=1e-5
+    )
+    assert errors == pytest.approx(
+        [0.5453532, 0.5096555, 0.6381617, 0.7509113, 0.7009479, 0.6603557, 0.9238188], abs=1e-5
+    )
+
+
+def test_where_people_do_not_differ_it_is_statsmodels_ordered_model() -> None:
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=(300, 2))
+    ratings = np.digitize(x @ [0.7, -0.4] + generator.logistic(size=300), [-1.0, 0.5, 2.0]) + 1
+    people = [str(n % 30) for n in range(300)]
+    fitted = ratings_clmm.fit(ratings.tolist(), x, ["a", "b"], people)
+    other = OrderedModel(ratings, x, distr="logit").fit(method="bfgs", disp=0, gtol=1e-8)
+    assert fitted.sigma == 0.0
+    assert [each.estimate for each in fitted.effects] == pytest.approx(other.params[:2], abs=1e-4)
+    assert [each.error for each in fitted.effects] == pytest.approx(other.bse[:2], abs=1e-4)
+    assert fitted.log_likelihood == pytest.approx(other.llf, abs=1e-6)
+
+
+def test_more_nodes_change_nothing_even_where_people_differ_greatly(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(5)
+    own = np.repeat(generator.normal(0, 4, 20), 12)
+    x = generator.integers(0, 2, size=(240, 1)).astype(float)
+    ratings = np.digitize(own + x[:, 0] + generator.logistic(size=240), [-4.0, -1.0, 1.0, 4.0]) + 1
+    people = [str(n // 12) for n in range(240)]
+    fits = []
+    for nodes in (25, 61):
+        monkeypatch.setattr(ratings_clmm, "NODES", nodes)
+        fits.append(ratings_clmm.fit(ratings.tolist(), x, ["x"], people))
+    assert fits[0].sigma > 2
+    assert fits[0].log_likelihood == pytest.approx(fits[1].log_likelihood, abs=1e-5)
+    assert fits[0].effects[0].estimate == pytest.approx(fits[1].effects[0].estimate, abs=1e-4)
+    null = ratings_clmm.fit(ratings.tolist(), np.empty((240, 0)), [], people)
+    ratio = ratings_clmm.likelihood_ratio(fits[0], null)
+    assert ratio.dof == 1
+    assert ratio.p == pytest.approx(fits[0].effects[0].p, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "columns", "people", "why"),
+    [
+        ([5] * 30, np.arange(30.0), [str(n % 6) for n in range(30)], "all ratings are equal"),
+        ([4, 5] * 15, np.arange(30) % 2.0, [str(n % 6) for n in range(30)], "separates the ratings perfectly"),
+        ([4, 5, 5, 5] * 8, np.arange(32) % 2.0, [str(n % 6) for n in range(32)], "has no bound|perfectly"),
+        ([4, 5] * 15, np.arange(30.0), ["one"] * 30, "1 participants"),
+        ([4, 5, 5] * 10, np.ones(30), [str(n % 6) for n in range(30)], "cannot be told apart"),
+        ([], np.empty(0), [], "there are no ratings"),
+    ],
+)
+def test_ratings_without_an_answer_are_refused(
+    ratings: list[int], columns: Floats, people: list[str], why: str
+) -> None:
+    with pytest.raises(Refusal, match=why):
+        ratings_clmm.fit(ratings, columns.reshape(-1, 1), ["x"], people)
+
+
+Balanced = tuple["Floats", "Floats", dict[str, "NDArray[np.int64]"]]
+
+
+@pytest.fixture(scope="module")
+def balanced() -> Balanced:
+    """Log W of 24 people, 4 applications, 3 conditions; design; and which is which."""
+    generator = np.random.default_rng(1)
+    n, a, c = 24, 4, 3
+    who, app, condition = np.meshgrid(range(n), range(a), range(c), indexing="ij")
+    y = (
+        3.5
+        + generator.normal(0, 0.05, n)[who]
+        + generator.normal(0, 0.03, (n, a))[who, app]
+        + generator.normal(0, 0.04, (n, c))[who, condition]
+        + np.array([0, -0.3, -0.25])[condition]
+        + generator.normal(0, 0.05, who.shape)
+    )
+    columns = [condition == 1, condition == 2, app == 1, app == 2, app == 3]
+    design = np.column_stack([each.ravel() for each in columns]).astype(float)
+    return y.ravel(), design, {"who": who.ravel(), "app": app.ravel(), "condition": condition.ravel()}
+
+
+def mixed(y: Floats, design: Floats, which: dict[str, Any], keep: Any = slice(None)) -> power_model.Fit:  # noqa: ANN401
+    """Our fit of some of the runs."""
+    words: dict[str, Sequence[str]] = {name: [str(value) for value in values[keep]] for name, values in which.items()}
+    used = design[keep]
+    names = [f"x{n}" for n in range(used.shape[1]) if used[:, n].any()]
+    used = used[:, used.any(axis=0)]
+    within = {"application": words["app"], "condition": words["condition"]}
+    return power_model.fit(y[keep].tolist(), used, names, words["who"], within)
+
+
+@pytest.mark.parametrize("missing", [0, 40])
+def test_the_model_of_power_is_statsmodels_mixed_model(balanced: Balanced, missing: int) -> None:
+    y, design, which = balanced
+    keep = np.sort(np.random.default_rng(6).permutation(len(y))[missing:])
+    ours = mixed(y, design, which, keep)
+    parts = {
+        name: {
+            p: (which[name][keep][which["who"][keep] == p][:, None] == np.arange(4)).astype(float) for p in range(24)
+        }
+        for name in ("app", "condition")
+    }
+    labels = {name: {p: [str(k) for k in range(4)] for p in range(24)} for name in parts}
+    components = sm.regression.mixed_linear_model.VCSpec(
+        list(parts), [list(each.values()) for each in labels.values()], [list(each.values()) for each in parts.values()]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = MixedLM(
+            y[keep], sm.add_constant(design[keep]), which["who"][keep], np.ones(len(keep)), exog_vc=components
+        ).fit(method=["lbfgs", "bfgs"], gtol=1e-9)
+    assert [term.estimate for term in ours.terms] == pytest.approx(theirs.fe_params, abs=1e-5)
+    assert [term.error for term in ours.terms] == pytest.approx(theirs.bse_fe, rel=1e-3)
+    assert ours.criterion == pytest.approx(-2 * theirs.llf, abs=1e-4)
+    spread = [*np.sqrt(np.append(theirs.cov_re.ravel(), theirs.vcomp)), np.sqrt(theirs.scale)]
+    assert list(ours.deviations.values()) == pytest.approx(spread, rel=2e-3)
+
+
+def test_in_a_balanced_study_degrees_of_freedom_are_those_of_the_analysis_of_variance(balanced: Balanced) -> None:
+    """(24 - 1)(3 - 1) for conditions, 23 x 3 for applications; with two conditions it is the paired t-test."""
+    y, design, which = balanced
+    fitted = mixed(*balanced)
+    assert [term.dof for term in fitted.terms[1:]] == pytest.approx([46, 46, 69, 69, 69], rel=1e-4)
+    two = mixed(y, design, which, which["condition"] < 2).term("x0")
+    means = y.reshape(24, 4, 3).mean(axis=1)
+    paired = stats.ttest_rel(means[:, 1], means[:, 0])
+    assert (two.t, two.p, two.dof) == pytest.approx((paired.statistic, paired.pvalue, 23), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("people", "y", "why"),
+    [
+        (["a"] * 8, np.arange(8.0), "1 participants"),
+        (list("aabbccdd"), np.ones(8), "no scatter"),
+        (list("abcdefgh"), np.arange(8.0), None),
+    ],
+)
+def test_power_without_an_answer_is_refused(people: list[str], y: Floats, why: str | None) -> None:
+    columns = np.array([[n % 2.0] for n in range(8)])
+    if why is None:
+        assert power_model.fit(y.tolist(), columns, ["x"], people, {}).deviations == {
+            "residual": pytest.approx(2.582, abs=0.001)
+        }
+        return
+    with pytest.raises(Refusal, match=why):
+        power_model.fit(y.tolist(), columns, ["x"], people, {})
+
+
+def test_period_and_carry_over_are_found_in_a_crossover_and_refused_in_a_fixed_order() -> None:
+    runs = changing_places(given.crossover_runs())
+    assert set(runs.conditions) == set(given.MAIN)
+    more, names = period_terms(runs)
+    assert names == ["place 3", "place 4", "place 5", "after O-HAPPE", "after ondemand", "after ondemand+indicator"]
+    condition = indicators([run.condition for run in runs.rows], given.MAIN)
+    columns = np.hstack([condition, indicators([run.application for run in runs.rows], runs.applications), more])
+    people = [run.participant for run in runs.rows]
+    within = {"condition": [run.condition for run in runs.rows], "application": [run.application for run in runs.rows]}
+    values = [float(np.log(run.mean_w or 0)) for run in runs.rows]
+    fitted = power_model.fit(values, columns, [*given.MAIN[1:], *runs.applications[1:], *names], people, within)
+    assert fitted.term("place 5").low < -3 * given.FATIGUE < fitted.term("place 5").high
+    assert fitted.term("O-HAPPE").low < np.log(0.75) < fitted.term("O-HAPPE").high
+    with pytest.raises(Refusal, match="the same order"):
+        changing_places(given.paper_runs())
+
+
+def counts(scatter: float) -> tuple[Any, ...]:
+    """Presses of 24 people in 12 runs of two minutes, with more scatter than Poisson's or not; minutes, x, people."""
+    generator = np.random.default_rng(8)
+    people = np.repeat(np.arange(24), 12)
+    x = np.column_stack([np.arange(288) % 3 == 1, np.arange(288) % 3 == 2]).astype(float)
+    mean = 2 * np.exp(0.3 - 0.5 * x[:, 0] + scatter * generator.normal(size=24)[people])
+    mean = mean * generator.gamma(2, 0.5, 288) if scatter else mean
+    return generator.poisson(mean), np.full(288, 2.0), x, people
+
+
+def test_the_model_of_presses_is_statsmodels_with_errors_by_participant() -> None:
+    y, minutes, x, people = counts(0.5)
+    ours = key_presses.fit(y.tolist(), minutes.tolist(), x, ["a", "b"], [str(each) for each in people])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = sm.NegativeBinomial(y, sm.add_constant(x), exposure=minutes).fit(
+            disp=0, method="bfgs", maxiter=500, gtol=1e-8, cov_type="cluster", cov_kwds={"groups": people}, use_t=True
+        )
+    assert [*(each.estimate for each in ours.rates), ours.alpha] == pytest.approx(theirs.params, abs=1e-4)
+    assert [each.error for each in ours.rates] == pytest.approx(theirs.bse[:-1], rel=1e-4)
+    assert [each.p for each in ours.rates] == pytest.approx(theirs.pvalues[:-1], abs=1e-4)
+    assert ours.log_likelihood == pytest.approx(theirs.llf, abs=1e-5)
+
+
+def test_presses_that_scatter_no_more_are_poissons() -> None:
+    y, minutes, x, people = counts(0.0)
+    ours = key_presses.fit(y.tolist(), minutes.tolist(), x, ["a", "b"], [str(each) for each in people])
+    theirs = sm.Poisson(y, sm.add_constant(x), exposure=minutes).fit(
+        disp=0, cov_type="cluster", cov_kwds={"groups": people}, use_t=True
+    )
+    assert ours.alpha == 0.0
+    assert [each.estimate for each in ours.rates] == pytest.approx(theirs.params, abs=1e-4)
+    assert [each.error for each in ours.rates] == pytest.approx(theirs.bse, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("y", "minutes", "x", "people", "why"),
+    [
+        ([0] * 12, 2.0, np.arange(12) % 2, range(6), "nobody pressed"),
+        ([0, 3] * 6, 2.0, np.arange(12) % 2, range(6), "has no bound"),
+        ([1, 3] * 6, 0.0, np.arange(12) % 2, range(6), "no length"),
+        ([1, 3] * 6, 2.0, np.arange(12) % 2, range(2), "2 participants"),
+        ([1, 3] * 6, 2.0, np.ones(12), range(6), "cannot be told apart"),
+    ],
+)
+def test_presses_without_an_answer_are_refused(
+    y: list[int], minutes: float, x: Floats, people: range, why: str
+) -> None:
+    who = [str(people[n // 2 % len(people)]) for n in range(12)]
+    with pytest.raises(Refusal, match=why):
+        key_presses.fit(y, [minutes] * 12, x.reshape(-1, 1).astype(float), ["x"], who)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a real server exports is read, in every format alike; what is wrong is named by file and place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select, update
+
+import given_exports as given
+import given_studies
+from happe_study.allocation import unblinding
+from happe_study.allocation.unblinding import Order
+from happe_study.analysis import reading
+from happe_study.analysis.documents import InputError, read_measures, read_model
+from happe_study.analysis.reading import read_export, with_power
+from happe_study.participants.models import Participant
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from test_erasure import played
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from operated import Operated
+
+
+def unblinded(operated: Operated) -> None:
+    """Two participants with a completed run each, a third who withdrew; then the study is unblinded."""
+    made = given_studies.study(operated.world, protocol=given_studies.small())
+    people = [played(operated.world, made) for _ in range(3)]
+    with operated.world.database.writing() as session:
+        session.get_one(Participant, people[2].row.id).state = "withdrawn"
+        session.execute(update(Run).where(Run.rating.is_not(None)).values(guess="learning"))
+        study = session.scalars(select(Study)).one()
+        unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", study.name))
+
+
+def test_what_the_server_exports_is_read_alike_from_every_format(small_operated: Operated, tmp_path: Path) -> None:
+    unblinded(small_operated)
+    exports = []
+    for form in ("csv", "jsonl", "parquet"):
+        small_operated.done("study", "export", "small", "--out", tmp_path / form, "--format", form)
+        exports.append(read_export(tmp_path / form))
+    read = exports[0]
+    assert all(replace(each, digests={}) == replace(read, digests={}) for each in exports)
+    assert read.study == "small"
+    assert read.protocol == given_studies.small()
+    assert [(run.place, run.before, run.guess) for run in read.runs.rows] == [(1, "", "learning")] * 2
+    assert [run.seconds for run in read.runs.rows] == pytest.approx([30, 30], abs=0.01)
+    assert {run.rating for run in read.runs.rows} != {None}
+    assert all((run.performance or 0) + (run.power or 0) > 0 for run in read.runs.rows)
+    assert dict(read.participants) == {"enrolled": 2, "withdrawn": 1}
+    assert {each.why for each in read.left_out} == {"planned", "the participant withdrew"}
+    assert [len(read.samples[run.run]) for run in read.runs.rows] == [30, 30]
+    assert len(read.answers["field_of_study"]) == 2
+
+
+def test_an_export_from_before_unblinding_is_refused(small_operated: Operated, tmp_path: Path) -> None:
+    made = given_studies.study(small_operated.world, protocol=given_studies.small())
+    played(small_operated.world, made)
+    small_operated.done("study", "export", "small", "--out", tmp_path / "out")
+    with pytest.raises(InputError, match=r"small-runs.csv: has no column condition; .* before the study was unblinded"):
+        read_export(tmp_path / "out")
+
+
+def test_a_protocol_that_was_changed_after_the_lock_is_refused(tmp_path: Path) -> None:
+    files = given.paper_files().with_protocol()
+    files.tables["study"][0]["protocol"] += "# and a wider margin"
+    with pytest.raises(InputError, match=r"paper-a5-study.csv: the protocol is not the one whose SHA-256 was locked"):
+        read_export(files.write(tmp_path))
+
+
+def test_presses_less_than_a_second_apart_are_one_whether_counted_or_not() -> None:
+    records = [{"run": "R"}]
+    times = [0, 999_999, 1_999_998, 2_999_998, 5_000_000]
+    keys = [{"run": "R", "key": "power", "t_us": at} for at in times]
+    assert reading._presses(keys, records) == {"R": (0, 3)}  # noqa: SLF001
+
+
+def test_a_formulas_apostrophe_is_taken_off(tmp_path: Path) -> None:
+    read = read_export(given.paper_files().write(tmp_path))
+    assert set(read.answers["field_of_study"].values()) == {f"={n}" for n in range(24)}
+
+
+Change = tuple[str, int, str, Any]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("runs", 3, "position", "first"), "paper-a5-runs.csv: row 4: position: must be a whole number, is 'first'"),
+        (("runs", 0, "application", ""), "paper-a5-runs.csv: row 1: application: is empty"),
+        (("runs", 0, "participant", "NOBODY00"), "nobody is participant NOBODY00"),
+        (("ratings", 1, "rating", "4.5"), "paper-a5-ratings.csv: row 2: rating: must be a whole number"),
+    ],
+)
+def test_a_cell_that_is_wrong_is_named(tmp_path: Path, change: Change, why: str) -> None:
+    files = given.paper_files()
+    table, row, column, value = change
+    files.tables[table][row][column] = value
+    with pytest.raises(InputError, match=why):
+        read_export(files.write(tmp_path))
+
+
+def test_two_complete_runs_of_one_place_are_named(tmp_path: Path) -> None:
+    files = given.paper_files()
+    files.tables["runs"][4]["condition"] = "ondemand"
+    with pytest.raises(InputError, match=r"runs R\d+ and R\d+ are both the complete one of one place"):
+        read_export(files.write(tmp_path))
+
+
+def test_a_folder_that_is_no_export_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no folder"):
+        read_export(tmp_path / "none")
+    with pytest.raises(InputError, match="has no table of runs"):
+        read_export(tmp_path)
+    (tmp_path / "a-runs.csv").touch()
+    (tmp_path / "b-runs.csv").touch()
+    with pytest.raises(InputError, match=r"has a-runs\.csv and b-runs.csv; one export has one"):
+        read_export(tmp_path)
+    (tmp_path / "b-runs.csv").unlink()
+    (tmp_path / "b-ratings.csv").touch()
+    (tmp_path / "b-participants.csv").touch()
+    with pytest.raises(InputError, match="has tables of a and b"):
+        read_export(tmp_path)
+
+
+def test_bytes_that_are_no_table_are_named(tmp_path: Path) -> None:
+    for table in ("runs", "ratings", "participants"):
+        (tmp_path / f"a-{table}.parquet").write_bytes(b"PAR1 is not all there is to it")
+    with pytest.raises(InputError, match=r"a-runs.parquet: cannot be read"):
+        read_export(tmp_path)
+
+
+GOOD = {
+    "run": "4HT2XC0N",
+    "mean_w": 31.2,
+    "expanded_uncertainty": 0.1,
+    "k": 2,
+    "calibration": {"standing": "valid", "says": "shunt A"},
+}
+
+
+@pytest.mark.parametrize(
+    ("measures", "why"),
+    [
+        ([GOOD, GOOD], "run 4HT2XC0N is there twice"),
+        ([GOOD | {"mean_w": -1}], "/measures/0/mean_w"),
+        ([GOOD | {"k": 1}], "/measures/0/k"),
+        ([GOOD | {"watts": 3}], "/measures/0"),
+        ([{"run": "4HT2XC0N"}], "/measures/0"),
+    ],
+)
+def test_measures_that_are_wrong_are_named(tmp_path: Path, measures: list[dict[str, Any]], why: str) -> None:
+    file = tmp_path / "measures.json"
+    file.write_text(json.dumps({"format": "happe-power-measures/1", "measures": measures}))
+    with pytest.raises(InputError, match=f"measures.json: .*{why}|measures.json: {why}"):
+        read_measures(file)
+
+
+def test_runs_without_power_and_power_without_runs_are_told(tmp_path: Path) -> None:
+    files = given.paper_files()
+    runs = [each["run"] for each in files.measures]
+    files.measures[0] = {"run": runs[0], "refused": "samples are missing"}
+    files.measures[1]["run"] = "ZZZZZZZZ"
+    read = read_export(files.write(tmp_path))
+    measured, notes = with_power(read.runs, read_measures(tmp_path / "measures.json"))
+    assert notes == [
+        "run ZZZZZZZZ: is measured but not among the runs that count",
+        f"run {runs[0]}: refused: samples are missing",
+        f"run {runs[1]}: is not measured",
+    ]
+    assert sum(run.mean_w is None for run in measured.rows) == 2
+
+
+def test_a_machine_s_model_is_read_and_its_shape_checked(tmp_path: Path) -> None:
+    file = tmp_path / "machine.json"
+    model = {
+        "format": "happe-power-model/1",
+        "machine": "a laptop",
+        "measured": "2026-10-01",
+        "utilisations_percent": [0, 100],
+        "frequencies_khz": [800000, 2300000],
+        "watts": [[10, 12], [15, 30]],
+    }
+    file.write_text(json.dumps(model))
+    assert read_model(file).watts == ((10.0, 12.0), (15.0, 30.0))
+    file.write_text(json.dumps(model | {"watts": [[10, 12]]}))
+    with pytest.raises(InputError, match="/watts: must have a row for each frequency"):
+        read_model(file)
+    file.write_text(json.dumps(model | {"utilisations_percent": [100, 0]}))
+    with pytest.raises(InputError, match="/utilisations_percent: must ascend"):
+        read_model(file)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server analyse` and `happe-server plan`, from files to files: the same bytes again, and no silent NaN."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import html5lib
+import pytest
+
+import given_exports as given
+from happe_study.analysis import making
+from happe_study.analysis.making import Given, make
+from happe_study.analysis.pages import results
+from happe_study.analysis.report import Section, Weight
+from happe_study.analysis.tidy import Runs
+from operated import SOURCES, happe_server
+from small_disk import SmallDisk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from operated import Ran
+
+SECTIONS = [
+    "runs",
+    "table-a1",
+    "savings",
+    "noninferiority",
+    "ratings",
+    "power-model",
+    "period",
+    "presses",
+    "blinding",
+    "groups",
+    "figures",
+]
+
+
+def protocol(name: str, folder: Path) -> Path:
+    """A protocol that ships, with a margin."""
+    file = folder / f"{name}.toml"
+    file.write_text(given.locked(name))
+    return file
+
+
+def analysed(folder: Path, files: given.Files, *more: str | Path) -> Ran:
+    """Write an export and analyse it."""
+    export = files.write(folder)
+    arguments = ("--power", folder / "measures.json", "--out", folder / "report", "--resamples", "999", "--json")
+    return happe_server("analyse", export, *arguments, *more)
+
+
+def data(ran: Ran) -> dict[str, Any]:
+    """Each section's document."""
+    assert ran.status == 0, ran.err
+    return {each["key"]: each for each in ran.json()["sections"]}
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the paper's study, with its report."""
+    folder = tmp_path_factory.mktemp("paper")
+    assert data(analysed(folder, given.paper_files().with_protocol()))
+    return folder
+
+
+def test_the_paper_s_study_comes_out_of_its_export(paper: Path) -> None:
+    report = json.loads((paper / "report/results.json").read_text())
+    sections = {each["key"]: each for each in report["sections"]}
+    assert list(sections) == SECTIONS
+    totals = {each["condition"]: each["improvement"] for each in sections["table-a1"]["data"]["totals"]}
+    assert {name: round(100 * totals[name], 2) for name in given.TOTALS} == given.TOTALS
+    assert sections["noninferiority"]["data"]["margin"] == 0.25
+    assert "the same order" in report["warnings"][0]
+    assert ["the same order" in each for each in sections["period"]["refused"]] == [True]
+    assert ["nobody was asked to guess" in each for each in sections["blinding"]["refused"]] == [True]
+    assert set(sections["figures"]["data"]) == {"figure-a2", "figure-a4", "figure-a5"}
+    assert re.fullmatch(r"measures.json, SHA-256 [0-9a-f]{64}", report["facts"]["Power"])
+    assert report["facts"]["Protocol"].startswith("as it was locked, SHA-256 ")
+
+
+def run_apart(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a program in a process of its own, which hashes with another seed and takes warnings for errors."""
+    paths = f"{SOURCES}:{SOURCES.parents[1] / 'packaging/cli/src'}"
+    environment = {"PYTHONPATH": paths, "PYTHONHASHSEED": "7", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-W", "error", "-c", program, *arguments]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, env=environment)
+
+
+def test_the_same_command_gives_the_same_bytes_in_another_process(paper: Path) -> None:
+    program = "from happe_study.cli import main; main()"
+    arguments = ("analyse", "export", "--out", "again", "--power", "measures.json", "--resamples", "999")
+    assert run_apart(paper, program, *arguments).returncode == 0
+    for name in ("results.json", "report.html", "report.pdf"):
+        assert (paper / "again" / name).read_bytes() == (paper / "report" / name).read_bytes(), name
+
+
+def test_the_page_is_html_that_shows_the_tables_and_tells_the_figures(paper: Path) -> None:
+    text = (paper / "report/report.html").read_text()
+    page = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+    cells = ["".join(cell.itertext()) for cell in page.iter("td")]
+    assert {"28.50", "4.60 (4.61)", "36.18", "shown"} <= set(cells)
+    regions = [each.get("aria-label") for each in page.iter("div") if each.get("role") == "region"]
+    assert len(regions) == len(set(regions)) > 5
+    images = list(page.iter("img"))
+    assert len(images) == 3
+    assert all(image.get("alt") and image.get("src", "").startswith("data:image/svg+xml;base64,") for image in images)
+    assert not re.search(r"(?:src|href)=[\"']https?:", text)
+    assert (paper / "report/report.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_a_report_overwrites_nothing(paper: Path) -> None:
+    ran = happe_server("analyse", paper / "export", "--out", paper / "report")
+    assert (ran.status, ran.out) == (73, "")
+    assert "report.html: is there already" in ran.err
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(paper: Path, tmp_path: Path) -> None:
+    disk = SmallDisk(tmp_path, 64 << 10)
+    try:
+        ran = happe_server("analyse", paper / "export", "--out", disk.inside / "report", "--resamples", "999")
+        assert (ran.status, "No space left on device" in ran.err) == (74, True)
+        assert {path.name for path in (disk.inside / "report").iterdir()} <= {"report.html", "report.pdf"}
+    finally:
+        disk.close()
+
+
+def test_a_crossover_has_every_section_and_finds_what_was_put_in(tmp_path: Path) -> None:
+    export = given.paper_files(given.crossover_runs(), "crossover").write(tmp_path)
+    wanted = Given(export, tmp_path / "measures.json", protocol("crossover", tmp_path), resamples=999)
+    document = json.loads(results(make(wanted)))
+    found = {each["key"]: each for each in document["sections"]}
+    assert "not checked against the lock" in document["facts"]["Protocol"]
+    assert document["warnings"] == [
+        "T-HAPPE was always in the same place: what changes with time cannot be told from it."
+    ]
+    assert {key: each["refused"] for key, each in found.items() if each["refused"]} == {
+        "groups": ["field_of_study: has more than 8 different answers, which make no groups"],
+        "figures": ["Figure A.1: no run was at a fixed frequency"],
+    }
+    savings = {
+        each["treatment"]: each["estimate"] for each in found["savings"]["data"]["savings"] if not each["application"]
+    }
+    assert savings["O-HAPPE"]["low"] < given.SAVED["O-HAPPE"] < savings["O-HAPPE"]["high"]
+    assert savings["ondemand+indicator"]["low"] < 0 < savings["ondemand+indicator"]["high"]
+    terms = {each["name"]: each for each in found["period"]["data"]["terms"]}
+    assert terms["place 3"]["p"] < 0.001
+    indices = {each["name"]: each for each in found["blinding"]["data"]}
+    assert indices["Bang, learning control"]["low"] < 0.25 < indices["Bang, learning control"]["high"]
+    assert found["noninferiority"]["data"]["participants"] == 24
+
+
+def test_levels_are_compared_with_the_highest_and_drawn_as_figure_a1(tmp_path: Path) -> None:
+    export = given.paper_files(given.level_runs(), "paper-a3").write(tmp_path)
+    report = make(Given(export, tmp_path / "measures.json", resamples=999)).document()
+    found = {each["key"]: each for each in report["sections"]}
+    savings = found["savings"]["data"]["savings"]
+    assert {each["reference"] for each in savings} == {"fixed-5"}
+    assert {each["treatment"] for each in savings} == {f"fixed-{n}" for n in range(1, 5)}
+    drawn = found["figures"]["data"]["figure-a1"]
+    assert len(drawn) == 10
+    first = drawn[given.code("P", 0)]["torcs"]
+    assert len(first["ratings"]) == 5
+    assert first["busy_percent"] == [90.0] * 5
+    assert ["fixes no margin" in each for each in found["noninferiority"]["refused"]] == [True]
+
+
+def spoiled(kind: str) -> given.Files:
+    """The paper's export, made unfit."""
+    rows = given.paper_runs().rows
+    if kind == "one participant":
+        return given.paper_files(Runs(tuple(run for run in rows if run.participant == given.code("P", 0))))
+    if kind == "all ratings equal":
+        return given.paper_files(Runs(tuple(replace(run, rating=5) for run in rows)))
+    if kind == "one rating":
+        return given.paper_files(Runs(tuple(replace(run, rating=None if n else 4) for n, run in enumerate(rows))))
+    if kind == "one condition":
+        return given.paper_files(Runs(tuple(run for run in rows if run.condition == "ondemand")))
+    files = given.paper_files()
+    for row in files.tables["runs"][::7]:
+        row |= {"state": "aborted", "abort_reason": "the phone rang"}
+    return files
+
+
+@pytest.mark.parametrize(
+    ("kind", "refused"),
+    [
+        ("one participant", {"savings", "noninferiority", "ratings", "power-model", "groups", "presses"}),
+        ("all ratings equal", {"noninferiority", "ratings"}),
+        ("one rating", {"noninferiority", "ratings"}),
+        ("one condition", {"power-model", "noninferiority", "groups", "presses"}),
+        ("every seventh aborted", {"ratings", "period", "blinding", "groups", "figures"}),
+    ],
+)
+def test_what_the_data_do_not_bear_is_refused_in_its_place(tmp_path: Path, kind: str, refused: set[str]) -> None:
+    """And nothing is a silent NaN: `results` refuses to write one."""
+    export = spoiled(kind).write(tmp_path)
+    wanted = Given(export, tmp_path / "measures.json", protocol("paper-a5", tmp_path), resamples=999)
+    found = {each["key"]: each for each in json.loads(results(make(wanted)))["sections"]}
+    assert refused - {key for key, each in found.items() if each["refused"]} == set()
+    if kind == "every seventh aborted":
+        assert {each["why"] for each in found["runs"]["data"]["left_out"]} == {"aborted: the phone rang"}
+        assert found["noninferiority"]["data"]["missing"] > 0
+        assert found["power-model"]["data"]["runs"] == 384 - 55
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["export", "--protocol", "crossover.toml"], 65, "crossover.toml: is not the protocol that was locked"),
+        (["export", "--power", "crossover.toml"], 65, "crossover.toml: : is no JSON"),
+        (["export", "--machine", "measures.json"], 65, "measures.json: "),
+        (["export", "--resamples", "3"], 64, "--resamples"),
+        (["nothing"], 64, "nothing"),
+    ],
+)
+@pytest.mark.usefixtures("beside")
+def test_bad_input_is_an_error_that_names_it(tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
+    ran = happe_server("analyse", *arguments, "--out", tmp_path / "report")
+    assert ran.status == status
+    assert said in ran.err
+    assert "internal error" not in ran.err
+
+
+@pytest.fixture
+def beside(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be in the paper's folder, with another study's protocol."""
+    protocol("crossover", paper)
+    monkeypatch.chdir(paper)
+
+
+def test_a_protocol_of_another_study_is_refused(tmp_path: Path) -> None:
+    export = given.paper_files().write(tmp_path)
+    ran = happe_server("analyse", export, "--protocol", protocol("crossover", tmp_path), "--out", tmp_path / "report")
+    assert (ran.status, "is the protocol of crossover, the export is of paper-a5" in ran.err) == (65, True)
+
+
+def test_a_number_that_is_none_is_refused_with_its_section() -> None:
+    section = Section("s", "S", Weight.ESTIMATED, data={"terms": [{"p": 0.1}, {"p": float("nan")}]})
+    assert making._sound(section).refused == (  # noqa: SLF001
+        "/terms/1/p: is no number, which is a mistake of the program's; please report it",
+    )
+    assert making._sound(replace(section, data={"terms": [1.0, None, "nan"]})).refused == ()  # noqa: SLF001
+
+
+def test_without_the_extra_the_command_says_what_to_install(paper: Path) -> None:
+    program = "import sys; sys.modules['scipy'] = None; from happe_study.cli import main; main()"
+    ran = run_apart(paper, program, "analyse", "export", "--out", "other")
+    advice = "the Python package scipy is missing; install happe-study-server[analysis]"
+    assert (ran.returncode, ran.stderr.decode()) == (69, f"happe-server: {advice}\n")
+
+
+def test_a_plan_says_how_likely_each_size_shows_it(tmp_path: Path) -> None:
+    file = protocol("crossover", tmp_path)
+    found = happe_server("plan", file, "--json").json()
+    assert [each["participants"] for each in found] == [12, 24, 36, 48, 72]
+    assert all(low["power"] <= high["power"] for low, high in pairwise(found))
+    shown = happe_server("plan", file, "--participants", "24", "--difference", "-0.25").out
+    assert re.search(r"^24 +[12]?\.?\d+\.\d %", shown, re.MULTILINE)
+    bare = happe_server("plan", given.PROTOCOLS / "crossover.toml")
+    assert (bare.status, "has no section [analysis]" in bare.err) == (65, True)
