@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from happe_study.accounts.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.devices.enrolment import plain
 from happe_study.devices.models import Device, Sitting
+from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -221,10 +223,39 @@ def test_a_laptop_is_told_the_runs_of_who_sits_at_it_and_nothing_of_their_condit
     answer = said(sit(world, device(world, within), token))
     assert (answer["participant"], answer["study"]) == (row.code, within.name)
     assert [run["position"] for run in answer["runs"]] == list(range(1, 11))
-    assert all(
-        run.keys() == {"code", "position", "application", "command", "cpu", "seconds", "phase", "state"}
-        for run in answer["runs"]
-    )
+    told = {
+        "code",
+        "position",
+        "application",
+        "name",
+        "command",
+        "cpu",
+        "seconds",
+        "practice_seconds",
+        "phase",
+        "state",
+    }
+    assert all(run.keys() == told for run in answer["runs"])
+
+
+def test_what_a_laptop_asks_is_the_same_for_everybody_in_the_study(world: World) -> None:
+    within = study(world, protocol=small())
+    laptop, protocol = device(world, within), protocol_of(within)
+    [one, other] = [said(sit(world, laptop, participant(world, within)[1])) for _ in range(2)]
+    for answer in (one, other):
+        del answer["participant"], answer["runs"]
+    assert one == other
+    assert (one["title"], one["handout_read"]) == (protocol.title, True)
+    assert one["rating"] == asdict(protocol.rating)
+    assert one["guess"]["question"] == protocol.guess.question
+    assert [choice["key"] for choice in one["guess"]["choices"]] == ["usual", "learning", "dont-know"]
+    assert all(choice.keys() == {"key", "text"} for choice in one["guess"]["choices"]), "and not for what it is right"
+
+
+def test_where_nobody_guesses_no_guess_is_asked(small_world: World) -> None:
+    within = study(small_world, protocol=small() + "[guess]\nask = false\n")
+    answer = said(sit(small_world, device(small_world, within), participant(small_world, within)[1]))
+    assert answer["guess"] is None
 
 
 def test_a_participant_sits_at_one_laptop_and_a_laptop_has_one_participant(world: World) -> None:

@@ -18,10 +18,12 @@ from happe_study.devices.clocks import LATEST_US, MOST_PROBES
 from happe_study.devices.models import Device, DeviceKind
 from happe_study.fields import PRINTABLE
 from happe_study.limits import limited
+from happe_study.participants.models import Participant  # noqa: TC001 - read by people
 from happe_study.parts import parts
 from happe_study.rules import anybody, caller, device, staff
 from happe_study.runs.models import Run  # noqa: TC001 - read by people
 from happe_study.studies.models import Study
+from happe_study.studies.protocol import Protocol  # noqa: TC001 - the same
 from happe_study.studies.services import protocol_of
 
 api = APIBlueprint("devices", __name__, url_prefix="/api/v1", tag="Devices")
@@ -139,18 +141,52 @@ class RunOut(BaseModel):
     code: str
     position: int
     application: str
+    name: str
     command: list[str]
     cpu: int | None
     seconds: int
+    practice_seconds: int
     phase: Literal["training", "main"]
     state: str
 
 
+class ScaleOut(BaseModel):
+    """What is asked after each run: a whole number from `lowest` to `highest`."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    question: str
+    lowest: int
+    highest: int
+    lowest_label: str
+    highest_label: str
+
+
+class ChoiceOut(BaseModel):
+    """An answer that can be guessed."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    text: str
+
+
+class GuessOut(BaseModel):
+    """How a run's condition is asked for, and the answers offered: the same ones after every run."""
+
+    question: str
+    choices: list[ChoiceOut]
+
+
 class SittingOut(BaseModel):
-    """Whose runs a laptop may start."""
+    """Whose runs a laptop may start, and what it asks. But for the runs it is the same for everybody in the study."""
 
     participant: str
     study: str
+    title: str
+    handout_read: bool
+    rating: ScaleOut
+    guess: GuessOut | None
     runs: list[RunOut]
 
 
@@ -255,8 +291,7 @@ def sit_down(json_data: Sit) -> Json:
     with parts().database.writing() as session:
         participant = sittings.sit(session, caller(), json_data.participant)
         study = session.get_one(Study, participant.study_id)
-        runs = sittings.runs_of(session, participant)
-        return {"participant": participant.code, "study": study.name, "runs": [_run(study, run) for run in runs]}
+        return _sitting(study, participant, sittings.runs_of(session, participant))
 
 
 @api.delete("/device/sitting")
@@ -273,15 +308,37 @@ def _invitation(row: Device, code: str) -> Json:
     return {"device": row.code, "enrolment_code": code, "expires_us": row.enrol_expires_us}
 
 
-def _run(study: Study, run: Run) -> Json:
-    application = protocol_of(study).application(run.application)
+def _sitting(study: Study, participant: Participant, runs: list[Run]) -> Json:
+    protocol = protocol_of(study)
+    return {
+        "participant": participant.code,
+        "study": study.name,
+        "title": protocol.title,
+        "handout_read": participant.handout_us is not None,
+        "rating": ScaleOut.model_validate(protocol.rating),
+        "guess": _guess(protocol),
+        "runs": [_run(protocol, run) for run in runs],
+    }
+
+
+def _guess(protocol: Protocol) -> GuessOut | None:
+    if not protocol.guess.ask:
+        return None
+    choices = [ChoiceOut.model_validate(choice) for choice in protocol.guess_choices]
+    return GuessOut(question=protocol.guess.question, choices=choices)
+
+
+def _run(protocol: Protocol, run: Run) -> Json:
+    application = protocol.application(run.application)
     return {
         "code": run.code,
         "position": run.position,
         "application": run.application,
+        "name": application.name,
         "command": list(application.command),
         "cpu": application.cpu,
         "seconds": run.seconds,
+        "practice_seconds": application.practice_seconds,
         "phase": run.phase,
         "state": run.state,
     }
