@@ -18,10 +18,18 @@ for page in participant-rating study-locked-1280-light; do
         "build/pictures/study-server/$page.png" "docs/img/$page.png"
 done
 
-# The overlay above a full-screen window.
-HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py -k a_key_changes
+# The overlay above a full-screen window, and the owner's window.
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py -k "a_key_changes or by_keys_alone"
 build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
     build/pictures/ui/overlay.png docs/img/overlay.png
+cp build/pictures/ui/owner-window.png docs/img/owner-window.png # 64 colours would not have those of the presses
+
+# The wizard: a rating, and the experimenter's page above a game.
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye
+for page in ready rating experimenter; do
+    build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
+        "build/pictures/ui/study-$page.png" "docs/img/study-$page.png"
+done
 
 # Two minutes of a simulated T61 whose load goes up in steps; half a second is lost.
 power=build/pictures/power

@@ -9,7 +9,7 @@ demo="g++ cmake ninja-build pkg-config
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
     libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev
     qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
-    libxcb1-dev libxcb-randr0-dev libxcb-shape0-dev libxcb-xfixes0-dev
+    libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev
     python3 python3-venv"
 # To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of
 # manuals, zsh; PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put

@@ -7,7 +7,8 @@ The script: {"name": "org.x.Y", "objects": {"/path": {"xml": "...", "properties"
 An answer is the list of values returned; {"error": [name, message]}; {"descriptor": path}, a file opened for reading;
 {"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its
 standard input: ["set", path, interface, property, value] changes and announces a property, ["signal", path, interface,
-name, signature, values] emits a signal (variants: [type, value]), ["answer", path, method, answer] replaces an answer.
+name, signature, values] emits a signal (variants: [type, value]), ["answer", path, method, answer] replaces an answer,
+["call", name, path, interface, method, strings] calls another program, and prints an "error" if that refuses.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ LOOP = GLib.MainLoop()
 def tell(**what: object) -> None:
     """A line for the test."""
     print(json.dumps(what), flush=True)
+
+
+def variants(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table of [type, value] as one of variants."""
+    return {key: GLib.Variant(*value) for key, value in table.items()}
 
 
 class Served:
@@ -55,8 +61,9 @@ class Served:
         """Answer as the script says."""
         answer = self.answers.get(method, [])
         if isinstance(answer, list):
-            signature = "".join(a.signature for a in self.interfaces[interface].lookup_method(method).out_args)
-            invocation.return_value(GLib.Variant(f"({signature})", tuple(answer)))
+            types = [a.signature for a in self.interfaces[interface].lookup_method(method).out_args]
+            values = [variants(v) if t == "a{sv}" else v for t, v in zip(types, answer, strict=False)]
+            invocation.return_value(GLib.Variant(f"({''.join(types)})", tuple(values)))
         elif "error" in answer:
             invocation.return_dbus_error(*answer["error"])
         elif "descriptor" in answer:
@@ -92,10 +99,21 @@ class Served:
         self.connection.emit_signal(None, self.path, "org.freedesktop.DBus.Properties", "PropertiesChanged", body)
 
 
+def call(connection: Any, method: list[str], strings: list[str]) -> None:
+    """Call another program with strings: by its name, path, interface and method."""
+    body = GLib.Variant(f"({'s' * len(strings)})", tuple(strings))
+    try:
+        connection.call_sync(*method, body, None, Gio.DBusCallFlags.NONE, -1, None)
+    except GLib.Error as refusal:
+        tell(error=refusal.message)
+
+
 def obey(served: dict[str, Served], line: str) -> None:
     """Do what the test wants."""
     command, path, *rest = json.loads(line)
-    if command == "set":
+    if command == "call":
+        call(next(iter(served.values())).connection, [path, *rest[:-1]], rest[-1])
+    elif command == "set":
         served[path].set(*rest)
     elif command == "answer":
         served[path].answers[rest[0]] = rest[1]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HAPPE_POWER = ROOT / "build/bin/happe-power"
 PATIENCE_S = 60
-KILLS = 20
+KILLS = 10
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the overlay costs and how soon it shows a key: memory, wake-ups, painting, key to pixels.
+"""What overlay and session agent cost, and how soon a key is shown: memory, wake-ups, painting, key to pixels.
 
 usage: overlay_bench.py [--presses N] [--idle SECONDS]
 
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/system"), str(ROOT / "ui/tests")]
 
+from agent import window
 from cost import resident_kib, wake_ups_in
 from desktop import AS_USER, changed, program, until, wayland, x11
 from happed_world import Happed, running_world
@@ -111,6 +112,18 @@ def on_desktop(name: str, desktop: Desktop, happed: Happed, arguments: argparse.
     desktop.stop(process)
 
 
+def agent_alone(name: str, desktop: Desktop, happed: Happed, arguments: argparse.Namespace) -> None:
+    """Measure the session agent without an overlay, with a window in front."""
+    me = happed.serves()
+    process = indicator(desktop, happed.world.address, "--no-overlay")
+    window(desktop, "game")
+    until(lambda: me.get("Application") == "game", "the game is served")
+    limit = 30 if name == "Wayland" else 40
+    say(f"resident memory, {name}, agent alone", f"{resident_kib(process.pid) / 1024:.1f} MiB", f"of {limit} MB")
+    idle(f"{name}, agent alone", process, arguments.idle, "of 0")
+    desktop.stop(process)
+
+
 def main() -> None:
     """Measure on X11 and on Wayland."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
@@ -126,8 +139,10 @@ def main() -> None:
         try:
             with x11() as desktop:
                 on_desktop("X11", desktop, happed, arguments)
+                agent_alone("X11", desktop, happed, arguments)
             with wayland() as desktop:
                 on_desktop("Wayland", desktop, happed, arguments)
+                agent_alone("Wayland", desktop, happed, arguments)
         finally:
             happed.close()
 

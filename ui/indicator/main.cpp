@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-indicator: what is left of the battery, above everything. It builds its parts and lets them run.
+// happe-indicator: what is left of the battery, above everything, and the session's agent, which tells happed what is
+// in front. It builds its parts and lets them run.
+#include "ui/agent/focus_agent.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
 #include "ui/indicator/stop_signals.h"
 #include "ui/indicator/surface_choice.h"
 #include "ui/indicator/translations.h"
+#include "ui/indicator/tray_program.h"
 
 #include <malloc.h>
 #include <sysexits.h>
@@ -41,6 +44,28 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
+// An error: why there is nowhere to show it.
+std::string start(Overlay& overlay) {
+    QObject::connect(&overlay, &Overlay::given_up, [] { QCoreApplication::exit(EX_UNAVAILABLE); });
+    return overlay.start();
+}
+
+// False: nobody says what is in front, and that is all that was asked for.
+bool start(FocusAgent& agent, const Options& options) {
+    QObject::connect(&agent, &FocusAgent::said,
+                     [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
+    QObject::connect(&agent, &FocusAgent::given_up, [&options] {
+        if (options.no_overlay) {
+            QCoreApplication::exit(EX_UNAVAILABLE);
+        }
+    });
+    const std::string error = agent.start();
+    if (!error.empty()) {
+        complain(error, EX_OK);
+    }
+    return error.empty() || !options.no_overlay;
+}
+
 int run(const Options& options, QGuiApplication& application) {
     auto state = state_of(options);
     if (!state) {
@@ -50,16 +75,21 @@ int run(const Options& options, QGuiApplication& application) {
     QObject::connect(&stop, &StopSignals::asked, &application, &QCoreApplication::quit);
     const Overlay::Buses buses{QDBusConnection::systemBus(), QDBusConnection::sessionBus()};
     if (options.status) {
-        return print_status(*std::move(state), buses.system, options);
+        return print_status(*std::move(state), buses, options);
     }
+    FocusAgent agent(buses.system, [&](const FocusSource::Events& events) {
+        return open_focus_source(options.focus, buses.session, events);
+    });
     std::optional<Overlay> overlay;
     if (!options.no_overlay) {
         overlay.emplace(buses, *std::move(state), options.battery == Battery::Real, options.theme,
                         surface_for(options, [](const std::string& why) { complain(why, EX_OK); }));
-        if (const std::string error = overlay->start(); !error.empty()) {
+        if (const std::string error = start(*overlay); !error.empty()) {
             return complain(error, EX_UNAVAILABLE);
         }
-        QObject::connect(&*overlay, &Overlay::given_up, &application, [] { QCoreApplication::exit(EX_UNAVAILABLE); });
+    }
+    if (!start(agent, options)) {
+        return EX_UNAVAILABLE;
     }
     ::malloc_trim(0);  // what starting took
     return QGuiApplication::exec();
@@ -91,6 +121,9 @@ int main(int argc, char** argv) try {
         return happe::ui::complain(std::string(error.what()) + "; see happe-indicator --help", EX_USAGE);
     }
     QGuiApplication application(argc, argv);
+    if (options.window) {
+        return happe::ui::complain(happe::ui::become_window(), EX_UNAVAILABLE);
+    }
     happe::ui::install_translations(application);
     return happe::ui::run(options, application);
 } catch (const std::exception& error) {

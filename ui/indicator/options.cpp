@@ -20,6 +20,11 @@ const std::map<std::string, Theme> kThemes{{"auto", Theme::Auto}, {"dark", Theme
 const std::map<std::string, Where> kPlaces{
     {"auto", Where::Auto}, {"wayland", Where::Wayland}, {"x11", Where::X11}, {"tray", Where::Tray}};
 
+const std::map<std::string, FocusBy> kSources{
+    {"auto", FocusBy::Auto}, {"sway", FocusBy::Sway},   {"hyprland", FocusBy::Hyprland},
+    {"kwin", FocusBy::KWin}, {"gnome", FocusBy::Gnome}, {"toplevel", FocusBy::Toplevel},
+    {"x11", FocusBy::X11}};
+
 // An option that takes one of some words.
 template <typename Value>
 void add_choice(CLI::App& program, const std::string& name, Value& value, const std::map<std::string, Value>& words,
@@ -42,16 +47,20 @@ constexpr const char* kFooter =
     "  happe-indicator --corner top-right         what is left of the battery, in another corner\n"
     "  happe-indicator --battery simulated        the study's battery: two hours at the lowest frequency\n"
     "  happe-indicator --status                   what it would show now, in words\n"
+    "  happe-indicator --window                   what HAPPE does and why, and what it has learned\n"
     "\n"
     "Where it is shown: above every window, full screen or not, and not there for pointer and keyboard. On X11, and on\n"
     "Wayland where the compositor has wlr-layer-shell (sway, Hyprland, KWin and others). GNOME on Wayland has none: there\n"
     "a tray icon takes its place, or --where x11 shows it through XWayland, above programs that use XWayland, too.\n"
     "\n"
+    "happed learns for each application by itself, so it is told which one is in front; where nobody says so, it takes\n"
+    "everything for the desktop.\n"
+    "\n"
     "Files: ~/.config/happe/indicator.toml has the same options, by their long names: corner = \"top-right\". The command\n"
     "line has the last word.\n"
     "\n"
     "Exit status: 0 ended as asked, 64 wrong usage, 65 a file says something wrong, 66 a file cannot be read, 69 there\n"
-    "is nowhere to show it, or the window system has gone.";
+    "is nowhere to show it, nobody says what is in front, or the window system has gone.";
 
 }  // namespace
 
@@ -81,10 +90,15 @@ void define(CLI::App& program, Options& options) {
         ->check(CLI::ExistingFile);
     add_choice(program, "--theme", options.theme, kThemes, "Dark, light, or as the desktop is");
     add_choice(program, "--where", options.where, kPlaces, "The window system it is shown on, or a tray icon");
+    add_choice(program, "--focus", options.focus, kSources,
+               "Who says which application is in front, or the best that this session has");
     program.add_flag("--no-overlay", options.no_overlay,
                      "Show nothing: only tell happed which application is in front");
-    auto* const status =
-        program.add_flag("--status", options.status, "Print what would be shown now, in words, and end");
+    program.add_flag(
+        "--window", options.window,
+        "Open the owner's window in place of all this: what HAPPE does and why, what it has learned, pause");
+    auto* const status = program.add_flag(
+        "--status", options.status, "Print what would be shown now, in words, and who says what is in front, and end");
     program.add_flag("--json", options.json, "With --status: print it as JSON")->needs(status);
     program.set_config("--config", "", "Another file with settings")->type_name("FILE")->take_last();
     program.allow_config_extras(CLI::config_extras_mode::error);

@@ -2,6 +2,7 @@
 // What happe-indicator is asked to do: its command line, and the same options in a file.
 #pragma once
 
+#include "ui/agent/source_choice.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/surface.h"
 
@@ -24,7 +25,9 @@ struct Options {
     std::optional<std::string> model;  // a file
     Theme theme = Theme::Auto;
     Where where = Where::Auto;
+    FocusBy focus = FocusBy::Auto;
     bool no_overlay = false;
+    bool window = false;
     bool status = false;
     bool json = false;
 };

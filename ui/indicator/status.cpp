@@ -34,8 +34,27 @@ QString overlay_trouble(const Options& options) {
     return surface ? QString() : QString::fromStdString(surface.error());
 }
 
-QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble) {
-    QJsonObject object{{QStringLiteral("overlay"), trouble.isEmpty()}, {QStringLiteral("trouble"), trouble}};
+// Who says what is in front, if anybody does, and what is missing.
+struct FocusStatus {
+    QString source;
+    QString trouble;
+};
+
+FocusStatus focus_status(const Options& options, const QDBusConnection& session_bus) {
+    const SourceOrError source = open_focus_source(
+        options.focus, session_bus,
+        {.changed = [] {}, .answered = [](const auto& /*focus*/) {}, .lost = [](const std::string& /*why*/) {}});
+    return source ? FocusStatus{.source = (*source)->name(), .trouble = (*source)->trouble()}
+                  : FocusStatus{.source = {}, .trouble = QString::fromStdString(source.error())};
+}
+
+QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, const FocusStatus& focus,
+                    const QString& application) {
+    QJsonObject object{{QStringLiteral("overlay"), trouble.isEmpty()},
+                       {QStringLiteral("trouble"), trouble},
+                       {QStringLiteral("focus_source"), focus.source.isEmpty() ? QJsonValue() : focus.source},
+                       {QStringLiteral("focus_trouble"), focus.trouble},
+                       {QStringLiteral("application"), application}};
     if (shown) {
         object.insert(QStringLiteral("remaining_min"),
                       shown->remaining ? QJsonValue(qint64(shown->remaining->count())) : QJsonValue());
@@ -58,20 +77,38 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
     return trouble.isEmpty() ? text : text + QLatin1Char('\n') + trouble;
 }
 
+QString as_text(const FocusStatus& focus, const QString& application) {
+    QStringList lines;
+    if (!application.isEmpty()) {
+        lines << QCoreApplication::translate("Status", "In front: %1.").arg(application);
+    }
+    lines << (focus.source.isEmpty()
+                  ? QCoreApplication::translate("Status", "Nobody says which application is in front:")
+                  : QCoreApplication::translate("Status", "What is in front is said by %1.").arg(focus.source));
+    if (!focus.trouble.isEmpty()) {
+        lines << focus.trouble;
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
 }  // namespace
 
-int print_status(OverlayState state, const QDBusConnection& system_bus, const Options& options) {
+int print_status(OverlayState state, const Overlay::Buses& buses, const Options& options) {
     if (options.battery == Battery::Real) {
-        if (const auto battery = properties_of(system_bus, battery_object())) {
+        if (const auto battery = properties_of(buses.system, battery_object())) {
             state.battery(battery_of(*battery));
         }
     }
-    const auto governor = properties_of(system_bus, governor_object());
+    const auto governor = properties_of(buses.system, governor_object());
     state.governor(governor ? std::optional(governor_of(*governor)) : std::nullopt, Moment::zero());
     const auto shown = state.shown(Moment::zero());
     const QString trouble = overlay_trouble(options);
-    const QByteArray text = options.json ? QJsonDocument(as_json(shown, trouble)).toJson(QJsonDocument::Compact)
-                                         : as_text(shown, governor.has_value(), trouble).toUtf8();
+    const FocusStatus focus = focus_status(options, buses.session);
+    const QString application = governor ? governor->value(QStringLiteral("Application")).toString() : QString();
+    const QByteArray text =
+        options.json ? QJsonDocument(as_json(shown, trouble, focus, application)).toJson(QJsonDocument::Compact)
+                     : (as_text(shown, governor.has_value(), trouble) + QLatin1Char('\n') + as_text(focus, application))
+                           .toUtf8();
     std::cout.write(text.constData(), text.size()) << '\n';
     return std::cout.flush() ? EX_OK : EX_IOERR;
 }

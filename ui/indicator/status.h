@@ -9,6 +9,6 @@
 namespace happe::ui {
 
 // Asks once and prints; an exit status.
-[[nodiscard]] int print_status(OverlayState state, const QDBusConnection& system_bus, const Options& options);
+[[nodiscard]] int print_status(OverlayState state, const Overlay::Buses& buses, const Options& options);
 
 }  // namespace happe::ui

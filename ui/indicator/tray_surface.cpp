@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-tray as a child: a line for each picture goes to its standard input (ui/tray/main.cpp).
 #include "ui/indicator/surface.h"
+#include "ui/indicator/tray_program.h"
 
 #include <QBuffer>
-#include <QCoreApplication>
 #include <QProcess>
-#include <QStandardPaths>
 #include <utility>
 
 namespace happe::ui {
 namespace {
 
 constexpr int kPatience = 5000;  // milliseconds, for a desktop that starts
-
-QString program() {
-    const QString here = QCoreApplication::applicationDirPath();
-    return QStandardPaths::findExecutable(QStringLiteral("happe-tray"),
-                                          {here, here + QStringLiteral("/../libexec/happe")});
-}
 
 // Our own windows are none of Qt's, but those of a tray are.
 QProcessEnvironment with_windows() {
@@ -38,7 +31,7 @@ public:
     // An error: why there can be none.
     [[nodiscard]] std::string open() {
         child_.setProcessEnvironment(with_windows());
-        child_.start(program(), QStringList());
+        child_.start(tray_program(), QStringList());
         if (!child_.waitForReadyRead(kPatience)) {
             const QByteArray said = child_.readAllStandardError().trimmed();
             return said.isEmpty() ? "happe-tray does not start" : said.toStdString();

@@ -2,22 +2,17 @@
 // A connection to an X server, and what the overlay asks it.
 #pragma once
 
+#include "ui/indicator/xcb_reply.h"
+
 #include <xcb/xcb.h>
 #include <QRect>
 #include <QString>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
 namespace happe::ui {
-
-struct FreeXcb {
-    void operator()(void* memory) const { std::free(memory); }  // NOLINT(*-no-malloc,*-owning-memory): as xcb wants it
-};
-template <typename T>
-using XcbReply = std::unique_ptr<T, FreeXcb>;
 
 struct X11Screen {
     QString name;

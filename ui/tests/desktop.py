@@ -192,6 +192,7 @@ def x11(manager: str = "openbox", *, composited: bool = False, size: tuple[int, 
         subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL) as server,
     ):
         os.close(write)
+        os.chown(home, USER, -1)
         with os.fdopen(read) as pipe:
             number = pipe.readline().strip()
         environment = {
@@ -273,16 +274,15 @@ GREY = "#404040"
 SWAY = f"""output HEADLESS-1 resolution {SIZE[0]}x{SIZE[1]} position 0 0
 output * background {GREY} solid_color
 default_border none
-xwayland disable
 """
 
 
 @contextlib.contextmanager
-def wayland() -> Iterator[Wayland]:
+def wayland(xwayland: str = "disable") -> Iterator[Wayland]:
     """Run a headless sway."""
     home = Path(tempfile.mkdtemp(prefix="happe-sway-"))
     os.chown(home, USER, -1)
-    (home / "config").write_text(SWAY)
+    (home / "config").write_text(f"{SWAY}xwayland {xwayland}\n")
     environment = {
         **os.environ,
         "HOME": str(home),
@@ -308,7 +308,7 @@ def wayland() -> Iterator[Wayland]:
 def nested(outer: Wayland) -> Iterator[Wayland]:
     """Run another sway in two windows of this one: its outputs WL-1 and WL-2 go when the window is closed."""
     desktop = Wayland({**outer.environment, "WLR_BACKENDS": "wayland", "WLR_WL_OUTPUTS": "2"})
-    (Path(outer.environment["HOME"]) / "config").write_text(SWAY)
+    (Path(outer.environment["HOME"]) / "config").write_text(f"{SWAY}xwayland disable\n")
     try:
         desktop.start_sway()
         desktop.environment["WAYLAND_DISPLAY"] = "wayland-2"

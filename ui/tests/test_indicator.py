@@ -70,6 +70,9 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
     assert said.stdout.splitlines() == [
         "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz.",
         "no X server answers where DISPLAY says",
+        "In front: torcs.",
+        "Nobody says which application is in front:",
+        "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set",
     ]
 
 
@@ -85,6 +88,9 @@ def test_says_it_as_json(bus: PrivateBus) -> None:
     assert said == {
         "overlay": False,
         "trouble": "no X server answers where DISPLAY says",
+        "focus_source": None,
+        "focus_trouble": "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set",
+        "application": "torcs",
         "remaining_min": 99,
         "step": 3,
         "steps": 5,

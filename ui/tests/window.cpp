@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program that the tests put under the overlay: a full-screen window, black, white or noise, that tells of clicks.
-//   usage: happe-ui-window black|white|noise
+//   usage: happe-ui-window black|white|noise [small]
+#include <QFileInfo>
 #include <QFocusEvent>
 #include <QGuiApplication>
 #include <QImage>
@@ -56,8 +57,14 @@ private:
 
 int main(int argc, char** argv) {
     const QGuiApplication application(argc, argv);
+    QGuiApplication::setDesktopFileName(QFileInfo(QCoreApplication::arguments().value(0)).fileName());  // its app id
     Window window(QCoreApplication::arguments().value(1));
     window.setTitle(QStringLiteral("game"));
-    window.showFullScreen();
+    if (QCoreApplication::arguments().value(2) == "small") {
+        window.resize(300, 200);
+        window.show();
+    } else {
+        window.showFullScreen();
+    }
     return QGuiApplication::exec();
 }

@@ -1,30 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-tray: an icon in the desktop's tray, as happe-indicator says on standard input. A line is a PNG in base64, a
-// space and what the icon says; an empty line hides it. It ends with its input.
+// happe-tray: the owner's window, and an icon in the desktop's tray with a menu. happe-indicator starts it.
+//   usage: happe-tray            the icon, as standard input says: a line is a PNG in base64, a space and what the icon
+//                                says; an empty line hides it. It ends with its input.
+//          happe-tray --window   the window; it ends when that is closed
+#include "ui/indicator/translations.h"
+#include "ui/owner/owner_window.h"
+#include "ui/owner/owner_words.h"
+
 #include <sysexits.h>
 #include <unistd.h>
 #include <QApplication>
 #include <QIcon>
+#include <QMenu>
 #include <QPixmap>
 #include <QSocketNotifier>
 #include <QSystemTrayIcon>
 #include <array>
 #include <cstdio>
 
+namespace happe::ui {
 namespace {
 
-void obey(QSystemTrayIcon& icon, const QByteArray& line) {
-    const qsizetype space = line.indexOf(' ');
-    if (space < 0) {
-        icon.hide();
-        return;
+// As the indicator says, and while HAPPE is paused from here, so that it can go on from here.
+class Icon {
+public:
+    explicit Icon(const Owner& owner) : owner_(owner) {}
+
+    void obey(const QByteArray& line) {
+        const qsizetype space = line.indexOf(' ');
+        wanted_ = space >= 0;
+        if (wanted_) {
+            QPixmap picture;
+            picture.loadFromData(QByteArray::fromBase64(line.first(space)), "PNG");
+            icon_.setIcon(QIcon(picture));
+            icon_.setToolTip(QString::fromUtf8(line.sliced(space + 1)));
+        }
+        update();
     }
-    QPixmap picture;
-    picture.loadFromData(QByteArray::fromBase64(line.first(space)), "PNG");
-    icon.setIcon(QIcon(picture));
-    icon.setToolTip(QString::fromUtf8(line.sliced(space + 1)));
-    icon.show();
-}
+
+    void update() {
+        if (!wanted_ && owner_.paused()) {
+            icon_.setToolTip(OwnerWords::doing(owner_.state()));
+        }
+        icon_.setVisible(wanted_ || owner_.paused());
+    }
+
+    [[nodiscard]] QSystemTrayIcon& get() { return icon_; }
+
+private:
+    const Owner& owner_;
+    QSystemTrayIcon icon_;
+    bool wanted_ = false;
+};
 
 // What has come; false at the end.
 bool read_into(QByteArray& lines) {
@@ -34,29 +61,71 @@ bool read_into(QByteArray& lines) {
     return count > 0;
 }
 
-}  // namespace
+void bring_up(QWidget& window) {
+    window.show();
+    window.raise();
+    window.activateWindow();
+}
 
-int main(int argc, char** argv) {
-    const QApplication application(argc, argv);
-    QApplication::setQuitOnLastWindowClosed(false);
+// What the icon offers.
+class Menu final : public QMenu {
+public:
+    Menu(Owner& owner, QWidget& window) {
+        addAction(QCoreApplication::translate("Tray", "&Open HAPPE"), this, [&window] { bring_up(window); });
+        QAction* const pause = addAction(QCoreApplication::translate("Tray", "&Pause HAPPE"));
+        pause->setCheckable(true);
+        connect(pause, &QAction::triggered, this, [&owner](bool wanted) { owner.pause(wanted); });
+        connect(&owner, &Owner::changed, this, [&owner, pause] {
+            pause->setChecked(owner.paused());
+            pause->setEnabled(owner.state().there);
+        });
+    }
+};
+
+int run_icon(Owner& owner, OwnerWindow& window) {
     if (!QSystemTrayIcon::isSystemTrayAvailable()) {
         std::fputs("this desktop has no tray; GNOME has one with the extension AppIndicator\n", stderr);
         return EX_UNAVAILABLE;
     }
-    QSystemTrayIcon icon;
+    QApplication::setQuitOnLastWindowClosed(false);
+    Menu menu(owner, window);
+    Icon icon(owner);
+    icon.get().setContextMenu(&menu);
+    QObject::connect(&owner, &Owner::changed, &menu, [&icon] { icon.update(); });
+    QObject::connect(&icon.get(), &QSystemTrayIcon::activated, &window, [&](QSystemTrayIcon::ActivationReason reason) {
+        if (reason == QSystemTrayIcon::Trigger) {
+            bring_up(window);
+        }
+    });
     QByteArray lines;
     const QSocketNotifier readable(STDIN_FILENO, QSocketNotifier::Read);
-    QObject::connect(&readable, &QSocketNotifier::activated, &application, [&] {
+    QObject::connect(&readable, &QSocketNotifier::activated, &window, [&] {
         if (!read_into(lines)) {
             QCoreApplication::quit();
             return;
         }
         for (qsizetype end = lines.indexOf('\n'); end >= 0; end = lines.indexOf('\n')) {
-            obey(icon, lines.first(end));
+            icon.obey(lines.first(end));
             lines.remove(0, end + 1);
         }
     });
     std::puts("ready");
     std::fflush(stdout);
     return QApplication::exec();
+}
+
+}  // namespace
+}  // namespace happe::ui
+
+int main(int argc, char** argv) {
+    QApplication application(argc, argv);
+    QGuiApplication::setDesktopFileName(QStringLiteral("org.happe.Window"));
+    happe::ui::install_translations(application);
+    happe::ui::Owner owner(QDBusConnection::systemBus(), QDBusConnection::sessionBus());
+    happe::ui::OwnerWindow window(owner);
+    if (QCoreApplication::arguments().value(1) == QLatin1String("--window")) {
+        window.show();
+        return QApplication::exec();
+    }
+    return happe::ui::run_icon(owner, window);
 }

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A sitting: happe-study in its real window, a real happed, a real study server, and hands on the keyboard."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+import desktop
+import given_participants
+import given_studies
+from happe_study import migrations
+from happe_study.database import Database
+from happe_study.devices import services as devices
+from happe_study.devices.models import ClockEstimate, DeviceKind
+from happe_study.runs import services as run_services
+from happe_study.runs.models import Run, RunRecord
+from happe_study.runs.stored import opened
+from operated import Operated
+from program import PATIENCE_S, ROOT
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from desktop import X11
+    from happe_study.studies.models import Study
+    from private_bus import PrivateBus
+
+Json = dict[str, Any]
+
+GAME = Path(__file__).with_name("stand_in_game.py")
+PROTOCOL = """\
+name = "{name}"
+title = "How a computer's speed is controlled while people play"
+participants = {participants}
+
+[order]
+scheme = "{scheme}"
+{order}
+{applications}
+[questionnaire]
+computer_experience = false
+game_experience = false
+field_of_study = false
+
+[consent]
+version = "1"
+text = "I take part of my own will."
+
+[handout]
+text = "Play as you like."
+
+[guess]
+ask = true
+"""
+APPLICATION = """
+[[application]]
+key = "{key}"
+name = "{name}"
+command = {command}
+seconds = {seconds}
+practice_seconds = {practice}
+cpu = 0
+"""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def listens(port: int) -> bool:
+    """Whether somebody does."""
+    with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), timeout=5)):
+        return True
+    return False
+
+
+def application(key: str, name: str, told: Path, *, seconds: int = 2, practice: int = 0) -> str:
+    """A stand-in for a game, which tells a file of itself."""
+    command = json.dumps([sys.executable, str(GAME), str(told), desktop.program("happe-ui-window")])
+    return APPLICATION.format(key=key, name=name, command=command, seconds=seconds, practice=practice)
+
+
+class Server(Operated):
+    """A study server as a process of its own, which may be killed, and what is in it."""
+
+    def __init__(self, folder: Path, **fields: object) -> None:
+        """Make it; `fields` are of its configuration."""
+        folder.mkdir()
+        url = f"sqlite:///{folder / 'server.db'}"
+        database = Database(url)
+        migrations.upgrade(database)
+        database.dispose()
+        super().__init__(folder, url)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        listen = {"listen": f"127.0.0.1:{self.port}", "metrics_listen": "off", "public_url": self.url}
+        self.configure(**listen, workers=1, threads=4, log_level="info", **fields)
+        self.log = folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Serve, and wait until it answers."""
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "study-server/src")}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
+        code = "from happe_study.cli import main; main()"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, "--config", str(self.file), "run"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+        desktop.until(lambda: listens(self.port), "the server listens", PATIENCE_S)
+
+    def kill(self) -> None:
+        """End all of its processes with SIGKILL."""
+        assert self.process
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+        desktop.until(lambda: not listens(self.port), "nobody listens")
+
+    def close(self) -> None:
+        """End it, and the database's connections."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(PATIENCE_S)
+        super().close()
+
+    def laptop(self, study: Study) -> str:
+        """A new laptop's enrolment code."""
+        with self.world.database.writing() as session:
+            return devices.create(session, study.id, "t61", DeviceKind.LAPTOP, None)[1]
+
+    def study(self, scheme: str, applications: str, participants: int = 2, order: str = "") -> Study:
+        """A locked study."""
+        text = PROTOCOL.format(
+            name="games", scheme=scheme, applications=applications, participants=participants, order=order
+        )
+        return given_studies.study(self.world, protocol=text)
+
+    def participant(self, study: Study, *, enrolled: bool = True) -> str:
+        """A participant's token."""
+        return given_participants.participant(self.world, study, enrolled=enrolled)[1]
+
+    def runs(self) -> list[Run]:
+        """All runs, by position and attempt."""
+        with self.world.database.reading() as session:
+            return list(session.scalars(select(Run).order_by(Run.participant_id, Run.position, Run.attempt)))
+
+    def repeat(self, code: str) -> str:
+        """Plan an aborted run anew, as staff does; the new code."""
+        with self.world.database.writing() as session:
+            run = session.scalars(select(Run).where(Run.code == code)).one()
+            return run_services.replace(session, run, fixed_secrets(), None).code
+
+    def clocks(self) -> int:
+        """How often a laptop has compared its clock with the server's."""
+        with self.world.database.reading() as session:
+            return session.scalar(select(func.count()).select_from(ClockEstimate)) or 0
+
+    def records(self) -> dict[str, Json]:
+        """The records that have arrived, unsealed, by the run's code."""
+        with self.world.database.reading() as session:
+            rows = session.execute(select(Run.code, RunRecord.document).join(RunRecord, RunRecord.run_id == Run.id))
+            key = fixed_secrets().allocation
+            return {code: json.loads(opened(key, code, document)) for code, document in rows}
+
+
+@dataclass
+class Laptop:
+    """A laptop with an experimenter's account."""
+
+    folder: Path
+    screen: X11
+    bus: PrivateBus
+    server: str
+    browser: str = "/bin/true"
+    process: subprocess.Popen[bytes] | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make its folder."""
+        self.folder.mkdir()
+
+    @property
+    def state(self) -> Path:
+        """Its wizard's folder."""
+        return self.folder / "state"
+
+    def command(self, *arguments: str) -> list[str]:
+        """A command line of the program."""
+        return [desktop.program("happe-study"), f"--state={self.state}", *arguments]
+
+    def run(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(
+            self.command(*arguments),
+            input=typed,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        address = {"DBUS_SYSTEM_BUS_ADDRESS": self.bus.address}
+        return {**self.screen.environment, **address, "QT_QPA_PLATFORM": "xcb", **self.environment}
+
+    def enrol(self, code: str) -> None:
+        """Become one of the study's."""
+        ran = self.run("enrol", self.server, typed=code + "\n")
+        assert ran.returncode == 0, ran.stderr
+
+    def start(self, *options: str, settle_ms: int = 150) -> None:
+        """Start the wizard."""
+        quick = ["--countdown=0", f"--settle={settle_ms}", f"--browser={self.browser}"]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.command(*quick), *options],
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        assert self.process
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+    def stop(self) -> int:
+        """End it in order; its exit status."""
+        assert self.process
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
+
+    @property
+    def log(self) -> str:
+        """What it wrote on standard error."""
+        return (self.folder / "log").read_text()
+
+    def page(self) -> tuple[str, int]:
+        """The page that takes answers now, and how many have before it."""
+        pages = re.findall(r"^happe-study: page (\w+)", self.log, re.MULTILINE)
+        return (pages[-1], len(pages)) if pages else ("", 0)
+
+    def press(self, *keys: str) -> None:
+        """Press keys, whatever has the keyboard."""
+        self.screen.ask("xdotool", "key", *keys)
+
+    def has_keyboard(self) -> bool:
+        """Whether what is typed goes to the wizard's window."""
+        with suppress(subprocess.CalledProcessError):  # nobody has it
+            return self.screen.ask("xdotool", "getwindowfocus", "getwindowname").strip() == "HAPPE"
+        return False
+
+    def type(self, text: str) -> None:
+        """Type into the wizard's window."""
+        desktop.until(self.has_keyboard, "the wizard has the keyboard")
+        self.screen.ask("xdotool", "type", "--", text)
+
+    def until_page(self, page: str) -> None:
+        """Wait for a page."""
+        desktop.until(lambda: self.page()[0] == page, f"{page}; {self.log}", PATIENCE_S)
+
+    def leads_on(self, *keys: str) -> str:
+        """Press keys, again if a busy desktop loses them, until another page has come; that page."""
+        before = self.page()
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            self.press(*keys)
+            with suppress(AssertionError):
+                desktop.until(lambda: self.page()[1] > before[1], "another page", 2)
+                return self.page()[0]
+            assert time.monotonic() < end, self.log
+
+    def status(self) -> Json:
+        """What `happe-study status` says."""
+        ran = self.run("status", "--json")
+        assert ran.returncode == 0, ran.stderr
+        told: Json = json.loads(ran.stdout)
+        return told
+
+    def close(self) -> None:
+        """End everything."""
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(PATIENCE_S)
+
+
+ANSWERS = {"ready": ["Return"], "interrupted": ["Return"], "trouble": ["Return"], "rate": ["4", "Return"]}
+ANSWERS |= {"guess": ["1", "Return"]}
+
+
+def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> None:
+    """Answer whatever is asked until a page has come; `meanwhile` is called all the time."""
+    answered, since, end = 0, 0.0, time.monotonic() + 5 * PATIENCE_S
+    while (page := laptop.page())[0] != last:
+        assert time.monotonic() < end, laptop.log
+        meanwhile()
+        keys = ANSWERS.get(page[0])
+        again = time.monotonic() - since > 2  # noqa: PLR2004 - seconds; a busy desktop may lose a key
+        if keys and (page[1] > answered or again):
+            answered, since = page[1], time.monotonic()
+            laptop.press(*keys)
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there, and not only waits to be buried."""
+    with suppress(OSError), closing(Path(f"/proc/{pid}/stat").open()) as stat:
+        return stat.read().rpartition(")")[2].split()[0] != "Z"
+    return False

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/agent/focus_agent.h"
+
+#include <gtest/gtest.h>
+#include <QCoreApplication>
+#include <QDeadlineTimer>
+#include <QEventLoop>
+
+namespace happe::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Somebody who says what is in front, when the test wants it.
+struct Says {
+    FocusSource::Events events;
+    int opened = 0;
+    int asked = 0;
+    bool missing = false;
+};
+
+class FakeSource final : public FocusSource {
+public:
+    explicit FakeSource(Says& says) : says_(says) {}
+    [[nodiscard]] QString name() const override { return QStringLiteral("fake"); }
+    void ask() override { ++says_.asked; }
+
+private:
+    Says& says_;
+};
+
+class Agent : public testing::Test {
+protected:
+    [[nodiscard]] static bool until(const std::function<bool()>& happens) {
+        const QDeadlineTimer end(20s);
+        while (!happens() && !end.hasExpired()) {
+            QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 100);
+        }
+        return happens();
+    }
+    // Long enough for a question that was due.
+    static void settle() {
+        const QDeadlineTimer end(250ms);
+        while (!end.hasExpired()) {
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+        }
+    }
+    void starts() {
+        ASSERT_EQ(agent_.start(), "");
+        ASSERT_TRUE(until([this] { return says_.asked == 1; }));
+    }
+
+    int argc_ = 0;
+    QCoreApplication application_{argc_, nullptr};
+    Says says_;
+    FocusAgent agent_{QDBusConnection(QStringLiteral("none")),
+                      [this](const FocusSource::Events& events) -> SourceOrError {
+                          says_.events = events;
+                          ++says_.opened;
+                          if (says_.missing) {
+                              return tl::unexpected<std::string>("none is there");
+                          }
+                          return std::make_unique<FakeSource>(says_);
+                      }};
+};
+
+TEST_F(Agent, AsksOnceForAsManyChangesAsComeTogether) {
+    starts();
+    says_.events.answered(std::nullopt);
+    for (int change = 0; change < 1000; ++change) {
+        says_.events.changed();
+    }
+    ASSERT_TRUE(until([this] { return says_.asked == 2; }));
+    says_.events.answered(std::nullopt);
+    settle();
+    EXPECT_EQ(says_.asked, 2);
+}
+
+TEST_F(Agent, AsksAgainForWhatChangesAfterTheQuestion) {
+    starts();
+    says_.events.changed();  // the answer to the first question may be of before
+    settle();
+    EXPECT_EQ(says_.asked, 1);
+    says_.events.answered(std::nullopt);
+    EXPECT_TRUE(until([this] { return says_.asked == 2; }));
+}
+
+TEST_F(Agent, AsksNothingWhileNothingChanges) {
+    starts();
+    says_.events.answered(std::nullopt);
+    settle();
+    EXPECT_EQ(says_.asked, 1);
+}
+
+TEST_F(Agent, LooksForAnotherSourceUntilThereIsOne) {
+    starts();
+    QStringList said;
+    QObject::connect(&agent_, &FocusAgent::said, [&](const QString& what) { said << what; });
+    says_.missing = true;
+    says_.events.lost("it is gone");
+    ASSERT_TRUE(until([this] { return says_.opened == 3; }));
+    says_.missing = false;
+    EXPECT_TRUE(until([this] { return says_.asked == 2; }));  // though the first question was never answered
+    EXPECT_EQ(said, (QStringList{"it is gone", "fake"}));
+}
+
+TEST_F(Agent, SaysAtOnceThatThereIsNoSource) {
+    says_.missing = true;
+    EXPECT_EQ(agent_.start(), "none is there");
+}
+
+}  // namespace
+}  // namespace happe::ui

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/agent/focus_teller.h"
+
+#include "ui/indicator/bus_objects.h"
+
+#include <QDBusPendingCallWatcher>
+#include <QDBusUnixFileDescriptor>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+constexpr qsizetype kMostId = 85;  // UTF-16 units: at most 255 bytes, happed's limit
+
+const QString kNotActive = QStringLiteral("org.happe.Governor1.Error.NotActive");
+
+QDBusMessage call(const QString& method) {
+    const BusObject governor = governor_object();
+    QDBusMessage message = QDBusMessage::createMethodCall(governor.service, governor.path, governor.interface, method);
+    message.setAutoStartService(false);
+    return message;
+}
+
+}  // namespace
+
+FocusTeller::FocusTeller(QDBusConnection system_bus)
+    : bus_(std::move(system_bus)), owner_(governor_object().service, bus_, QDBusServiceWatcher::WatchForRegistration) {
+    connect(&owner_, &QDBusServiceWatcher::serviceRegistered, this, [this] { send(); });
+}
+
+void FocusTeller::tell(const std::optional<Focus>& focus, BootTime said) {
+    std::optional<Front> front;
+    if (auto process = focus ? open_process(focus->pid, said) : tl::unexpected<std::string>("none")) {
+        front = {.process = *std::move(process), .id = focus->id.left(kMostId)};
+    }
+    const bool same = front && front_ && front->process.is(front_->process) && front->id == front_->id;
+    front_ = std::move(front);
+    if (!same || !told_) {
+        send();
+    }
+}
+
+void FocusTeller::send() {
+    told_ = false;
+    if (!front_) {
+        clear();
+        return;
+    }
+    QDBusMessage message = call(QStringLiteral("SetFocus"));
+    message << QVariant::fromValue(QDBusUnixFileDescriptor(front_->process.pidfd.get())) << front_->id;
+    set_ = true;
+    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(message), this);
+    connect(watcher, &QDBusPendingCallWatcher::finished, this,
+            [this, number = ++sent_](QDBusPendingCallWatcher* finished) {
+                finished->deleteLater();
+                answered(number, finished->reply());
+            });
+}
+
+void FocusTeller::clear() {
+    ++sent_;
+    await_turn(false);
+    if (std::exchange(set_, false)) {
+        bus_.send(call(QStringLiteral("ClearFocus")));
+    }
+}
+
+// A process that has ended, or is another user's, leaves nothing in front that happed could serve. Somebody else's turn
+// at the machine ends some time.
+void FocusTeller::answered(int number, const QDBusMessage& answer) {
+    if (number != sent_) {
+        return;
+    }
+    told_ = answer.type() == QDBusMessage::ReplyMessage;
+    const bool not_active = answer.errorName() == kNotActive;
+    if (not_active && !awaiting_) {
+        await_turn(true);
+        send();  // it may have come meanwhile
+    } else if (!not_active) {
+        await_turn(false);
+        if (!told_) {
+            clear();
+        }
+    }
+}
+
+// happed says that its state changes, and is listened to only while that matters.
+void FocusTeller::await_turn(bool wanted) {
+    if (std::exchange(awaiting_, wanted) == wanted) {
+        return;
+    }
+    const BusObject governor = governor_object();
+    const QString properties = QStringLiteral("org.freedesktop.DBus.Properties");
+    const QString changed = QStringLiteral("PropertiesChanged");
+    const char* const slot = SLOT(on_changed(QString, QVariantMap, QStringList));
+    if (wanted) {
+        bus_.connect(governor.service, governor.path, properties, changed, this, slot);
+    } else {
+        bus_.disconnect(governor.service, governor.path, properties, changed, this, slot);
+    }
+}
+
+void FocusTeller::on_changed(const QString& /*interface*/, const QVariantMap& changed, const QStringList& invalidated) {
+    if (changed.contains(QStringLiteral("State")) || invalidated.contains(QStringLiteral("User"))) {
+        send();
+    }
+}
+
+}  // namespace happe::ui

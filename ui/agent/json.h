@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What compositors say in JSON.
+#pragma once
+
+#include <sys/types.h>
+#include <QJsonObject>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+namespace happe::ui {
+
+// An error says what is wrong and where.
+[[nodiscard]] tl::expected<QJsonObject, std::string> object_in(std::string_view json);
+
+// A member that is the number of a process; 0 if it is none.
+[[nodiscard]] pid_t pid_in(const QJsonObject& object);
+
+}  // namespace happe::ui

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who can say which application is in front: docs/session-agent.md. Each error says what is missing.
+#pragma once
+
+#include "ui/agent/focus.h"
+
+#include <QDBusConnection>
+
+namespace happe::ui {
+
+// The window manager, on the X server that DISPLAY names.
+[[nodiscard]] SourceOrError open_x11_focus(FocusSource::Events events);
+
+// sway, by its socket.
+[[nodiscard]] SourceOrError open_sway_focus(const std::string& socket, FocusSource::Events events);
+
+// Hyprland, by the folder of its two sockets.
+[[nodiscard]] SourceOrError open_hyprland_focus(const std::string& folder, FocusSource::Events events);
+
+// A compositor with wlr-foreign-toplevel-management, where WAYLAND_DISPLAY says; it knows no processes.
+[[nodiscard]] SourceOrError open_toplevel_focus(FocusSource::Events events);
+
+// KWin, by a script that it is given.
+[[nodiscard]] SourceOrError open_kwin_focus(const QDBusConnection& session_bus, FocusSource::Events events);
+
+// GNOME, by its extension happe-focus.
+[[nodiscard]] SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::Events events);
+
+}  // namespace happe::ui

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/agent/told_focus.h"
+
+#include <QDBusConnectionInterface>
+#include <QDBusError>
+#include <QDBusMessage>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+const QString kName = QStringLiteral("org.happe.Focus1");
+const QString kPath = QStringLiteral("/org/happe/Focus1");
+
+}  // namespace
+
+ToldFocus::ToldFocus(QDBusConnection bus, const QString& teller)
+    : bus_(std::move(bus)), teller_(teller), owner_(teller, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { emit gone(); });
+}
+
+ToldFocus::~ToldFocus() {
+    if (named_) {
+        bus_.unregisterService(kName);
+        bus_.unregisterObject(kPath);
+    }
+}
+
+std::string ToldFocus::start() {
+    // First the object: who waits for the name calls at once.
+    bus_.registerObject(kPath, this, QDBusConnection::ExportScriptableContents | QDBusConnection::ExportAllSlots);
+    if (!bus_.registerService(kName)) {
+        bus_.unregisterObject(kPath);
+        return "another happe-indicator is told already: org.happe.Focus1 has an owner";
+    }
+    named_ = true;
+    return {};
+}
+
+void ToldFocus::Focus(const QString& pid, const QString& id) {
+    if (message().service() != bus_.interface()->serviceOwner(teller_).value()) {
+        sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
+        return;
+    }
+    bool is_number = false;
+    const int number = pid.toInt(&is_number);
+    if (!is_number || number < 0) {
+        sendErrorReply(QDBusError::InvalidArgs, QStringLiteral("pid: a number is wanted"));
+        return;
+    }
+    focus_ = number > 0 ? std::optional(ui::Focus{.pid = number, .id = id}) : std::nullopt;
+    emit changed();
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// org.happe.Focus1 on the session bus: what runs inside a compositor tells here which window is active.
+#pragma once
+
+#include "ui/agent/focus.h"
+
+#include <QDBusConnection>
+#include <QDBusContext>
+#include <QDBusServiceWatcher>
+#include <QObject>
+#include <QTimer>
+
+namespace happe::ui {
+
+class ToldFocus final : public QObject, protected QDBusContext {
+    Q_OBJECT
+    Q_CLASSINFO("D-Bus Interface", "org.happe.Focus1")
+
+public:
+    // `teller`: the name of the compositor, the only one that is believed.
+    ToldFocus(QDBusConnection bus, const QString& teller);
+    ~ToldFocus() override;
+
+    // Takes the name; an error says who has it.
+    [[nodiscard]] std::string start();
+    [[nodiscard]] const std::optional<ui::Focus>& focus() const { return focus_; }
+
+public slots:
+    // Numbers come as text: KWin's scripts have no integers. Pid 0: no window is active.
+    void Focus(const QString& pid, const QString& id);  // NOLINT(readability-identifier-naming): its name on the bus
+
+signals:
+    void changed();
+    // The compositor has left the bus.
+    void gone();
+
+private:
+    QDBusConnection bus_;
+    QString teller_;
+    QDBusServiceWatcher owner_;
+    std::optional<ui::Focus> focus_;
+    bool named_ = false;
+};
+
+}  // namespace happe::ui

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Whose an X11 window is, by what the X server knows of its clients (the extension XRes), not by what a client says of
+// itself in _NET_WM_PID, which may be wrong, or right in another PID namespace.
+#pragma once
+
+#include <sys/types.h>
+#include <xcb/xcb.h>
+#include <QString>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+namespace happe::ui {
+
+struct DisconnectXcb {
+    void operator()(xcb_connection_t* connection) const { xcb_disconnect(connection); }
+};
+
+class X11Clients {
+public:
+    // Those of the server that DISPLAY names; it must have XRes 1.2, as all do since 2012.
+    [[nodiscard]] static tl::expected<X11Clients, std::string> open();
+
+    [[nodiscard]] xcb_connection_t* get() const { return connection_.get(); }
+    [[nodiscard]] xcb_window_t root() const { return root_; }
+    [[nodiscard]] bool lost() const { return xcb_connection_has_error(get()) != 0; }
+    [[nodiscard]] xcb_atom_t atom(const std::string& name) const;
+    // The first window that a property of a window names; 0 if there is none.
+    [[nodiscard]] xcb_window_t window_in(xcb_window_t window, xcb_atom_t property) const;
+    [[nodiscard]] bool viewable(xcb_window_t window) const;
+    // None if there is no such window, or its client is on another machine.
+    [[nodiscard]] std::optional<pid_t> pid(xcb_window_t window) const;
+    // Its WM_CLASS.
+    [[nodiscard]] QString name(xcb_window_t window) const;
+
+private:
+    X11Clients() = default;
+
+    std::unique_ptr<xcb_connection_t, DisconnectXcb> connection_;
+    xcb_window_t root_ = XCB_WINDOW_NONE;
+};
+
+// The class in a WM_CLASS: the second of two strings that end with NUL; empty if it has none.
+[[nodiscard]] QString class_in(std::string_view wm_class);
+
+}  // namespace happe::ui

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/owner.h"
+
+#include "ui/indicator/bus_objects.h"
+
+#include <QDBusPendingCallWatcher>
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+constexpr std::chrono::seconds kLook{1};
+constexpr std::size_t kShownPresses = 20;
+constexpr uint kMostEvents = 10'000;
+constexpr uint kKeyWait = 30'000;      // ms
+constexpr int kKeyPatience = 120'000;  // ms: somebody may have to give a password first
+
+const QString kUnit = QStringLiteral("happe-indicator.service");
+
+QDBusMessage to_governor(const QString& method) {
+    const BusObject governor = governor_object();
+    QDBusMessage message = QDBusMessage::createMethodCall(governor.service, governor.path, governor.interface, method);
+    message.setAutoStartService(false);
+    return message;
+}
+
+QDBusMessage to_systemd(const QString& method) {
+    return QDBusMessage::createMethodCall(QStringLiteral("org.freedesktop.systemd1"),
+                                          QStringLiteral("/org/freedesktop/systemd1"),
+                                          QStringLiteral("org.freedesktop.systemd1.Manager"), method);
+}
+
+}  // namespace
+
+Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
+    : system_(std::move(system_bus)),
+      session_(std::move(session_bus)),
+      governor_(system_, governor_object(), QStringLiteral("KeyCounted")) {
+    connect(&governor_, &PropertyWatch::there, this, &Owner::governor_is);
+    connect(&governor_, &PropertyWatch::gone, this, &Owner::governor_gone);
+    connect(&governor_, &PropertyWatch::signalled, this, [this](const QString& key) {
+        ask_profiles();
+        ask_presses();
+        emit counted(key);
+    });
+    connect(this, &Owner::refused, this, [this] {
+        pausing_ = false;
+        emit changed();
+    });
+    look_.setInterval(kLook);
+    connect(&look_, &QTimer::timeout, this, [this] {
+        if (state_.there) {
+            governor_.refresh();
+        }
+    });
+    ask_autostart();
+}
+
+void Owner::governor_is(const QVariantMap& properties) {
+    const OwnerState before = std::exchange(state_, owner_state_of(properties));
+    if (!state_.application.isEmpty() && !is_this_window(state_.application)) {
+        served_ = state_.application;
+    }
+    if (!before.there || before.application != state_.application) {
+        ask_profiles();
+    }
+    show_profile();
+}
+
+void Owner::governor_gone() {
+    state_ = {};
+    profiles_.clear();
+    presses_.clear();
+    served_.clear();
+    pausing_ = false;
+    hold_.reset();
+    show_profile();
+}
+
+void Owner::watch(bool wanted) {
+    if (wanted) {
+        governor_.refresh();
+        look_.start();
+    } else {
+        look_.stop();
+    }
+}
+
+void Owner::choose(const QString& application) {
+    chosen_ = application;
+    show_profile();
+}
+
+// Untaught profiles are the ladder's lowest frequency at every level.
+void Owner::show_profile() {
+    const QString before = std::exchange(shown_, {chosen_.isEmpty() ? served_ : chosen_, {}}).application;
+    const auto found = std::ranges::find(profiles_, shown_.application, &OwnProfile::application);
+    if (found != profiles_.end()) {
+        shown_ = *found;
+    } else if (!state_.ladder_khz.empty()) {
+        shown_.khz.assign(kLevels, state_.ladder_khz.front());
+    }
+    if (shown_.application != before) {
+        presses_.clear();
+        ask_presses();
+    }
+    emit changed();
+}
+
+void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
+                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms) {
+    auto* const watcher = new QDBusPendingCallWatcher(bus.asyncCall(question, patience_ms), this);
+    connect(watcher, &QDBusPendingCallWatcher::finished, this,
+            [this, take, tell_refusal](QDBusPendingCallWatcher* finished) {
+                finished->deleteLater();
+                const QDBusMessage answer = finished->reply();
+                if (answer.type() == QDBusMessage::ReplyMessage) {
+                    take(answer.arguments());
+                } else if (tell_refusal) {
+                    emit refused(answer.errorMessage());
+                }
+            });
+}
+
+void Owner::ask_profiles() {
+    ask(
+        system_, to_governor(QStringLiteral("ListProfiles")) << QString(),
+        [this](const QList<QVariant>& answer) {
+            profiles_ = profiles_of(answer.value(0));
+            show_profile();
+        },
+        false);
+}
+
+void Owner::ask_presses() {
+    const QString application = shown_.application;
+    if (application.isEmpty()) {
+        return;
+    }
+    ask(
+        system_,
+        to_governor(QStringLiteral("ListEvents")) << QString() << application << qlonglong{0} << uint{kMostEvents},
+        [this, application](const QList<QVariant>& answer) {
+            if (application != shown_.application) {
+                return;
+            }
+            presses_ = presses_of(answer.value(0));
+            std::ranges::reverse(presses_);
+            presses_.resize(std::min(presses_.size(), kShownPresses));
+            emit changed();
+        },
+        false);
+}
+
+void Owner::learn_key() {
+    QDBusMessage question = to_governor(QStringLiteral("LearnKey")) << uint{kKeyWait};
+    question.setInteractiveAuthorizationAllowed(true);
+    ask(
+        system_, question, [this](const QList<QVariant>& answer) { emit learned(answer.value(0).toString()); }, true,
+        kKeyPatience);
+}
+
+void Owner::pause(bool wanted) {
+    if (wanted && !paused()) {
+        pausing_ = true;
+        ask(
+            system_,
+            to_governor(QStringLiteral("Hold")) << QStringLiteral("HAPPE") << QStringLiteral("paused by its user"),
+            [this](const QList<QVariant>& answer) {
+                pausing_ = false;
+                hold_ = answer.value(0).toUInt();
+                emit changed();
+            },
+            true);
+    } else if (!wanted && hold_) {
+        ask(
+            system_, to_governor(QStringLiteral("Release")) << *std::exchange(hold_, std::nullopt),
+            [](const auto& /*nothing*/) {}, true);
+    }
+    emit changed();
+}
+
+void Owner::reset() {
+    ask(
+        system_, to_governor(QStringLiteral("ResetProfile")) << QString() << shown_.application,
+        [this](const auto& /*nothing*/) {
+            presses_.clear();
+            ask_profiles();
+            ask_presses();
+        },
+        true);
+}
+
+void Owner::ask_autostart() {
+    ask(
+        session_, to_systemd(QStringLiteral("GetUnitFileState")) << kUnit,
+        [this](const QList<QVariant>& answer) {
+            autostart_ = answer.value(0).toString() == QLatin1String("enabled");
+            emit changed();
+        },
+        false);
+}
+
+void Owner::set_autostart(bool wanted) {
+    QDBusMessage order = to_systemd(wanted ? QStringLiteral("EnableUnitFiles") : QStringLiteral("DisableUnitFiles"));
+    order << QStringList{kUnit} << false;
+    if (wanted) {
+        order << false;  // replaces nothing
+    }
+    ask(
+        session_, order,
+        [this](const auto& /*changes*/) {
+            session_.send(to_systemd(QStringLiteral("Reload")));
+            ask_autostart();
+        },
+        true);
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the owner's window shows and does, without a window: happed on the system's bus, systemd on the session's.
+#pragma once
+
+#include "ui/indicator/property_watch.h"
+#include "ui/owner/owner_state.h"
+
+#include <QDBusConnection>
+#include <QDBusMessage>
+#include <QObject>
+#include <QTimer>
+#include <functional>
+
+namespace happe::ui {
+
+class Owner final : public QObject {
+    Q_OBJECT
+
+public:
+    Owner(QDBusConnection system_bus, QDBusConnection session_bus);
+
+    [[nodiscard]] const OwnerState& state() const { return state_; }
+    // Of this user, by application; what is served is among them though nothing is learned yet.
+    [[nodiscard]] const std::vector<OwnProfile>& profiles() const { return profiles_; }
+    // Whose profile is shown: what is served, or was before this program's own window came to the front, until another
+    // one is chosen.
+    [[nodiscard]] const OwnProfile& shown() const { return shown_; }
+    // The last ones, newest first.
+    [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
+    [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
+    // Whether happe-indicator starts with the session; none where no systemd says so.
+    [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
+
+    void choose(const QString& application);
+    // Waits for a key, half a minute, and says its name.
+    void learn_key();
+    // Holds HAPPE off, or lets it go on. It goes on by itself when this program ends.
+    void pause(bool wanted);
+    // Forgets what is shown.
+    void reset();
+    void set_autostart(bool wanted);
+    // While somebody looks, it asks each second how much the CPU works.
+    void watch(bool wanted);
+
+signals:
+    void changed();
+    // A key was counted: its name on the bus.
+    void counted(const QString& key);
+    void learned(const QString& key);
+    // What was asked for was refused, in words.
+    void refused(const QString& why);
+
+private:
+    void governor_is(const QVariantMap& properties);
+    void governor_gone();
+    void ask_profiles();
+    void ask_presses();
+    void ask_autostart();
+    void show_profile();
+    void ask(const QDBusConnection& bus, const QDBusMessage& question,
+             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms = -1);
+
+    QDBusConnection system_;
+    QDBusConnection session_;
+    PropertyWatch governor_;
+    QTimer look_;
+    OwnerState state_;
+    std::vector<OwnProfile> profiles_;
+    QString served_;  // last, and not this program
+    QString chosen_;
+    OwnProfile shown_;
+    std::vector<Press> presses_;
+    bool pausing_ = false;  // asked for, not yet answered
+    std::optional<uint> hold_;
+    std::optional<bool> autostart_;
+};
+
+}  // namespace happe::ui

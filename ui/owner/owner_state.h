@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the owner's window shows, as happed tells it (docs/dbus.md).
+#pragma once
+
+#include "ui/indicator/overlay_state.h"
+
+#include <QDateTime>
+#include <QString>
+#include <QVariantMap>
+#include <optional>
+#include <vector>
+
+namespace happe::ui {
+
+inline constexpr int kLevels = 10;
+
+// The policy that works most, of which one speaks.
+struct Work {
+    std::uint32_t khz = 0;  // decided
+    std::uint32_t utilisation_ppm = 0;
+    int level = 0;
+
+    bool operator==(const Work&) const = default;
+};
+
+struct OwnerState {
+    bool there = false;  // happed is on the bus
+    QString state;       // in the bus's words
+    QString reason;
+    QString application;  // served; empty if it is not for us to know
+    QString performance_key;
+    QString power_key;
+    uint keyboards = 0;
+    std::vector<std::uint32_t> ladder_khz;  // ascending, of the policy with the highest top
+    std::optional<Work> work;
+
+    bool operator==(const OwnerState&) const = default;
+};
+
+// Whether happed calls this program so, with its window in front.
+[[nodiscard]] bool is_this_window(const QString& application);
+
+// Without what is not there, or of another type.
+[[nodiscard]] OwnerState owner_state_of(const QVariantMap& properties);
+
+// A press that was learned from.
+struct Press {
+    QDateTime at;
+    Key key = Key::Performance;
+    int level = 0;
+    std::uint32_t from_khz = 0;
+    std::uint32_t to_khz = 0;
+
+    bool operator==(const Press&) const = default;
+};
+
+struct OwnProfile {
+    QString application;
+    std::vector<std::uint32_t> khz;  // by level
+
+    bool operator==(const OwnProfile&) const = default;
+};
+
+// The answers of ListEvents, oldest first, and of ListProfiles; what is not of their type is none.
+[[nodiscard]] std::vector<Press> presses_of(const QVariant& events);
+[[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
+
+}  // namespace happe::ui

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/owner_window.h"
+
+#include "ui/owner/owner_words.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLocale>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+// NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
+namespace happe::ui {
+namespace {
+
+constexpr double kHeadline = 1.3;  // of the desktop's letters
+constexpr int kShownRows = 4;
+
+// What changes by itself is read out with its own text as its name.
+QLabel* text_label(QWidget* parent) {
+    auto* const label = new QLabel(parent);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    return label;
+}
+
+void say(QLabel& label, const QString& text) {
+    label.setText(text);
+    label.setAccessibleName(text);
+    label.setVisible(!text.isEmpty());
+}
+
+}  // namespace
+
+OwnerWindow::OwnerWindow(Owner& owner)
+    : owner_(owner),
+      doing_(text_label(this)),
+      why_(text_label(this)),
+      profiles_(new QComboBox(this)),
+      chart_(new StepChart(this)),
+      presses_(new QTableWidget(0, 4, this)),
+      keys_(text_label(this)),
+      pause_(new QPushButton(tr("&Pause HAPPE"), this)),
+      reset_(new QPushButton(tr("F&orget this application…"), this)),
+      find_key_(new QPushButton(tr("Find a &key…"), this)),
+      autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
+      said_(text_label(this)) {
+    setWindowTitle(tr("HAPPE"));
+    QFont large = doing_->font();
+    large.setPointSizeF(large.pointSizeF() * kHeadline);
+    doing_->setFont(large);
+    pause_->setCheckable(true);
+    presses_->setHorizontalHeaderLabels({tr("When"), tr("Key"), tr("CPU's work"), tr("From and to")});
+    presses_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    presses_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    presses_->setTabKeyNavigation(false);  // the tab key goes on to the next widget
+    presses_->verticalHeader()->hide();
+    presses_->horizontalHeader()->setStretchLastSection(true);
+    presses_->setAccessibleName(tr("The last key presses that were learned from"));
+    presses_->setMinimumHeight(presses_->verticalHeader()->defaultSectionSize() * (kShownRows + 1));
+    profiles_->setAccessibleName(tr("Application"));
+    lay_out();
+    connect_all();
+    update_all();
+}
+
+void OwnerWindow::lay_out() {
+    auto* const all = new QVBoxLayout(this);
+    auto* const application = new QHBoxLayout;
+    auto* const name = new QLabel(tr("&Application"), this);
+    name->setBuddy(profiles_);
+    application->addWidget(name);
+    application->addWidget(profiles_, 1);
+    application->addWidget(reset_);
+    auto* const now = new QHBoxLayout;
+    now->addWidget(doing_, 1);
+    now->addWidget(pause_, 0, Qt::AlignTop);
+    auto* const keys = new QHBoxLayout;
+    keys->addWidget(keys_, 1);
+    keys->addWidget(find_key_);
+    all->addLayout(now);
+    all->addWidget(why_);
+    all->addLayout(application);
+    all->addWidget(chart_, 3);
+    all->addWidget(presses_, 1);
+    all->addLayout(keys);
+    all->addWidget(autostart_);
+    all->addWidget(said_);
+    const QList<QWidget*> order{pause_, profiles_, reset_, chart_, presses_, find_key_, autostart_};
+    for (qsizetype at = 1; at < order.size(); ++at) {
+        setTabOrder(order[at - 1], order[at]);
+    }
+    pause_->setFocus();
+}
+
+void OwnerWindow::connect_all() {
+    connect(&owner_, &Owner::changed, this, &OwnerWindow::update_all);
+    connect(&owner_, &Owner::refused, this, [this](const QString& why) { say(*said_, tr("Refused: %1").arg(why)); });
+    connect(&owner_, &Owner::counted, this, [this](const QString& key) {
+        say(*said_, tr("Counted: %1")
+                        .arg(OwnerWords::key(key == QLatin1String("performance") ? Key::Performance : Key::Power)));
+    });
+    connect(&owner_, &Owner::learned, this, [this](const QString& key) {
+        say(*said_,
+            tr("This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or slower.").arg(key));
+    });
+    connect(find_key_, &QPushButton::clicked, this, [this] {
+        say(*said_, tr("Press a key that types no text, within half a minute."));
+        owner_.learn_key();
+    });
+    connect(pause_, &QPushButton::clicked, this, [this](bool wanted) {
+        say(*said_, wanted ? tr("HAPPE goes on when this program ends, at the latest.") : QString());
+        owner_.pause(wanted);
+    });
+    connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
+    connect(autostart_, &QCheckBox::clicked, this, [this](bool wanted) { owner_.set_autostart(wanted); });
+    connect(profiles_, &QComboBox::activated, this, [this](int) { owner_.choose(profiles_->currentText()); });
+}
+
+void OwnerWindow::update_all() {
+    const OwnerState& state = owner_.state();
+    const OwnProfile& shown = owner_.shown();
+    say(*doing_, OwnerWords::doing(state));
+    say(*why_, OwnerWords::why(state, shown, !owner_.presses().empty()));
+    say(*keys_, OwnerWords::keys(state));
+    update_profiles();
+    update_presses();
+    const bool served = state.work && shown.application == state.application;
+    chart_->show_profile(shown, state.ladder_khz, owner_.presses(),
+                         served ? std::optional(state.work->level) : std::nullopt);
+    pause_->setChecked(owner_.paused());
+    pause_->setText(owner_.paused() ? tr("&Go on") : tr("&Pause HAPPE"));
+    find_key_->setEnabled(state.there);
+    reset_->setEnabled(!owner_.presses().empty());
+    autostart_->setEnabled(owner_.autostart().has_value());
+    autostart_->setChecked(owner_.autostart().value_or(false));
+}
+
+void OwnerWindow::update_profiles() {
+    QStringList names;
+    for (const OwnProfile& profile : owner_.profiles()) {
+        names << profile.application;
+    }
+    if (!owner_.shown().application.isEmpty() && !names.contains(owner_.shown().application)) {
+        names.prepend(owner_.shown().application);
+    }
+    QStringList before;
+    for (int row = 0; row < profiles_->count(); ++row) {
+        before << profiles_->itemText(row);
+    }
+    const QSignalBlocker quiet(profiles_);
+    if (names != before) {
+        profiles_->clear();
+        profiles_->addItems(names);
+    }
+    profiles_->setCurrentText(owner_.shown().application);
+}
+
+void OwnerWindow::update_presses() {
+    const std::vector<Press>& presses = owner_.presses();
+    presses_->setRowCount(static_cast<int>(presses.size()));
+    int row = 0;
+    for (const Press& press : presses) {
+        const QStringList cells{QLocale().toString(press.at, QLocale::ShortFormat), OwnerWords::key(press.key),
+                                OwnerWords::level(press.level),
+                                tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
+        for (int column = 0; column < static_cast<int>(cells.size()); ++column) {
+            if (presses_->item(row, column) == nullptr) {
+                presses_->setItem(row, column, new QTableWidgetItem);
+            }
+            presses_->item(row, column)->setText(cells[column]);
+        }
+        ++row;
+    }
+    presses_->resizeColumnsToContents();
+    presses_->resizeRowsToContents();
+}
+
+void OwnerWindow::reset() {
+    const QString question = tr("Forget what HAPPE has learned for %1? It begins anew, at the lowest speed.")
+                                 .arg(owner_.shown().application);
+    QMessageBox box(QMessageBox::Question, tr("HAPPE"), question, QMessageBox::NoButton, this);
+    const QPushButton* const forget = box.addButton(tr("&Forget"), QMessageBox::AcceptRole);
+    box.setDefaultButton(box.addButton(tr("&Keep"), QMessageBox::RejectRole));
+    box.exec();
+    if (box.clickedButton() == forget) {
+        owner_.reset();
+    }
+}
+
+void OwnerWindow::showEvent(QShowEvent* event) {
+    owner_.watch(true);
+    QWidget::showEvent(event);
+}
+
+void OwnerWindow::hideEvent(QHideEvent* event) {
+    owner_.watch(false);
+    QWidget::hideEvent(event);
+}
+
+void OwnerWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape) {
+        close();
+    } else {
+        QWidget::keyPressEvent(event);
+    }
+}
+
+}  // namespace happe::ui
+// NOLINTEND(cppcoreguidelines-owning-memory)

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The window for who owns the laptop: what HAPPE does and why, what it has learned, and how to change that.
+#pragma once
+
+#include "ui/owner/owner.h"
+#include "ui/owner/step_chart.h"
+
+#include <QWidget>
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QTableWidget;
+
+namespace happe::ui {
+
+class OwnerWindow final : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit OwnerWindow(Owner& owner);
+
+protected:
+    void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    void lay_out();
+    void connect_all();
+    void update_all();
+    void update_profiles();
+    void update_presses();
+    void reset();
+
+    // Qt's: each belongs to its parent.
+    Owner& owner_;
+    QLabel* doing_;
+    QLabel* why_;
+    QComboBox* profiles_;
+    StepChart* chart_;
+    QTableWidget* presses_;
+    QLabel* keys_;
+    QPushButton* pause_;
+    QPushButton* reset_;
+    QPushButton* find_key_;
+    QCheckBox* autostart_;
+    QLabel* said_;
+};
+
+}  // namespace happe::ui

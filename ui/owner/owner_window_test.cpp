@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The window as who cannot see it, or has no mouse, meets it. What it does to a real happed:
+// ui/tests/test_owner_window.py.
+#include "ui/owner/owner_window.h"
+
+#include "ui/owner/owner_words.h"
+
+#include <gtest/gtest.h>
+#include <QAbstractButton>
+#include <QAccessible>
+#include <QApplication>
+#include <QComboBox>
+#include <set>
+
+namespace happe::ui {
+namespace {
+
+const std::vector<std::uint32_t> kLadder{800'000, 1'200'000, 1'600'000, 2'200'000, 2'300'000};
+
+OwnerState playing() {
+    return {.there = true,
+            .state = "governing",
+            .application = "torcs",
+            .performance_key = "KEY_F11",
+            .power_key = "KEY_F12",
+            .keyboards = 1,
+            .ladder_khz = kLadder,
+            .work = Work{1'200'000, 970'000, 3}};
+}
+
+const OwnProfile kTaught{
+    "torcs", {800'000, 800'000, 800'000, 1'200'000, 1'200'000, 1'200'000, 1'200'000, 2'200'000, 2'200'000, 2'300'000}};
+
+TEST(Doing, SaysWhatAndForWhom) {
+    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5.");
+    OwnerState state = playing();
+    state.application = "happe-tray";
+    EXPECT_EQ(OwnerWords::doing(state), "HAPPE governs for this window: 1.2 GHz, speed 2 of 5.");
+    state = playing();
+    state.state = "observing";
+    EXPECT_EQ(OwnerWords::doing(state), "HAPPE watches torcs, and would choose 1.2 GHz, speed 2 of 5.");
+}
+
+TEST(Doing, NamesEachStateInWhichNobodyIsServed) {
+    std::set<QString> all{OwnerWords::doing({})};
+    for (const char* const name : {"released", "held", "contested", "run"}) {
+        all.insert(OwnerWords::doing({.there = true, .state = name}));
+    }
+    EXPECT_EQ(all.size(), 5U);
+}
+
+TEST(Doing, TellsNothingOfARunsApplicationOrSpeed) {
+    OwnerState state = playing();
+    state.state = "run";
+    EXPECT_FALSE(OwnerWords::doing(state).contains("torcs"));
+    EXPECT_EQ(OwnerWords::why(state, kTaught, true), "");
+}
+
+TEST(Why, IsTheDaemonsReasonWhereItHasOne) {
+    EXPECT_EQ(OwnerWords::why({.there = true, .state = "held", .reason = "held by make: compiling"}, {}, false),
+              "Why: held by make: compiling");
+}
+
+TEST(Why, IsWhatWasTaughtForWhatTheCpuDoes) {
+    EXPECT_EQ(OwnerWords::why(playing(), kTaught, true),
+              "The CPU is 97 % busy, 30–40 % of what it could do. Your keys have taught HAPPE this speed for it.");
+    EXPECT_TRUE(OwnerWords::why(playing(), kTaught, false).contains("Nothing is taught yet"));
+}
+
+TEST(Chart, IsToldInWordsLevelByLevel) {
+    const QString words = OwnerWords::chart(kTaught);
+    EXPECT_TRUE(words.startsWith("0–10 %: 0.8 GHz. 10–20 %: 0.8 GHz."));
+    EXPECT_TRUE(words.endsWith("90–100 %: 2.3 GHz"));
+}
+
+TEST(OwnerStateOf, IsNothingWhereTheAnswerIsOfOtherTypes) {
+    const OwnerState state = owner_state_of({{"State", 7}, {"Ladders", "x"}, {"Settings", 1}, {"Keyboards", "many"}});
+    EXPECT_TRUE(state.there);
+    EXPECT_TRUE(state.ladder_khz.empty());
+    EXPECT_EQ(state.work, std::nullopt);
+    EXPECT_TRUE(presses_of(QVariant("x")).empty());
+    EXPECT_TRUE(profiles_of(QVariant()).empty());
+}
+
+class Window : public testing::Test {
+protected:
+    Owner owner_{QDBusConnection("none"), QDBusConnection("none")};
+    OwnerWindow window_{owner_};
+};
+
+TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
+    int found = 0;
+    for (QWidget* const widget : window_.findChildren<QWidget*>()) {
+        if ((widget->focusPolicy() & Qt::TabFocus) == 0 || widget->focusProxy() != nullptr ||
+            !widget->isVisibleTo(&window_)) {
+            continue;
+        }
+        const QAccessibleInterface* const it = QAccessible::queryAccessibleInterface(widget);
+        ASSERT_NE(it, nullptr) << widget->metaObject()->className();
+        EXPECT_FALSE(it->text(QAccessible::Name).isEmpty()) << widget->metaObject()->className();
+        ++found;
+    }
+    EXPECT_GE(found, 7);
+}
+
+TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
+    std::set<QString> letters;
+    const auto buttons = window_.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly);
+    for (const QAbstractButton* const button : buttons) {
+        EXPECT_FALSE(button->shortcut().isEmpty()) << button->text().toStdString();
+        letters.insert(button->shortcut().toString());
+    }
+    EXPECT_EQ(letters.size(), static_cast<std::size_t>(buttons.size()));
+}
+
+TEST_F(Window, SaysThatHappedDoesNotRun) {
+    EXPECT_EQ(OwnerWords::doing(owner_.state()), "HAPPE does not run. The kernel's governor decides.");
+}
+
+}  // namespace
+}  // namespace happe::ui
+
+int main(int argc, char** argv) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    testing::InitGoogleTest(&argc, argv);
+    QLocale::setDefault(QLocale::c());
+    const QApplication application(argc, argv);
+    return RUN_ALL_TESTS();
+}

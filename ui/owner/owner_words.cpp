@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/owner_words.h"
+
+#include <QLocale>
+#include <QStringList>
+#include <algorithm>
+
+namespace happe::ui {
+namespace {
+
+constexpr double kKhzOfGhz = 1e6;
+constexpr int kPercentOfLevel = 100 / kLevels;
+constexpr std::uint32_t kPpmOfPercent = 10'000;
+
+// The step of the ladder that a frequency is on, from 1.
+int step(const std::vector<std::uint32_t>& ladder, std::uint32_t khz) {
+    return static_cast<int>(std::ranges::lower_bound(ladder, khz) - ladder.begin()) + 1;
+}
+
+}  // namespace
+
+QString OwnerWords::speed(std::uint32_t khz) {
+    return tr("%1 GHz").arg(QLocale().toString(khz / kKhzOfGhz, 'f', 1));
+}
+
+QString OwnerWords::level(int level) {
+    return tr("%1–%2 %").arg(level * kPercentOfLevel).arg((level + 1) * kPercentOfLevel);
+}
+
+QString OwnerWords::key(Key key) {
+    return key == Key::Performance ? tr("Faster") : tr("Slower");
+}
+
+QString OwnerWords::doing(const OwnerState& state) {
+    if (!state.there) {
+        return tr("HAPPE does not run. The kernel's governor decides.");
+    }
+    if (state.state == QLatin1String("run")) {
+        return tr("A study's run goes on. What HAPPE does is not shown until it has ended.");
+    }
+    if (state.state == QLatin1String("held")) {
+        return tr("HAPPE is paused. The kernel's governor decides.");
+    }
+    if (state.state == QLatin1String("contested")) {
+        return tr("Another program governs the CPU, and HAPPE has given up.");
+    }
+    if (state.application.isEmpty() || !state.work) {
+        return tr("HAPPE serves nobody here now.");
+    }
+    const QString what = state.state == QLatin1String("observing")
+                             ? tr("HAPPE watches %1, and would choose %2, speed %3 of %4.")
+                             : tr("HAPPE governs for %1: %2, speed %3 of %4.");
+    const QString whom = is_this_window(state.application) ? tr("this window") : state.application;
+    return what.arg(whom, speed(state.work->khz))
+        .arg(step(state.ladder_khz, state.work->khz))
+        .arg(state.ladder_khz.size());
+}
+
+QString OwnerWords::why(const OwnerState& state, const OwnProfile& profile, bool taught) {
+    if (!state.reason.isEmpty()) {
+        return tr("Why: %1").arg(state.reason);
+    }
+    if (state.state == QLatin1String("run") || !state.work) {
+        return {};
+    }
+    const QString load = tr("The CPU is %1 % busy, %2 of what it could do.")
+                             .arg(state.work->utilisation_ppm / kPpmOfPercent)
+                             .arg(level(state.work->level));
+    const QString learned = taught ? tr("Your keys have taught HAPPE this speed for it.")
+                                   : tr("Nothing is taught yet: it stays slow until you press the key for faster.");
+    return profile.application == state.application ? load + QLatin1Char(' ') + learned : load;
+}
+
+QString OwnerWords::keys(const OwnerState& state) {
+    if (state.performance_key.isEmpty() && state.power_key.isEmpty()) {
+        return {};
+    }
+    const QString keys = tr("Faster: %1. Slower: %2.").arg(state.performance_key, state.power_key);
+    return keys + QLatin1Char(' ') +
+           (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
+                                : tr("No keyboard has them; others can be set in /etc/happe/happe.toml."));
+}
+
+QString OwnerWords::chart(const OwnProfile& profile) {
+    QStringList steps;
+    for (int at = 0; at < static_cast<int>(profile.khz.size()); ++at) {
+        steps << tr("%1: %2").arg(level(at), speed(profile.khz[static_cast<std::size_t>(at)]));
+    }
+    return steps.join(QStringLiteral(". "));
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the owner's window says, in the user's language.
+#pragma once
+
+#include "ui/owner/owner_state.h"
+
+#include <QCoreApplication>
+#include <QString>
+
+namespace happe::ui {
+
+class OwnerWords {
+    Q_DECLARE_TR_FUNCTIONS(OwnerWords)
+
+public:
+    // What HAPPE does: "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5."
+    [[nodiscard]] static QString doing(const OwnerState& state);
+    // Why; empty where that is all there is to say.
+    [[nodiscard]] static QString why(const OwnerState& state, const OwnProfile& profile, bool taught);
+    [[nodiscard]] static QString keys(const OwnerState& state);
+    // "1.2 GHz"
+    [[nodiscard]] static QString speed(std::uint32_t khz);
+    // "30–40 %": how much of what its top speed could do the CPU does at this level.
+    [[nodiscard]] static QString level(int level);
+    [[nodiscard]] static QString key(Key key);
+    // The whole chart in words: "0–10 %: 0.8 GHz. ..."
+    [[nodiscard]] static QString chart(const OwnProfile& profile);
+};
+
+}  // namespace happe::ui

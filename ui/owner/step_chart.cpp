@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/step_chart.h"
+
+#include "ui/owner/owner_words.h"
+
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+namespace happe::ui {
+namespace {
+
+constexpr qreal kGap = 8;       // between the plot and what is written beside it
+constexpr qreal kTriangle = 6;  // half of a press's mark
+constexpr std::size_t kMarked = 8;
+constexpr qreal kFaintest = 0.35;
+
+// Up for faster, down for slower.
+QPainterPath triangle(const QPointF& middle, Key key) {
+    const qreal tip = key == Key::Performance ? -kTriangle : kTriangle;
+    QPainterPath path(middle + QPointF(0, tip));
+    path.lineTo(middle + QPointF(kTriangle, -tip));
+    path.lineTo(middle + QPointF(-kTriangle, -tip));
+    path.closeSubpath();
+    return path;
+}
+
+}  // namespace
+
+StepChart::StepChart(QWidget* parent) : QWidget(parent) {
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    setFocusPolicy(Qt::TabFocus);  // so that it is read out
+    setAccessibleName(tr("What HAPPE has learned"));
+}
+
+void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
+                             const std::vector<Press>& presses, std::optional<int> level) {
+    profile_ = profile;
+    ladder_ = ladder_khz;
+    presses_ = presses;
+    level_ = level;
+    setAccessibleDescription(OwnerWords::chart(profile));
+    update();
+}
+
+QRectF StepChart::plot() const {
+    const QFontMetricsF metrics(font());
+    const qreal left = metrics.horizontalAdvance(OwnerWords::speed(8'888'888)) + 2 * kGap;
+    return QRectF(rect()).adjusted(left, metrics.height(), -kGap - kTriangle, -2 * metrics.height() - 2 * kGap);
+}
+
+qreal StepChart::x_of(int level) const {
+    return plot().left() + plot().width() * level / kLevels;
+}
+
+// From the ladder's bottom to its top.
+qreal StepChart::y_of(std::uint32_t khz) const {
+    const double lowest = ladder_.front();
+    const double span = std::max(1.0, double(ladder_.back()) - lowest);
+    return plot().bottom() - plot().height() * std::clamp((double(khz) - lowest) / span, 0.0, 1.0);
+}
+
+void StepChart::paintEvent(QPaintEvent* /*event*/) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    if (ladder_.empty() || profile_.khz.size() != kLevels) {
+        painter.drawText(rect(), Qt::AlignCenter, tr("Nothing to show"));
+        return;
+    }
+    paint_axes(painter);
+    paint_steps(painter);
+    paint_presses(painter);
+    if (hasFocus()) {
+        painter.setPen(QPen(palette().highlight(), 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(rect()).adjusted(1, 1, -1, -1));
+    }
+}
+
+void StepChart::paint_axes(QPainter& painter) const {
+    const QRectF area = plot();
+    QColor faint = palette().color(QPalette::WindowText);
+    if (level_) {
+        QColor now = palette().color(QPalette::Highlight);
+        now.setAlphaF(0.25F);
+        painter.fillRect(QRectF(x_of(*level_), area.top(), area.width() / kLevels, area.height()), now);
+    }
+    faint.setAlphaF(0.2F);
+    qreal free_below = height();  // written on the left so far
+    for (const std::uint32_t khz : ladder_) {
+        painter.setPen(faint);
+        painter.drawLine(QPointF(area.left(), y_of(khz)), QPointF(area.right(), y_of(khz)));
+        painter.setPen(palette().color(QPalette::WindowText));
+        const QRectF beside(0, y_of(khz) - painter.fontMetrics().height() / 2.0, area.left() - kGap,
+                            painter.fontMetrics().height());
+        if (beside.bottom() <= free_below) {
+            painter.drawText(beside, Qt::AlignRight | Qt::AlignVCenter, OwnerWords::speed(khz));
+            free_below = beside.top();
+        }
+    }
+    for (int level = 0; level <= kLevels; level += 2) {
+        const QRectF below(x_of(level) - area.width() / kLevels, area.bottom() + kGap, 2 * area.width() / kLevels,
+                           painter.fontMetrics().height());
+        painter.drawText(below, Qt::AlignHCenter, QString::number(level * 100 / kLevels));
+    }
+    painter.drawText(QRectF(area.left(), area.bottom() + kGap + painter.fontMetrics().height(), area.width(),
+                            painter.fontMetrics().height()),
+                     Qt::AlignHCenter, tr("How much the CPU does, in % of what its top speed could"));
+}
+
+void StepChart::paint_steps(QPainter& painter) const {
+    QPainterPath steps(QPointF(x_of(0), y_of(profile_.khz.front())));
+    for (int level = 0; level < kLevels; ++level) {
+        const qreal y = y_of(profile_.khz[static_cast<std::size_t>(level)]);
+        steps.lineTo(x_of(level), y);
+        steps.lineTo(x_of(level + 1), y);
+    }
+    painter.setPen(QPen(palette().color(QPalette::WindowText), 2.5, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
+    painter.drawPath(steps);
+}
+
+// The newest one is drawn last, and the darkest.
+void StepChart::paint_presses(QPainter& painter) const {
+    static const std::array kColours{QColor(0xC0, 0x39, 0x2B), QColor(0x1E, 0x84, 0x49)};
+    const std::size_t count = std::min(presses_.size(), kMarked);
+    for (std::size_t age = count; age-- > 0;) {
+        const Press& press = presses_[age];
+        QColor colour = kColours.at(press.key == Key::Performance ? 0 : 1);
+        colour.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
+        painter.setPen(QPen(palette().color(QPalette::Window), 1));
+        painter.setBrush(colour);
+        const qreal x = (x_of(press.level) + x_of(press.level + 1)) / 2;
+        painter.drawPath(triangle({x, y_of(press.to_khz)}, press.key));
+    }
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A UAFP as steps: how fast the CPU is to run for each tenth of what its top speed could do, and which presses taught
+// it.
+#pragma once
+
+#include "ui/owner/owner_state.h"
+
+#include <QWidget>
+
+namespace happe::ui {
+
+class StepChart final : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit StepChart(QWidget* parent = nullptr);
+
+    void show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
+                      const std::vector<Press>& presses, std::optional<int> level);
+
+    [[nodiscard]] QSize sizeHint() const override { return {560, 260}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {320, 180}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    [[nodiscard]] QRectF plot() const;
+    [[nodiscard]] qreal x_of(int level) const;
+    [[nodiscard]] qreal y_of(std::uint32_t khz) const;
+    void paint_axes(QPainter& painter) const;
+    void paint_steps(QPainter& painter) const;
+    void paint_presses(QPainter& painter) const;
+
+    OwnProfile profile_;
+    std::vector<std::uint32_t> ladder_;
+    std::vector<Press> presses_;  // newest first
+    std::optional<int> level_;    // the CPU's now
+};
+
+}  // namespace happe::ui

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What happe-study does. Each returns an exit status of sysexits.h and has said what went wrong.
+#pragma once
+
+#include "ui/study/options.h"
+
+#include <QString>
+#include <string>
+
+class QApplication;
+class QCoreApplication;
+
+namespace happe::study {
+
+int complain(const std::string& message, int status);
+// Of what is wrong with this folder's enrolment.
+int complain_of(const QString& enrolment, const QString& state);
+
+int enrol(const Options& options, QCoreApplication& application);
+int show_status(const Options& options);
+int upload(const Options& options, QCoreApplication& application);
+int call_experimenter(const Options& options);
+int run_wizard(const Options& options, QApplication& application);
+
+}  // namespace happe::study

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happed, as the wizard needs it: docs/dbus.md.
+#pragma once
+
+#include <QByteArray>
+#include <QDBusConnection>
+#include <QDBusServiceWatcher>
+#include <QObject>
+#include <QString>
+#include <functional>
+#include <tl/expected.hpp>
+
+class QDBusMessage;
+
+namespace happe::study {
+
+template <typename T>
+using Said = tl::expected<T, QString>;  // an error is in words, and tells no condition
+
+class Governor final : public QObject {
+    Q_OBJECT
+
+public:
+    template <typename T>
+    using Then = std::function<void(const Said<T>&)>;
+
+    explicit Governor(QDBusConnection bus);
+
+    // A sealed run; happed's name for it. It ends, at the latest, when this program leaves the bus.
+    void start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then);
+    // Ends a run, or fetches one that has ended; its trace.
+    void stop(const QString& run, const Then<QByteArray>& then);
+    void facts(const QString& run, const Then<QByteArray>& then);
+
+    // HAPPE steps aside until it is released.
+    void hold(const QString& application, const Then<uint>& then);
+    void release(uint cookie);
+
+    void device_key(const Then<QByteArray>& then);
+
+signals:
+    void gone();
+
+private:
+    [[nodiscard]] static QDBusMessage call(const QString& method);
+    template <typename T>
+    void ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
+             const Then<T>& then);
+
+    QDBusConnection bus_;
+    QDBusServiceWatcher owner_;
+};
+
+}  // namespace happe::study

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the laptop tells the server, as it is kept until the server has it: each under an id that is made once, so that
+// it may be sent again. docs/uploads.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace happe::study {
+
+struct Letter {
+    std::int64_t number = 0;  // of the journal's, ascending; 0: not there yet
+    std::string about;        // a run's code, or "clock"
+    std::string method;       // PUT or POST
+    std::string path;         // below /api/v1/
+    std::string body;         // the bytes that are sent each time
+};
+
+using Probe = std::array<std::int64_t, 4>;  // t0 to t3, microseconds
+
+[[nodiscard]] Letter end_of(const std::string& run);
+[[nodiscard]] Letter rating_of(const std::string& run, const std::string& id, int rating);
+[[nodiscard]] Letter guess_of(const std::string& run, const std::string& id, const std::string& choice);
+[[nodiscard]] Letter record_of(const std::string& run, const std::string& id, const std::string& record);
+[[nodiscard]] Letter abortion_of(const std::string& run, const std::string& reason);
+[[nodiscard]] Letter clock_of(const std::string& id, const std::string& boot, const std::vector<Probe>& probes);
+
+}  // namespace happe::study

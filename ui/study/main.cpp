@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happe-study: a participant's sitting at this laptop.
+#include "packaging/cli/cpp/self_description.h"
+#include "ui/indicator/translations.h"
+#include "ui/study/commands.h"
+#include "ui/study/journal.h"
+#include "ui/study/signals.h"
+
+#include <sysexits.h>
+#include <CLI/CLI.hpp>
+#include <QApplication>
+#include <QLocale>
+#include <exception>
+#include <iostream>
+
+namespace happe::study {
+namespace {
+
+int act(const Options& options, int argc, char** argv) {
+    block_signals();
+    if (options.command == Command::Wizard) {
+        QApplication application(argc, argv);
+        QApplication::setQuitOnLastWindowClosed(false);
+        if (!options.language.empty()) {
+            QLocale::setDefault(QLocale(QString::fromStdString(options.language)));
+        }
+        ui::install_translations(application);
+        return run_wizard(options, application);
+    }
+    QCoreApplication application(argc, argv);
+    switch (options.command) {
+        case Command::Enrol:
+            return enrol(options, application);
+        case Command::Upload:
+            return upload(options, application);
+        case Command::Abort:
+            return call_experimenter(options);
+        case Command::Status:
+        case Command::Wizard:
+            return show_status(options);
+    }
+    return EX_SOFTWARE;
+}
+
+}  // namespace
+}  // namespace happe::study
+
+int main(int argc, char** argv) try {
+    CLI::App program(
+        "happe-study - a participant's sitting at this laptop.\n\n"
+        "Connects to the study server, starts each run through happed under a condition that nobody here is told, asks\n"
+        "how it was, and keeps everything until the server has it.",
+        "happe-study");
+    happe::study::Options options;
+    happe::study::define(program, options);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& help_or_version) {
+        const int status = program.exit(help_or_version);
+        return std::cout.flush() ? status : happe::study::complain("standard output: cannot write", EX_IOERR);
+    } catch (const CLI::ParseError& error) {
+        return happe::study::complain(std::string(error.what()) + "; see happe-study --help", EX_USAGE);
+    }
+    return happe::study::act(options, argc, argv);
+} catch (const happe::study::JournalError& error) {
+    return happe::study::complain(error.what(), EX_CANTCREAT);
+} catch (const std::exception& error) {
+    return happe::study::complain(std::string(error.what()) + "; please report this", EX_SOFTWARE);
+}

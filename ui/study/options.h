@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What happe-study is asked to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace happe::study {
+
+enum class Command : std::uint8_t { Wizard, Enrol, Status, Upload, Abort };
+
+struct Options {
+    Command command = Command::Wizard;
+    std::string state;
+    std::string browser;
+    std::string language;
+    int countdown_s = 3;
+    int settle_ms = 700;
+    std::string server;
+    std::string code;  // of an enrolment; empty: it is asked for
+    bool json = false;
+    int patience_s = 60;
+};
+
+void define(CLI::App& program, Options& options);
+
+}  // namespace happe::study

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a study server answers when a participant sits down at the laptop (docs/study-wizard.md): their runs, and what
+// is asked after each. Nothing of it tells a condition.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace happe::study {
+
+// One whole number from `lowest` to `highest`, at most eleven of them.
+struct Scale {
+    std::string question;
+    std::string lowest_label;
+    std::string highest_label;
+    int lowest = 1;
+    int highest = 5;
+};
+
+struct Choice {
+    std::string key;
+    std::string text;
+};
+
+struct Guess {
+    std::string question;
+    std::vector<Choice> choices;
+};
+
+// As the server has it. Replaced runs are not told.
+enum class RunState : std::uint8_t { Planned, Started, Rated, Complete, Aborted };
+
+struct PlannedRun {
+    std::string code;
+    std::string application;  // its key
+    std::string name;         // for people
+    std::vector<std::string> command;
+    std::optional<int> cpu;  // that it is pinned to
+    int seconds = 0;
+    int practice_seconds = 0;  // 0: none
+    RunState state = RunState::Planned;
+};
+
+struct Sitting {
+    std::string participant;
+    std::string study;
+    std::string title;
+    bool handout_read = false;
+    Scale rating;
+    std::optional<Guess> guess;
+    std::vector<PlannedRun> runs;  // in their order
+};
+
+// Fields that this version does not know are passed over. An error names the field.
+[[nodiscard]] tl::expected<Sitting, std::string> read_sitting(const std::string& document);
+
+}  // namespace happe::study

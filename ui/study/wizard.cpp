@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/wizard.h"
+
+#include "ui/study/browser.h"
+#include "ui/study/log.h"
+#include "ui/study/study_words.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QStorageInfo>
+#include <algorithm>
+
+namespace happe::study {
+namespace {
+
+constexpr int kLookMs = 2000;  // how often the server is asked whether something has changed there
+constexpr std::int64_t kGib = std::int64_t{1} << 30U;
+
+// What a link ends with, or a token as it is.
+QString token_of(const QString& link) {
+    return link.trimmed().section(QLatin1Char('/'), -1);
+}
+
+// As the server's list of devices has it; null: it was told before, or there is to be no traffic.
+const char* state_of(Page page) {
+    switch (page) {
+        case Page::Ready:
+        case Page::Welcome:
+        case Page::Goodbye:
+            return "idle";
+        case Page::Countdown:
+            return "running";
+        case Page::Sending:
+            return "uploading";
+        case Page::Interrupted:
+        case Page::Trouble:
+            return "fault";
+        case Page::Handout:
+        case Page::Practice:
+        case Page::Waiting:
+        case Page::Playing:
+        case Page::Rate:
+        case Page::Guess:
+        case Page::Stopped:
+            return nullptr;
+    }
+    return nullptr;
+}
+
+QByteArray json(const QJsonObject& object) {
+    return QJsonDocument(object).toJson(QJsonDocument::Compact);
+}
+
+}  // namespace
+
+Wizard::Wizard(Habits habits, Journal& journal, Server& server, Governor& governor)
+    : habits_(std::move(habits)), journal_(journal), server_(server), governor_(governor), postman_(journal, server) {
+    clock_.setSingleShot(true);
+    clock_.setTimerType(Qt::PreciseTimer);
+    connect(&clock_, &QTimer::timeout, this, [this] { hold_ ? end_practice() : end_run(); });
+    connect(&application_, &Application::ended, this, &Wizard::application_ended);
+    connect(&governor_, &Governor::gone, this, [this] {
+        if (!governor_run_.isEmpty()) {
+            governor_run_.clear();
+            interrupted(StudyWords::tr("The governor happed has ended."), "begun again: happed had ended");
+        }
+    });
+    connect(&postman_, &Postman::waits, this, [this] {
+        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
+            show(view_.page, postman_.obstacle());
+        }
+    });
+}
+
+void Wizard::show(Page page, const QString& detail) {
+    const bool other = page != view_.page;
+    view_ = {.page = page, .detail = detail};
+    if (sitting_ && run_ < sitting_->runs.size()) {
+        view_.number = run_ + 1;
+        view_.application = QString::fromStdString(planned().name);
+        view_.code = code();
+        view_.seconds = page == Page::Practice ? planned().practice_seconds : planned().seconds;
+        view_.practice = page == Page::Practice || hold_.has_value();
+        view_.may_stop = is_under_way();
+    }
+    if (sitting_) {
+        view_.total = sitting_->runs.size();
+        view_.scale = sitting_->rating;
+        view_.guess = sitting_->guess.value_or(Guess());
+    }
+    emit shows(view_);
+    if (other) {
+        beat();
+    }
+}
+
+// A sign of life, which nobody waits for.
+void Wizard::beat() try {
+    const char* const state = state_of(view_.page);
+    if (state == nullptr) {
+        return;
+    }
+    const QJsonObject said{
+        {QStringLiteral("state"), QLatin1String(state)},
+        {QStringLiteral("software"), QJsonObject{{QStringLiteral("happe-study"), QStringLiteral(HAPPE_VERSION)}}},
+        {QStringLiteral("free_gib"), QStorageInfo(habits_.state).bytesAvailable() / kGib},
+        {QStringLiteral("spool"), static_cast<qint64>(journal_.waiting())}};
+    server_.ask({.method = "PUT", .path = QStringLiteral("device/heartbeat"), .body = json(said)},
+                [](const Answer&) {});
+} catch (const JournalError&) {
+    log("the journal cannot be read");
+}
+
+void Wizard::fail(const QString& why, Act again) {
+    abandon();
+    ++turn_;
+    again_ = std::move(again);
+    show(Page::Trouble, why);
+}
+
+// As far as can be read: it may be the journal that is in trouble.
+bool Wizard::is_under_way() try {
+    const auto run = known();
+    return run && run->step != Step::Answered && run->step != Step::Aborted;
+} catch (const JournalError&) {
+    return false;
+}
+
+void Wizard::written(const Act& act) {
+    try {
+        act();
+    } catch (const JournalError& error) {
+        fail(QString::fromUtf8(error.what()), act);
+    }
+}
+
+void Wizard::later(int wait_ms, const Act& act) {
+    QTimer::singleShot(wait_ms, this, still([this, act] { written(act); }));
+}
+
+void Wizard::try_again() {
+    if (view_.page == Page::Trouble) {
+        const Act act = std::exchange(again_, {});
+        act ? written(act) : go_on();
+    }
+}
+
+std::optional<KnownRun> Wizard::known() {
+    const auto runs = journal_.runs();
+    const auto found = std::ranges::find(runs, planned().code, &KnownRun::code);
+    return found == runs.end() ? std::nullopt : std::optional(*found);
+}
+
+void Wizard::go_on() {
+    ++turn_;
+    written([this] {
+        const auto seat = journal_.seat();
+        if (!seat) {
+            sitting_.reset();
+            show(Page::Welcome);
+            return;
+        }
+        if (!sitting_) {
+            if (auto read = read_sitting(seat->told)) {
+                sitting_ = *std::move(read);
+            }
+        }
+        if (sitting_) {
+            postman_.go();
+            take_turn();
+        } else {
+            show(Page::Waiting);
+            refresh([this] { compare_clocks([this] { go_on(); }); });
+        }
+    });
+}
+
+void Wizard::take_turn() {
+    const Next now = next(*sitting_, journal_.runs(), journal_.practised());
+    run_ = now.run;
+    switch (now.turn) {
+        case Turn::Handout:
+            show(Page::Handout);
+            return later(kLookMs, [this] { refresh([this] { go_on(); }); });
+        case Turn::Practice:
+            return show(Page::Practice);
+        case Turn::Ready:
+            return show(Page::Ready);
+        case Turn::Interrupted:
+            return recover();
+        case Turn::Rate:
+            return show(Page::Rate);
+        case Turn::Guess:
+            return show(Page::Guess);
+        case Turn::Stopped:
+            show(Page::Stopped);
+            return wait_for_another_run();
+        case Turn::Finished:
+            return finish();
+    }
+}
+
+void Wizard::sit_down(const QString& link) {
+    if (view_.page == Page::Welcome && !token_of(link).isEmpty()) {
+        written([this, link] {
+            journal_.sit(token_of(link).toStdString());
+            go_on();
+        });
+    }
+}
+
+void Wizard::refresh(const Act& then) {
+    const auto seat = journal_.seat();
+    const QJsonObject who{{QStringLiteral("participant"), QString::fromStdString(seat ? seat->token : "")}};
+    const Request request{.method = "PUT", .path = QStringLiteral("device/sitting"), .body = json(who)};
+    server_.insist(request, still([this, then](const Answer& answer) { refreshed(answer, then); }),
+                   still([this](const Answer& answer) {
+                       if (view_.page == Page::Waiting || view_.page == Page::Sending) {
+                           show(view_.page, answer.detail);
+                       }
+                   }));
+}
+
+void Wizard::refreshed(const Answer& answer, const Act& then) {
+    written([this, answer, then] {
+        if (answer.verdict() == Verdict::Refused) {
+            refused_seat(answer, then);
+            return;
+        }
+        auto read = read_sitting(answer.body.toStdString());
+        if (!read) {
+            fail(QString::fromStdString(read.error()), [this] { go_on(); });
+            return;
+        }
+        journal_.told(answer.body.toStdString());
+        sitting_ = *std::move(read);
+        then();
+    });
+}
+
+void Wizard::refused_seat(const Answer& answer, const Act& then) {
+    if (answer.problem == QStringLiteral("not-enrolled")) {
+        if (view_.page != Page::Handout) {
+            show(Page::Handout);
+            open_pages();
+        }
+        later(kLookMs, [this, then] { refresh(then); });
+    } else if (!sitting_) {
+        journal_.stand_up();
+        show(Page::Welcome, answer.detail);
+    } else {
+        fail(answer.detail, [this] { go_on(); });
+    }
+}
+
+void Wizard::open_pages() {
+    written([this] {
+        const auto seat = journal_.seat();
+        if (view_.page != Page::Handout || !seat) {
+            return;
+        }
+        QUrl address = habits_.server;
+        address.setPath(address.path() + QStringLiteral("/p/") + QString::fromStdString(seat->token));
+        if (const QString trouble = open_in_browser(address, habits_.browser, habits_.state); !trouble.isEmpty()) {
+            show(Page::Handout, trouble);
+        }
+    });
+}
+
+void Wizard::compare_clocks(const Act& then) {
+    study::compare_clocks(server_, still([this, then](const Letter& letter) {
+                              written([this, letter, then] {
+                                  journal_.post(letter);
+                                  postman_.go();
+                                  then();
+                              });
+                          }));
+}
+
+void Wizard::wait_for_another_run() {
+    postman_.when_done(still([this] {
+        refresh([this] {
+            if (planned().state == RunState::Planned) {  // the server had never heard of its start
+                journal_.forget(planned().code);
+            }
+            const Next now = next(*sitting_, journal_.runs(), journal_.practised());
+            if (now.turn == Turn::Stopped && now.run == run_) {
+                later(kLookMs, [this] { wait_for_another_run(); });
+            } else {
+                go_on();
+            }
+        });
+    }));
+}
+
+void Wizard::finish() {
+    show(Page::Sending, postman_.obstacle());
+    postman_.when_done(still([this] {
+        refresh([this] {
+            const Next now = next(*sitting_, journal_.runs(), journal_.practised());
+            now.turn == Turn::Finished ? leave_seat() : go_on();
+        });
+    }));
+}
+
+void Wizard::leave_seat() {
+    compare_clocks([this] {
+        postman_.when_done(still([this] {
+            const auto left = still([this](const Answer&) {
+                written([this] {
+                    journal_.stand_up();
+                    forget_page(habits_.state);
+                    sitting_.reset();
+                    show(Page::Goodbye);
+                });
+            });
+            server_.insist({.method = "DELETE", .path = QStringLiteral("device/sitting"), .body = {}}, left,
+                           [](const Answer&) {});
+        }));
+    });
+}
+
+void Wizard::stand_up() {
+    if (!view_.may_stop && sitting_) {
+        ++turn_;
+        abandon();
+        show(Page::Sending, postman_.obstacle());
+        postman_.when_done(still([this] { leave_seat(); }));
+    }
+}
+
+}  // namespace happe::study

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A sitting, from the participant's link to the goodbye. Each change is in the journal before anything follows from it,
+// and what comes next is read from there (steps.h), so a wizard that was killed goes on where it was.
+#pragma once
+
+#include "ui/study/application.h"
+#include "ui/study/governor.h"
+#include "ui/study/journal.h"
+#include "ui/study/postman.h"
+#include "ui/study/server.h"
+#include "ui/study/view.h"
+
+#include <QObject>
+#include <QTimer>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace happe::study {
+
+struct Habits {
+    int countdown_s = 3;
+    QString browser;  // a program that is given an address; empty: the desktop's
+    QString state;    // the folder of the journal
+    QUrl server;
+};
+
+class Wizard final : public QObject {
+    Q_OBJECT
+
+public:
+    Wizard(Habits habits, Journal& journal, Server& server, Governor& governor);
+    ~Wizard() override = default;
+
+    // Whatever is next. Also a new participant, after a goodbye.
+    void go_on();
+
+    // What people do. What does not belong to the page that is shown is passed over.
+    void sit_down(const QString& link);
+    void open_pages();
+    void begin();
+    void skip_practice();
+    void rate(int rating);
+    void guess(const std::string& choice);
+    void try_again();
+    // The experimenter's.
+    void stop_run(const QString& reason);
+    void stand_up();
+
+    [[nodiscard]] const View& view() const { return view_; }
+
+signals:
+    void shows(const happe::study::View& view);
+
+private:
+    using Act = std::function<void()>;
+
+    void show(Page page, const QString& detail = {});
+    void fail(const QString& why, Act again);
+    // Does what may write to the journal. If that can't be written it says so, and does it when somebody tries again.
+    void written(const Act& act);
+    // An act that is passed over if something else has begun meanwhile.
+    template <typename F>
+    auto still(F act) {
+        return [this, turn = turn_, act = std::move(act)](const auto&... told) {
+            if (turn == turn_) {
+                act(told...);
+            }
+        };
+    }
+    void later(int wait_ms, const Act& act);
+
+    [[nodiscard]] const PlannedRun& planned() const { return sitting_->runs.at(run_); }
+    [[nodiscard]] std::optional<KnownRun> known();
+    [[nodiscard]] bool is_under_way();
+    [[nodiscard]] QString code() const { return QString::fromStdString(planned().code); }
+
+    void take_turn();
+    void refresh(const Act& then);
+    void refreshed(const Answer& answer, const Act& then);
+    void refused_seat(const Answer& answer, const Act& then);
+    void wait_for_another_run();
+    void compare_clocks(const Act& then);
+    void beat();
+    void finish();
+    void leave_seat();
+
+    // A run, in this order.
+    void fetch_seal();
+    void count_down(int seconds, const QByteArray& seal);
+    void start_run(const QByteArray& seal);
+    void play(const QString& governor_run);
+    void end_run();
+    void fetch_recording(const QString& governor_run, const std::function<void(const Said<Recording>&)>& then);
+    void keep_recording(const Recording& recording);
+    void recover();
+    void interrupted(const QString& why, const std::string& note);
+    void abandon();
+    void abort(const std::string& reason, const std::optional<Recording>& recording);
+
+    void practise();
+    void end_practice();
+    void application_ended(const QString& why);
+
+    Habits habits_;
+    Journal& journal_;
+    Server& server_;
+    Governor& governor_;
+    Postman postman_;
+    Application application_;
+    QTimer clock_;  // of the run, or of practice
+    View view_;
+    std::optional<Sitting> sitting_;
+    std::size_t run_ = 0;   // which of the sitting's
+    unsigned turn_ = 0;     // counts what has begun
+    QString governor_run_;  // while it goes on
+    std::optional<uint> hold_;
+    Act again_;  // after a trouble
+};
+
+}  // namespace happe::study

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The wizard's parts, put together.
+#include "ui/study/commands.h"
+#include "ui/study/enrolment.h"
+#include "ui/study/signals.h"
+#include "ui/study/state_folder.h"
+#include "ui/study/window.h"
+#include "ui/study/wizard.h"
+#include "ui/study/x_desk.h"
+
+#include <sysexits.h>
+#include <QApplication>
+#include <QTimer>
+
+namespace happe::study {
+namespace {
+
+Hands hands_of(Wizard& wizard, std::function<void()> back) {
+    return {.sit_down = [&](const QString& link) { wizard.sit_down(link); },
+            .open_pages = [&] { wizard.open_pages(); },
+            .begin = [&] { wizard.begin(); },
+            .skip_practice =
+                [&, back] {
+                    back();
+                    wizard.skip_practice();
+                },
+            .rate = [&](int rating) { wizard.rate(rating); },
+            .guess = [&](const std::string& choice) { wizard.guess(choice); },
+            .try_again = [&] { wizard.try_again(); },
+            .go_on = [&] { wizard.go_on(); },
+            .stop_run =
+                [&, back](const QString& reason) {
+                    back();
+                    wizard.stop_run(reason);
+                },
+            .stand_up =
+                [&, back] {
+                    back();
+                    wizard.stand_up();
+                },
+            .leave = [] { QCoreApplication::exit(EX_OK); },  // quit() would ask the window, which refuses
+            .back = back};
+}
+
+}  // namespace
+
+int run_wizard(const Options& options, QApplication& application) {
+    const QString state = QString::fromStdString(options.state);
+    const auto enrolment = read_enrolment(state);
+    if (!enrolment) {
+        return complain_of(enrolment.error(), state);
+    }
+    const auto lock = lock_state(state);
+    if (!lock) {
+        return complain("another wizard is running", EX_TEMPFAIL);
+    }
+    Journal journal(journal_in(state).toStdString());
+    Server server(enrolment->server, enrolment->token);
+    Governor governor(QDBusConnection::systemBus());
+    Wizard wizard({.countdown_s = options.countdown_s,
+                   .browser = QString::fromStdString(options.browser),
+                   .state = state,
+                   .server = enrolment->server},
+                  journal, server, governor);
+    Window* shown = nullptr;
+    Window window(hands_of(wizard, [&shown] { shown->dismiss_experimenter(); }), options.settle_ms);
+    shown = &window;
+    QObject::connect(&wizard, &Wizard::shows, &window, &Window::show_view);
+    const XDesk desk;
+    QObject::connect(&desk, &XDesk::pressed, &window, &Window::call_experimenter);
+    QObject::connect(&window, &Window::comes_forward, &desk, &XDesk::bring_forward);
+    const Signals asked;
+    QObject::connect(&asked, &Signals::experimenter, &window, &Window::call_experimenter);
+    QObject::connect(&asked, &Signals::stop, &application, [] { QCoreApplication::exit(EX_OK); });
+    QTimer::singleShot(0, &wizard, [&] { wizard.go_on(); });
+    return QApplication::exec();
+}
+
+}  // namespace happe::study

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The wizard's runs, and the practice before them.
+#include "ui/study/log.h"
+#include "ui/study/study_words.h"
+#include "ui/study/wizard.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <algorithm>
+
+namespace happe::study {
+namespace {
+
+constexpr int kSecondMs = 1000;
+constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr qsizetype kLongestReason = 500;
+
+QStringList words_of(const std::vector<std::string>& command) {
+    QStringList words;
+    std::ranges::transform(command, std::back_inserter(words), &QString::fromStdString);
+    return words;
+}
+
+QByteArray body_of(const char* name, const std::string& value) {
+    const QJsonObject object{{QLatin1String(name), QString::fromStdString(value)}};
+    return QJsonDocument(object).toJson(QJsonDocument::Compact);
+}
+
+QByteArray seal_in(const QByteArray& answer) {
+    const QJsonObject told = QJsonDocument::fromJson(answer).object();
+    return QByteArray::fromBase64(told.value(QStringLiteral("sealed")).toString().toLatin1());
+}
+
+}  // namespace
+
+void Wizard::begin() {
+    if (view_.page == Page::Practice) {
+        return practise();
+    }
+    if (view_.page != Page::Ready && view_.page != Page::Interrupted) {
+        return;
+    }
+    ++turn_;
+    show(Page::Waiting);
+    const std::string wanted = planned().code;
+    postman_.when_done(still([this, wanted] {
+        refresh([this, wanted] {
+            const Next now = next(*sitting_, journal_.runs(), journal_.practised());
+            const bool same = now.run < sitting_->runs.size() && sitting_->runs[now.run].code == wanted &&
+                              (now.turn == Turn::Ready || now.turn == Turn::Interrupted);
+            if (!same) {
+                return go_on();
+            }
+            journal_.begin(wanted, new_id());
+            fetch_seal();
+        });
+    }));
+}
+
+// The server seals a run's condition once: asked again under the same id, it says the same.
+void Wizard::fetch_seal() {
+    const auto run = known();
+    const Request request{.method = "POST",
+                          .path = QStringLiteral("runs/%1/start").arg(code()),
+                          .body = body_of("id", run ? run->start_id : "")};
+    server_.insist(request, still([this](const Answer& answer) {
+                       if (answer.verdict() == Verdict::Done) {
+                           count_down(habits_.countdown_s, seal_in(answer.body));
+                       } else {
+                           fail(answer.detail, [this] { go_on(); });
+                       }
+                   }),
+                   still([this](const Answer& answer) { show(Page::Waiting, answer.detail); }));
+}
+
+void Wizard::count_down(int seconds, const QByteArray& seal) {
+    if (seconds == 0) {
+        return start_run(seal);
+    }
+    show(Page::Countdown);
+    view_.seconds = seconds;
+    emit shows(view_);
+    later(kSecondMs, [this, seconds, seal] { count_down(seconds - 1, seal); });
+}
+
+void Wizard::start_run(const QByteArray& seal) {
+    show(Page::Playing);
+    const QString study = QString::fromStdString(sitting_->study);
+    governor_.start(seal, study, code(), [this, turn = turn_](const Said<QString>& governor_run) {
+        if (turn != turn_) {  // somebody stopped it meanwhile
+            if (governor_run) {
+                governor_.stop(*governor_run, [](const Said<QByteArray>&) {});
+            }
+        } else if (governor_run) {
+            play(*governor_run);
+        } else {
+            interrupted(governor_run.error(), "begun again: happed could not start it");
+        }
+    });
+}
+
+void Wizard::play(const QString& governor_run) {
+    governor_run_ = governor_run;
+    written([this] {
+        journal_.running(planned().code, governor_run_.toStdString());
+        show(Page::Playing);
+        log("run " + planned().code + " begins");
+        application_.start(words_of(planned().command), planned().cpu);
+        clock_.start(planned().seconds * kSecondMs);
+    });
+}
+
+void Wizard::end_run() {
+    application_.stop();
+    const QString ended = std::exchange(governor_run_, {});
+    fetch_recording(ended, still([this](const Said<Recording>& recording) {
+                        if (recording) {
+                            keep_recording(*recording);
+                        } else {
+                            interrupted(recording.error(), "begun again: what happed had recorded could not be read");
+                        }
+                    }));
+}
+
+void Wizard::fetch_recording(const QString& governor_run, const std::function<void(const Said<Recording>&)>& then) {
+    governor_.stop(governor_run, [this, governor_run, then](const Said<QByteArray>& trace) {
+        if (!trace) {
+            then(tl::unexpected(trace.error()));
+            return;
+        }
+        governor_.facts(governor_run, [then, trace = *trace](const Said<QByteArray>& facts) {
+            then(facts.map([&](const QByteArray& text) {
+                return Recording{.trace = trace.toStdString(), .facts = text.toStdString()};
+            }));
+        });
+    });
+}
+
+void Wizard::keep_recording(const Recording& recording) {
+    written([this, recording] {
+        journal_.ended(planned().code, recording);
+        log("run " + planned().code + " has ended");
+        go_on();
+    });
+}
+
+// The wizard had ended while the run was on. If it had lasted by then, it counts.
+void Wizard::recover() {
+    show(Page::Waiting);
+    const auto run = known();
+    fetch_recording(QString::fromStdString(run->governor_run), still([this](const Said<Recording>& recording) {
+                        const auto lasted = recording ? lasted_us(*recording).value_or(0) : 0;
+                        if (lasted >= planned().seconds * kSecondUs) {
+                            keep_recording(*recording);
+                        } else {
+                            interrupted({}, "begun again: the laptop or the wizard had ended");
+                        }
+                    }));
+}
+
+// The attempt is over; the run is not.
+void Wizard::interrupted(const QString& why, const std::string& note) {
+    abandon();
+    ++turn_;
+    written([this, why, note] {
+        log("run " + planned().code + " " + note);
+        journal_.note(planned().code, note);
+        show(Page::Interrupted, why);
+    });
+}
+
+// Whatever goes on ends.
+void Wizard::abandon() {
+    clock_.stop();
+    application_.stop();
+    if (const QString ended = std::exchange(governor_run_, {}); !ended.isEmpty()) {
+        governor_.stop(ended, [](const Said<QByteArray>&) {});
+    }
+    if (const auto cookie = std::exchange(hold_, {})) {
+        governor_.release(*cookie);
+    }
+}
+
+void Wizard::application_ended(const QString& why) {
+    if (hold_) {
+        why.isEmpty() ? end_practice() : fail(why, [this] { go_on(); });
+    } else if (!governor_run_.isEmpty()) {
+        interrupted(why.isEmpty() ? StudyWords::tr("The application has ended by itself.") : why,
+                    "begun again: the application had ended");
+    }
+}
+
+void Wizard::rate(int rating) {
+    if (view_.page != Page::Rate || rating < sitting_->rating.lowest || rating > sitting_->rating.highest) {
+        return;
+    }
+    written([this, rating] {
+        const std::string& run = planned().code;
+        const std::string id = new_id();
+        const auto record = compose_record(run, id, journal_.recording(run),
+                                           {.rating = rating, .notes = known().value_or(KnownRun()).notes});
+        if (!record) {
+            return fail(QString::fromStdString(record.error()), [this] { go_on(); });
+        }
+        journal_.settle(run, sitting_->guess ? Step::Rated : Step::Answered,
+                        {rating_of(run, new_id(), rating), record_of(run, id, *record)});
+        log("run " + run + " is rated");
+        go_on();
+    });
+}
+
+void Wizard::guess(const std::string& choice) {
+    if (view_.page == Page::Guess) {
+        written([this, choice] {
+            const std::string& run = planned().code;
+            journal_.settle(run, Step::Answered, {guess_of(run, new_id(), choice)});
+            log("run " + run + " is answered");
+            go_on();
+        });
+    }
+}
+
+void Wizard::stop_run(const QString& reason) {
+    if (!view_.may_stop || reason.trimmed().isEmpty()) {
+        return;
+    }
+    ++turn_;
+    const std::string why = reason.simplified().left(kLongestReason).toStdString();
+    const QString ended = std::exchange(governor_run_, {});
+    abandon();
+    if (!ended.isEmpty()) {
+        fetch_recording(ended, still([this, why](const Said<Recording>& recording) {
+                            abort(why, recording ? std::optional(*recording) : std::nullopt);
+                        }));
+        return;
+    }
+    written([this, why] {
+        const auto run = known();
+        const bool recorded = run && run->step == Step::Ended;
+        abort(why, recorded ? std::optional(journal_.recording(run->code)) : std::nullopt);
+    });
+}
+
+void Wizard::abort(const std::string& reason, const std::optional<Recording>& recording) {
+    written([this, reason, recording] {
+        const std::string& run = planned().code;
+        std::vector<Letter> letters{abortion_of(run, reason)};
+        const std::string id = new_id();
+        const auto notes = known().value_or(KnownRun()).notes;
+        if (recording) {
+            if (const auto record = compose_record(run, id, *recording, {.rating = {}, .notes = notes})) {
+                letters.push_back(record_of(run, id, *record));
+            }
+        }
+        journal_.settle(run, Step::Aborted, letters);
+        log("run " + run + " is aborted");
+        go_on();
+    });
+}
+
+void Wizard::practise() {
+    ++turn_;
+    show(Page::Waiting);
+    governor_.hold(QString::fromStdString(planned().application), still([this](const Said<uint>& cookie) {
+                       if (!cookie) {
+                           return fail(cookie.error(), [this] { go_on(); });
+                       }
+                       hold_ = *cookie;
+                       written([this] { show(Page::Playing); });
+                       application_.start(words_of(planned().command), planned().cpu);
+                       clock_.start(planned().practice_seconds * kSecondMs);
+                   }));
+}
+
+void Wizard::skip_practice() {
+    if (view_.practice) {
+        end_practice();
+    }
+}
+
+void Wizard::end_practice() {
+    abandon();
+    written([this] {
+        journal_.practise(planned().application);
+        go_on();
+    });
+}
+
+}  // namespace happe::study

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-indicator as the session agent: on a desktop, before the real happed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from cost import wake_ups_in
+from desktop import AS_USER, Told, program, until
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from desktop import Desktop
+    from happed_world import Client, Happed
+
+SETTLED_S = 0.3  # three times as long as the agent waits after a change
+
+
+def window(desktop: Desktop, name: str, platform: str = "", **environment: str) -> int:
+    """Put a window on the desktop, of a program of this name and of happed's user; its process."""
+    command = f"exec -a {name} {program('happe-ui-window')} black small"
+    platform = platform or desktop.platform
+    # Else it waits for a bus that xfwm4, which is root's, has started.
+    alone = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": platform}
+    told = Told(desktop.start(*AS_USER, "bash", "-c", command, **alone, **environment))
+    told.until("shown")
+    return told.process.pid
+
+
+@dataclass
+class Agent:
+    """A running happe-indicator that shows nothing."""
+
+    desktop: Desktop
+    happed: Happed
+    me: Client = field(init=False)
+    process: subprocess.Popen[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Be served."""
+        self.me = self.happed.serves()
+
+    def start(self, *options: str, **environment: str) -> Self:
+        """Start it as the user whom happed serves."""
+        address = self.happed.world.address
+        buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
+        log = Path(self.desktop.environment["HOME"]) / "agent.log"
+        command = (*AS_USER, program("happe-indicator"), "--no-overlay", *options)
+        shell = ("sh", "-c", f'exec "$@" 2>>{log}', "sh", *command)
+        self.process = self.desktop.start(*shell, **{**buses, **environment})
+        return self
+
+    @property
+    def log(self) -> str:
+        """What it has said."""
+        return (Path(self.desktop.environment["HOME"]) / "agent.log").read_text()
+
+    def serves(self, application: str) -> None:
+        """Wait until this application is served."""
+        what = f"{application} is served"
+        until(lambda: self.me.get("Application") == application, what)
+
+    def is_idle(self) -> None:
+        """Wait until it has nothing more to do."""
+        until(lambda: wake_ups_in(self.process.pid, SETTLED_S) == 0, "the agent sleeps")
+
+    def serves_for_good(self, application: str) -> None:
+        """Wait until this application is served, and nothing is to come that could change it."""
+        self.serves(application)
+        self.is_idle()
+        assert self.me.get("Application") == application

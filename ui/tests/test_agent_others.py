@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The session agent and the compositors that Debian 12 lacks: stand-ins that speak their protocols, the real happed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from agent import Agent
+from desktop import USER, Desktop, until
+from happed_world import ME, somebody
+from private_bus import stand_in
+from program import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happed_world import Happed
+    from private_bus import StandIn
+
+FOCUS = ("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", "Focus")
+KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">
+  <method name="loadScript"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="i" direction="out"/>
+  </method>
+  <method name="unloadScript"><arg type="s" direction="in"/><arg type="b" direction="out"/></method>
+  <method name="start"/></interface></node>"""
+KWIN = {"/Scripting": {"xml": KWIN_XML, "answers": {"loadScript": [3], "unloadScript": [False]}}}
+SHELL_XML = """<node><interface name="org.gnome.Shell.Extensions">
+  <method name="GetExtensionInfo"><arg type="s" direction="in"/><arg type="a{sv}" direction="out"/></method>
+</interface></node>"""
+
+# KWin's side of the script, in the words of Plasma 5 and of Plasma 6.
+PLASMA = """
+const handlers = [];
+const workspace = { [ACTIVATED]: { connect: (f) => handlers.push(f) }, [ACTIVE]: { pid: 7, resourceClass: "first" } };
+const callDBus = (...what) => console.log(JSON.stringify(what));
+eval(require("fs").readFileSync(process.argv[1], "utf8"));
+handlers.forEach((tell) => { tell({ pid: 4711, resourceClass: "org.kde.konsole" }); tell(null); });
+"""
+
+
+@pytest.fixture
+def desktop() -> Iterator[Desktop]:
+    """A session of which there is but the environment."""
+    home = tempfile.mkdtemp(prefix="happe-session-")
+    os.chown(home, USER, -1)
+    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "SWAYSOCK")}
+    running = Desktop({**kept, "HOME": home, "XDG_RUNTIME_DIR": home, "WAYLAND_DISPLAY": "none", "LC_ALL": "C.UTF-8"})
+    yield running
+    running.close()
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def game() -> Iterator[int]:
+    """A process of the user's."""
+    with somebody(ME, "/bin/bash", "-c", "exec -a game sleep 600") as pidfd:
+        yield int(Path(f"/proc/self/fdinfo/{pidfd}").read_text().partition("Pid:")[2].split()[0])
+
+
+# KWin
+
+
+@pytest.mark.parametrize(
+    ("activated", "active"), [("clientActivated", "activeClient"), ("windowActivated", "activeWindow")]
+)
+def test_the_script_tells_of_each_window_that_kwin_activates(activated: str, active: str) -> None:
+    plasma = PLASMA.replace("ACTIVATED", f'"{activated}"').replace("ACTIVE", f'"{active}"')
+    ran = subprocess.run(
+        ["node", "-e", plasma, ROOT / "ui/agent/kwin.js"], capture_output=True, text=True, check=True, timeout=20
+    )
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert told == [[*FOCUS, *window] for window in (["7", "first"], ["4711", "org.kde.konsole"], ["0", ""])]
+
+
+def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context
+    """Have a KWin on the bus."""
+    return stand_in(happed.world.bus, "org.kde.KWin", KWIN)
+
+
+def activate(compositor: StandIn, pid: str, name: str = "") -> None:
+    """Have a window activated, as the script tells it."""
+    compositor.tell("call", *FOCUS, [pid, name])
+
+
+def test_kwin_is_given_a_script_and_believed(desktop: Desktop, happed: Happed, game: int) -> None:
+    with kwin(happed) as compositor:
+        agent = Agent(desktop, happed).start()
+        compositor.until("call", "loadScript")
+        compositor.until("call", "start")
+        script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
+        assert script.read_text() == (ROOT / "ui/agent/kwin.js").read_text()
+        activate(compositor, str(game), "org.x.Game")
+        agent.serves("game")
+        activate(compositor, "0")
+        agent.serves("desktop")
+        agent.process.terminate()
+        assert agent.process.wait(20) == 0
+        assert ["unloadScript", ["happe-focus"]] in [list(call) for call in compositor.calls()]
+
+
+@pytest.mark.parametrize("pid", ["", "-1", "many", "1.5", "99999999999", "4194304999"])
+def test_what_is_no_pid_is_refused(desktop: Desktop, happed: Happed, pid: str) -> None:
+    with kwin(happed) as compositor:
+        agent = Agent(desktop, happed).start()
+        compositor.until("call", "start")
+        activate(compositor, pid)
+        compositor.until("error")
+        assert agent.me.get("Application") == "desktop"
+
+
+def test_nobody_but_the_compositor_says_what_is_in_front(desktop: Desktop, happed: Happed, game: int) -> None:
+    with kwin(happed) as compositor, stand_in(happed.world.bus, "org.evil.KWin", KWIN) as other:
+        agent = Agent(desktop, happed).start()
+        compositor.until("call", "start")
+        activate(other, str(game))
+        other.until("error")
+        assert agent.me.get("Application") == "desktop"
+
+
+def test_kwin_is_given_the_script_again_when_it_starts_anew(desktop: Desktop, happed: Happed, game: int) -> None:
+    with kwin(happed) as compositor:
+        agent = Agent(desktop, happed).start()
+        compositor.until("call", "start")
+        activate(compositor, str(game))
+        agent.serves("game")
+    agent.serves("desktop")
+    with kwin(happed) as compositor:
+        compositor.until("call", "start")
+        activate(compositor, str(game))
+        agent.serves("game")
+
+
+# GNOME
+
+
+def test_gnomes_extension_is_believed_where_it_is_enabled(desktop: Desktop, happed: Happed, game: int) -> None:
+    extensions = {"xml": SHELL_XML, "answers": {"GetExtensionInfo": [{}]}}
+    with stand_in(happed.world.bus, "org.gnome.Shell", {"/org/gnome/Shell": extensions}) as shell:
+        agent = Agent(desktop, happed).start()
+        assert agent.process.wait(20) == 69
+        assert "GNOME does not say which window is in front without its extension happe-focus" in agent.log
+        shell.tell("answer", "/org/gnome/Shell", "GetExtensionInfo", [{"state": ["d", 1.0]}])
+        agent.start()
+        until(lambda: happed.world.there("org.happe.Focus1"), "the agent listens")
+        activate(shell, str(game), "game")
+        agent.serves("game")
+
+
+# Hyprland
+
+
+@dataclass
+class Hyprland:
+    """Two sockets: one tells what happens, one answers what is asked."""
+
+    folder: Path
+    answer: bytes = b"{}"
+    questions: list[bytes] = field(default_factory=list)
+    listeners: list[socket.socket] = field(default_factory=list)
+    told: socket.socket | None = None
+
+    def start(self) -> Self:
+        """Be there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in (".socket.sock", ".socket2.sock"):
+            (self.folder / name).unlink(missing_ok=True)
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(str(self.folder / name))
+            (self.folder / name).chmod(0o777)
+            listener.listen()
+            self.listeners.append(listener)
+        threading.Thread(target=self._answer, args=(self.listeners[-2],), daemon=True).start()
+        return self
+
+    def _answer(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.questions.append(connection.recv(100))
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    connection.sendall(self.answer)
+
+    def accept(self) -> None:
+        """Wait for one who listens."""
+        if self.told:
+            self.told.close()
+        self.listeners[-1].settimeout(20)
+        self.told, _ = self.listeners[-1].accept()
+
+    def focus(self, answer: dict[str, object] | bytes) -> None:
+        """Have another window in front, as these bytes say."""
+        self.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.tell(b"activewindow>>x,y\nactivewindowv2>>55d2\n")
+
+    def tell(self, lines: bytes) -> None:
+        """Tell what happens to who listens."""
+        assert self.told
+        self.told.sendall(lines)
+
+    def stop(self) -> None:
+        """Be gone."""
+        if self.told:
+            self.told.close()
+        for listener in self.listeners:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        self.listeners.clear()
+
+
+@pytest.fixture
+def hyprland(desktop: Desktop) -> Iterator[Hyprland]:
+    """A Hyprland."""
+    folder = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "hypr/instance"
+    desktop.environment["HYPRLAND_INSTANCE_SIGNATURE"] = "instance"
+    running = Hyprland(folder).start()
+    folder.parent.chmod(0o755)
+    yield running
+    running.stop()
+
+
+def test_hyprland_is_asked_when_it_tells_that_the_focus_moves(
+    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
+) -> None:
+    agent = Agent(desktop, happed).start()
+    hyprland.accept()
+    hyprland.focus({"address": "0x55d2", "class": "game", "pid": game})
+    agent.serves("game")
+    hyprland.focus({})
+    agent.serves("desktop")
+    assert set(hyprland.questions) == {b"j/activewindow"}
+
+
+@pytest.mark.parametrize("answer", [b"", b"unknown request", b"[" * 100_000, b'{"pid": 7', b"\0" * 2_000_000])
+def test_an_answer_that_is_none_loses_hyprland_until_it_answers_again(
+    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int, answer: bytes
+) -> None:
+    agent = Agent(desktop, happed).start()
+    hyprland.accept()
+    hyprland.focus({"pid": game})
+    agent.serves("game")
+    hyprland.focus(answer)
+    agent.serves("desktop")
+    hyprland.answer = json.dumps({"pid": game}).encode()
+    hyprland.accept()
+    agent.serves("game")
+
+
+def test_a_line_that_does_not_end_loses_hyprland_and_it_says_so(
+    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
+) -> None:
+    agent = Agent(desktop, happed).start()
+    hyprland.accept()
+    hyprland.tell(b"x" * 70_000)
+    until(lambda: "Hyprland: a line of more than 65536 bytes" in agent.log, "it says why")
+    hyprland.accept()
+    hyprland.focus({"pid": game})
+    agent.serves("game")

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The session agent under sway, with Wayland and XWayland clients, before the real happed."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent import Agent, window
+from cost import resident_kib, wake_ups_in
+from desktop import AS_USER, until, wayland
+from happed_world import MY_SESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from desktop import Wayland
+    from happed_world import Happed, World
+
+CHANGES = 1000
+
+
+@pytest.fixture
+def desktop() -> Iterator[Wayland]:
+    """A sway with XWayland."""
+    with wayland(xwayland="enable") as running:
+        yield running
+
+
+def x_display(desktop: Wayland) -> str:
+    """Return where sway's XWayland is, which it tells those that it starts."""
+    file = Path(desktop.environment["HOME"]) / "display"
+    desktop.sway(f'exec "echo $DISPLAY >{file}.new && mv {file}.new {file}"')
+    until(file.exists, "sway starts a program")
+    return file.read_text().strip()
+
+
+def containers(desktop: Wayland, number: str = "id") -> dict[int, int]:
+    """Return the number of each process's container, or of its X11 window."""
+    found: dict[int, int] = {}
+
+    def visit(node: dict[str, Any]) -> None:
+        if "pid" in node:
+            found[node["pid"]] = node[number]
+        for child in node["nodes"] + node["floating_nodes"]:
+            visit(child)
+
+    visit(json.loads(desktop.ask("swaymsg", "-r", "-t", "get_tree")))
+    return found
+
+
+def test_the_last_of_a_thousand_changes_is_served(desktop: Wayland, happed: Happed) -> None:
+    display = x_display(desktop)
+    agent = Agent(desktop, happed).start(DISPLAY=display)
+    assert agent.me.get("Application") == "desktop"
+    pids = {window(desktop, name): name for name in ("alpha", "beta")}
+    pids[window(desktop, "gamma", "xcb", DISPLAY=display)] = "gamma"
+    agent.serves("gamma")
+    number = {pids[pid]: container for pid, container in containers(desktop).items()}
+    assert len(number) == 3
+    randomly = random.Random(7)
+    done = 0
+    while done < CHANGES:
+        names = randomly.choices([*number], k=min(randomly.randint(1, 250), CHANGES - done))
+        desktop.sway("; ".join(f"[con_id={number[name]}] focus" for name in names))
+        done += len(names)
+        agent.serves_for_good(names[-1])
+    desktop.sway("workspace empty")
+    agent.serves("desktop")
+
+
+def test_xwayland_knows_better_than_its_client_whose_a_window_is(desktop: Wayland, happed: Happed) -> None:
+    display = x_display(desktop)
+    agent = Agent(desktop, happed).start(DISPLAY=display)
+    honest, liar = window(desktop, "honest"), window(desktop, "liar", "xcb", DISPLAY=display)
+    agent.serves("liar")
+    found = str(containers(desktop, "window")[liar])
+    forged = ["-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", str(honest)]
+    desktop.ask(*AS_USER, "xprop", "-display", display, "-id", found, *forged)
+    desktop.sway(f"[con_id={containers(desktop)[honest]}] focus")
+    agent.serves("honest")
+    desktop.sway("[class=.*] focus")
+    agent.serves("liar")
+
+
+def test_who_comes_back_to_the_machine_finds_what_is_in_front_now(
+    desktop: Wayland, happed: Happed, world: World
+) -> None:
+    agent = Agent(desktop, happed).start()
+    first = window(desktop, "first")
+    agent.serves("first")
+
+    world.session(MY_SESSION, LockedHint=("b", True))
+    agent.me.sees("State", "released")
+    world.session(MY_SESSION, LockedHint=("b", False))
+    agent.serves("first")
+
+    world.activate("other")
+    until(lambda: agent.me.get("User") == "", "another is served")
+    window(desktop, "second")
+    agent.is_idle()
+    world.activate(MY_SESSION)
+    agent.serves("second")
+    desktop.sway(f"[con_id={containers(desktop)[first]}] focus")
+    agent.serves("first")
+
+
+def test_happed_is_told_anew_when_it_starts_anew(desktop: Wayland, happed: Happed) -> None:
+    agent = Agent(desktop, happed).start()
+    window(desktop, "game")
+    agent.serves("game")
+    happed.kill()
+    agent.is_idle()
+    happed.start()
+    agent.serves("game")
+
+
+def test_it_follows_sway_when_that_starts_anew(desktop: Wayland, happed: Happed) -> None:
+    agent = Agent(desktop, happed).start()
+    window(desktop, "game")
+    agent.serves("game")
+    desktop.restart_sway()
+    agent.serves("desktop")
+    window(desktop, "another")
+    agent.serves("another")
+    assert agent.log.splitlines() == ["happe-indicator: in front: " + said for said in ("sway", "sway is gone", "sway")]
+
+
+def test_another_source_takes_over_where_sways_own_is_not_there(desktop: Wayland, happed: Happed) -> None:
+    socket = Path(desktop.environment["SWAYSOCK"])
+    hidden = socket.with_name("hidden")
+    socket.rename(hidden)
+    agent = Agent(desktop, happed).start()
+    desktop.environment["SWAYSOCK"] = str(hidden)
+    first = window(desktop, "first")
+    agent.serves("first")  # by its app id, for this source knows no processes
+    window(desktop, "second")
+    agent.serves("second")
+    desktop.sway(f"[con_id={containers(desktop)[first]}] focus")
+    agent.serves("first")
+    desktop.sway("workspace empty")
+    agent.serves("desktop")
+    assert agent.log == "happe-indicator: in front: wlr-foreign-toplevel\n"
+
+
+def test_it_is_small_and_sleeps_while_nothing_changes(desktop: Wayland, happed: Happed) -> None:
+    agent = Agent(desktop, happed).start()
+    window(desktop, "game")
+    agent.serves("game")
+    agent.is_idle()
+    assert wake_ups_in(agent.process.pid, 3) == 0
+    assert resident_kib(agent.process.pid) * 1024 <= 30e6

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The session agent on X11, before the real happed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent import SETTLED_S, Agent, window
+from cost import resident_kib, wake_ups_in
+from desktop import program, until, x11
+
+if TYPE_CHECKING:
+    from desktop import X11, Desktop
+    from happed_world import Happed
+
+CHANGES = 1000
+
+
+def windows(desktop: X11, *names: str) -> dict[str, str]:
+    """Put windows on the desktop; the X11 window of each name."""
+    return {name: window_of(desktop, window(desktop, name)) for name in names}
+
+
+def window_of(desktop: X11, pid: int) -> str:
+    """Return a process's window, when the window manager lists it."""
+
+    def listed() -> str | None:
+        numbers = desktop.root_property("_NET_CLIENT_LIST").partition("# ")[2].split(", ")
+        owned = (number for number in numbers if f"= {pid}" in desktop.ask("xprop", "-id", number, "_NET_WM_PID"))
+        return next(owned, None)
+
+    return str(int(until(listed, f"the window of process {pid} is listed"), 16))
+
+
+def active(desktop: Desktop, known: dict[str, str]) -> str:
+    """Return the name of the active window: of many wishes at once xfwm4 drops some."""
+    shown = desktop.ask("xprop", "-root", "_NET_ACTIVE_WINDOW")
+    number = shown.partition("# ")[2].partition(",")[0]
+    return next((name for name, window in known.items() if int(window) == int(number, 16)), "desktop")
+
+
+def agrees_for_good(agent: Agent, known: dict[str, str]) -> bool:
+    """Whether the active window's program is served, and nothing happens for a while in which that could change."""
+    before = active(agent.desktop, known)
+    still = wake_ups_in(agent.process.pid, SETTLED_S) == 0 and active(agent.desktop, known) == before
+    return still and bool(agent.me.get("Application") == before)
+
+
+@pytest.mark.parametrize("manager", ["openbox", "xfwm4"])
+def test_the_last_of_a_thousand_changes_is_served(manager: str, happed: Happed) -> None:
+    randomly = random.Random(7)
+    done = 0
+    with x11(manager) as desktop:
+        agent = Agent(desktop, happed).start()
+        known = windows(desktop, "alpha", "beta", "gamma")
+        agent.serves("gamma")
+        while done < CHANGES:
+            names = randomly.choices([*known], k=min(randomly.randint(1, 250), CHANGES - done))
+            desktop.ask("xdotool", *(word for name in names for word in ("windowactivate", known[name])))
+            done += len(names)
+            until(lambda: agrees_for_good(agent, known), "the active window's program is served")
+        until(lambda: wake_ups_in(agent.process.pid, 2) == 0, "the agent sleeps", 30)
+        assert resident_kib(agent.process.pid) * 1024 <= 40e6
+
+
+def test_the_servers_word_counts_not_the_clients(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        known = windows(desktop, "honest", "liar")
+        pid = desktop.ask("xprop", "-id", known["honest"], "_NET_WM_PID").split()[-1]
+        desktop.ask("xprop", "-id", known["liar"], "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", pid)
+        desktop.ask("xdotool", "windowactivate", known["honest"])
+        agent.serves("honest")
+        desktop.ask("xdotool", "windowactivate", known["liar"])
+        agent.serves("liar")
+
+
+def test_what_is_no_window_is_nothing_in_front(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        for name, value in (("8s", "a text"), ("32x", "0xffffffff"), ("32x", "0")):
+            window(desktop, "game")
+            agent.serves("game")
+            desktop.ask("xprop", "-root", "-f", "_NET_ACTIVE_WINDOW", name, "-set", "_NET_ACTIVE_WINDOW", value)
+            agent.serves("desktop")
+        window(desktop, "game")
+        agent.serves("game")
+        desktop.ask("xprop", "-root", "-remove", "_NET_ACTIVE_WINDOW")
+        agent.serves("desktop")
+
+
+def test_an_icon_is_not_in_front(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        game = windows(desktop, "game")["game"]
+        agent.serves("game")
+        desktop.ask("xdotool", "windowminimize", game)
+        agent.serves("desktop")
+        desktop.ask("xdotool", "windowactivate", game)
+        agent.serves("game")
+
+
+def test_a_program_that_is_killed_is_not_in_front(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        pid = window(desktop, "game")
+        agent.serves("game")
+        os.kill(pid, signal.SIGKILL)
+        agent.serves("desktop")
+
+
+def test_it_goes_on_when_the_window_manager_is_another(happed: Happed) -> None:
+    with x11("openbox") as desktop:
+        agent = Agent(desktop, happed).start()
+        window(desktop, "game")
+        agent.serves("game")
+        desktop.stop(desktop.running[0])
+        desktop.manage("xfwm4")
+        window(desktop, "another")
+        agent.serves("another")
+
+
+def test_when_it_has_ended_nothing_is_in_front(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        window(desktop, "game")
+        agent.serves("game")
+        agent.process.terminate()
+        assert agent.process.wait(10) == 0
+        agent.serves("desktop")  # the bus has told happed that it left
+
+
+def test_it_says_that_no_window_manager_is_there(happed: Happed) -> None:
+    with x11() as desktop:
+        desktop.stop(desktop.running[0])
+        address = happed.world.address
+        desktop.environment |= dict.fromkeys(("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"), address)
+        said = desktop.ask(program("happe-indicator"), "--status").splitlines()
+        assert said[-2:] == [
+            "What is in front is said by X11.",
+            "No window manager says which window is active (_NET_ACTIVE_WINDOW).",
+        ]

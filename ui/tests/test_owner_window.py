@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The owner's window and the tray's menu, by keyboard alone, before the real happed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import CalledProcessError
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+from agent import Agent, window
+from desktop import AS_USER, changed, keep, program, until, x11
+from happed_wire import BusError
+from private_bus import stand_in
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+    from PIL import Image
+
+    from desktop import X11
+    from happed_world import Client, Happed
+
+SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
+  <method name="GetUnitFileState"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>
+  <method name="EnableUnitFiles"><arg type="as" direction="in"/><arg type="b" direction="in"/>
+    <arg type="b" direction="in"/><arg type="b" direction="out"/><arg type="a(sss)" direction="out"/></method>
+  <method name="DisableUnitFiles"><arg type="as" direction="in"/><arg type="b" direction="in"/>
+    <arg type="a(sss)" direction="out"/></method>
+  <method name="Reload"/></interface></node>"""
+CHART = (60, 130, 560, 270)
+BOX = (30, 500, 250, 524)
+BLACK = 60
+SLOWER = (0x1E, 0x84, 0x49)
+SYSTEMD = "/org/freedesktop/systemd1"
+UNIT = "happe-indicator.service"
+WATCHER_XML = """<node><interface name="org.kde.StatusNotifierWatcher">
+  <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
+  <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
+TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
+
+
+@dataclass
+class Window:
+    """The window, on a desktop with a game in front of which keys were pressed."""
+
+    desktop: X11
+    happed: Happed
+    me: Client
+    process: subprocess.Popen[str] = field(init=False)
+
+    def start(self, *options: str) -> Self:
+        """Open it."""
+        address = self.happed.world.address
+        buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
+        command = (*AS_USER, program("happe-indicator"), *(options or ("--window",)))
+        self.process = self.desktop.start(*command, **buses, QT_QPA_PLATFORM="xcb")
+        return self
+
+    def opens(self) -> None:
+        """Wait until it has the keyboard."""
+        title = ["xdotool", "getactivewindow", "getwindowname"]
+
+        def active() -> bool:
+            with contextlib.suppress(CalledProcessError):
+                return self.desktop.ask(*title).strip() == "HAPPE"
+            return False
+
+        until(active, "the window has the keyboard")
+
+    def key(self, *names: str) -> None:
+        """Press keys."""
+        self.desktop.ask("xdotool", "key", *names)
+
+    def windows(self) -> int:
+        """Return how many are open: it, and its question."""
+        return len(self.desktop.ask("xdotool", "search", "--onlyvisible", "--name", "^HAPPE$").split())
+
+    def shows_a_press(self) -> bool:
+        """Whether the chart has the mark of the last press, for slower."""
+        colours = self.desktop.seen().crop(CHART).getcolors(CHART[2] * CHART[3]) or []
+        return any(colour == SLOWER for _, colour in colours)
+
+    def can_tick(self) -> bool:
+        """Whether what is written beside the box is black, or nearly: grey is what cannot be ticked."""
+        return min(self.desktop.seen().crop(BOX).convert("L").tobytes()) < BLACK
+
+    def settled(self) -> Image.Image:
+        """Return what is seen when that stays the same."""
+        while changed(before := self.desktop.seen(), after := self.seen_later()):
+            del before
+        return after
+
+    def seen_later(self) -> Image.Image:
+        """Return what is seen after a moment in which it might change."""
+        time.sleep(0.1)
+        return self.desktop.seen()
+
+
+@pytest.fixture
+def owner(happed: Happed) -> Iterator[Window]:
+    """Have a game that was taught."""
+    happed.world.allow("hold")
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        window(desktop, "torcs")
+        agent.serves("torcs")
+        agent.me.listen()
+        for key in ("performance", "power"):
+            agent.me("Feedback", "s", key)
+            agent.me.heard("KeyCounted")
+        until(lambda: agent.me("ListProfiles", "s", ""), "it is learned")
+        yield Window(desktop, happed, agent.me)
+
+
+def profiles(me: Client) -> list[str]:
+    """Return the applications of which something is learned."""
+    return [application for application, _ in me("ListProfiles", "s", "")]
+
+
+def test_it_pauses_forgets_and_closes_by_keys_alone(owner: Window) -> None:
+    owner.start().opens()
+    me = owner.me
+    until(owner.shows_a_press, "the chart is painted")
+    keep(owner.settled().crop((0, 0, 584, 558)), "owner-window")
+
+    owner.key("alt+p")
+    me.sees("State", "held")
+    assert me.get("Reason") == "held by HAPPE: paused by its user"
+    owner.key("alt+g")
+    me.sees("State", "observing")
+
+    assert profiles(me) == ["torcs"]
+    owner.key("alt+o")
+    until(lambda: owner.windows() == 2, "it asks")
+    owner.key("Return")  # which keeps it
+    until(lambda: owner.windows() == 1, "it has its answer")
+    assert profiles(me) == ["torcs"]
+    owner.key("alt+o")
+    until(lambda: owner.windows() == 2, "it asks")
+    owner.key("alt+f")
+    until(lambda: profiles(me) == [], "it is forgotten")
+
+    owner.opens()
+    owner.key("Escape")
+    assert owner.process.wait(20) == 0
+
+
+def test_another_application_is_chosen_by_keys(owner: Window) -> None:
+    document = json.loads(owner.me("ExportProfiles", "s", ""))
+    (taught,) = document["profiles"]
+    top = {**taught, "app": "zork", "khz": [2_300_000] * 10}
+    owner.me("ImportProfiles", "ss", "", json.dumps({**document, "profiles": [top]}))
+    owner.start().opens()
+    until(owner.shows_a_press, "what torcs was taught is shown")
+    owner.key("alt+a", "Down")
+    until(lambda: not owner.shows_a_press(), "zork's profile is shown, which nobody taught")
+    owner.key("Up")
+    until(owner.shows_a_press, "torcs is shown again")
+
+
+def test_a_pause_ends_with_it_however_it_ends(owner: Window) -> None:
+    owner.start().opens()
+    owner.key("space")  # the button for it has the keyboard first
+    owner.me.sees("State", "held")
+    owner.process.kill()
+    owner.me.sees("State", "observing")
+
+
+def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -> None:
+    answers = {"GetUnitFileState": ["disabled"], "EnableUnitFiles": [True, []], "DisableUnitFiles": [[]]}
+    units = {SYSTEMD: {"xml": SYSTEMD_XML, "answers": answers}}
+    with stand_in(owner.happed.world.bus, "org.freedesktop.systemd1", units) as systemd:
+        owner.start().opens()
+        systemd.until("call", "GetUnitFileState")
+        systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["enabled"])
+        until(owner.can_tick, "the box can be ticked")
+        owner.key("alt+s")
+        systemd.until("call", "Reload")
+        systemd.until("call", "GetUnitFileState")
+        systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["disabled"])
+        owner.settled()
+        owner.key("alt+s")
+        systemd.until("call", "Reload")
+        systemd.until("call", "GetUnitFileState")
+        calls = [(name, arguments[:2]) for name, arguments in systemd.calls()]
+    assert calls == [("EnableUnitFiles", [[UNIT], False]), ("DisableUnitFiles", [[UNIT], False])]
+
+
+def trays(owner: Window) -> list[str]:
+    """Return the names on the bus of who has a tray icon."""
+    names = [name for name in owner.me.peer.bus("ListNames") if name.startswith(":")]
+    found = []
+    for name in names:
+        with contextlib.suppress(BusError, FileNotFoundError):  # it may have left meanwhile
+            pid = owner.me.peer.bus("GetConnectionUnixProcessID", "s", name)
+            if Path(f"/proc/{pid}/comm").read_text() == "happe-tray\n":
+                found.append(name)
+    return found
+
+
+def busctl(owner: Window) -> list[str]:
+    """Return the command, for the test's bus."""
+    return ["busctl", f"--address={owner.happed.world.address}", "--timeout=2"]
+
+
+def test_the_trays_menu_pauses_and_opens_the_window(owner: Window) -> None:
+    with stand_in(owner.happed.world.bus, "org.kde.StatusNotifierWatcher", TRAY) as watcher:
+        owner.start("--where", "tray")
+        watcher.until("call", "RegisterStatusNotifierItem")
+
+        def layout(name: str) -> str:
+            with contextlib.suppress(CalledProcessError):
+                return owner.desktop.ask(*busctl(owner), "call", name, *menu, "GetLayout", "iias", "0", "--", "-1", "0")
+            return ""
+
+        menu = ["/MenuBar", "com.canonical.dbusmenu"]
+
+        def found(label: str) -> tuple[str, str] | None:
+            for tray in trays(owner):  # an icon that was hidden comes back by another name
+                items = re.findall(r"(\d+) \d+ (?:\"\w+\" b \w+ )*\"label\" s \"_?([^\"]*)\"", layout(tray))
+                for number, text in items:
+                    if text == label:
+                        return tray, number
+            return None
+
+        def click(label: str) -> None:
+            tray, number = until(lambda: found(label), f"the menu has {label}")
+            owner.desktop.ask(*busctl(owner), "call", tray, *menu, "Event", "isvu", number, "clicked", "s", "", "0")
+
+        click("Pause HAPPE")
+        owner.me.sees("State", "held")
+        click("Pause HAPPE")
+        owner.me.sees("State", "observing")
+        click("Open HAPPE")
+        owner.opens()
+        owner.key("Escape")
+        assert owner.process.poll() is None
