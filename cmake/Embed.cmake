@@ -12,7 +12,7 @@ endfunction()
 
 # happe_test(NAME LIBRARIES... ): builds NAME_test.cpp and registers each of its tests.
 function(happe_test name)
-    if(NOT HAPPE_TESTS)
+    if(NOT HAPPE_UNIT_TESTS)
         return()
     endif()
     add_executable(${name}_test ${name}_test.cpp)

@@ -13,7 +13,7 @@ build() { # PRESET [--target NAME...]
     cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
 }
 
-unit() {
+unit() { # PRESET
     echo "test: unit tests, $1"
     ctest --preset "$1" -j "$(nproc)" >"build/$1-tests.log" 2>&1 || { cat "build/$1-tests.log"; exit 1; }
     tail -n 4 "build/$1-tests.log"
@@ -28,7 +28,6 @@ GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests
     tests/system/test_observe.py tests/system/test_study.py'
 
 programs() {
-    unit dev
     echo "test: Python, contracts, programs from outside"
     # shellcheck disable=SC2046,SC2086 # words
     run pytest $(printf -- '--ignore=%s ' $GOVERNOR)
