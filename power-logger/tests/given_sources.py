@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +62,7 @@ class Given:
     starts: list[int] = field(default_factory=list)
     stops: int = 0
     start_errors: list[Exception] = field(default_factory=list)
+    start_s: float = 0.0  # what it takes to start
     done: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
@@ -73,7 +74,8 @@ class Given:
         self.starts.append(first_index)
         if self.start_errors:
             raise self.start_errors.pop(0)
-        return pair_at(first_index, self.rate_hz)
+        begun = pair_at(first_index + round(self.start_s * self.rate_hz), self.rate_hz)
+        return replace(begun, index=first_index)
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - it never waits
         """The next."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +21,6 @@ from happe_power.upload.identity import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PATIENCE_S = 30
 
@@ -30,11 +32,16 @@ def fake() -> Iterator[FakeStudyServer]:
         yield running
 
 
-def beside(folder: Path, fake: FakeStudyServer) -> Beside:
-    """An uploader beside this test."""
+def enrolled(folder: Path, fake: FakeStudyServer) -> None:
+    """Make `p.toml` the configuration of a host that the fake knows."""
     identity.prepare(folder / "state")
     identity.store(folder / "state", Identity(fake.url, "M3TERAAA", "paper-a3", TOKEN))
     (folder / "p.toml").write_text('state = "state"\n')
+
+
+def beside(folder: Path, fake: FakeStudyServer) -> Beside:
+    """An uploader beside this test."""
+    enrolled(folder, fake)
     return Beside(folder / "spool", ["--config", str(folder / "p.toml")])
 
 
@@ -64,6 +71,15 @@ def test_a_server_that_answers_nothing_holds_up_the_end_no_longer_than_wanted(
     assert len(list(trace.folder.glob("parts/*"))) == 1
 
 
+def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: Path) -> None:
+    trace = power_traces.ended(tmp_path / "spool", 2)
+    enrolled(tmp_path, fake)
+    words = [sys.executable, "-m", "happe_power", "--config", str(tmp_path / "p.toml"), "upload", "--json"]
+    with Path("/dev/full").open("wb") as full:
+        subprocess.run([*words, "--spool", str(tmp_path / "spool")], stdout=full, stderr=full, check=False)
+    assert (trace.folder / "seal.json").exists()
+
+
 def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:
     child = beside(tmp_path, fake)
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - whoever kills knows the number
@@ -71,4 +87,30 @@ def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Pat
     while child.alive:
         assert time.monotonic() < deadline
     assert not child.finish(tmp_path / "none", PATIENCE_S)
+    child.stop()
+
+
+def test_one_that_died_is_said_once_and_started_again_each_minute(fake: FakeStudyServer, tmp_path: Path) -> None:
+    child = beside(tmp_path, fake)
+
+    def dies() -> None:
+        child.log.write_text("first\nwhy\n")
+        os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - whoever kills knows the number
+        child._process.wait()  # noqa: SLF001 - the same
+
+    assert child.tend(0.0) == ""
+    dies()
+    assert child.tend(1.0) == "the uploader has ended (why); it is started again each minute"
+    assert child.tend(60.9) == ""
+    assert not child.alive
+    assert child.tend(61.0) == ""
+    assert child.alive
+    dies()
+    assert child.tend(62.0) == ""
+    (tmp_path / "spool").rename(tmp_path / "gone")
+    assert child.tend(122.0) == ""
+    assert not child.alive
+    (tmp_path / "gone").rename(tmp_path / "spool")
+    assert [child.tend(now) for now in (123.0, 183.0)] == ["", ""]
+    assert child.alive
     child.stop()

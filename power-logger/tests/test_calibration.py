@@ -16,8 +16,10 @@ from jsonschema_rs import Draft202012Validator, Registry
 
 from given_truths import RECORD, SHUNT, SUPPLY, known
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
+from happe_power.arithmetic.rig import Rig, rig_of
 from happe_power.arithmetic.zeros import ZeroReading
 from happe_power.calibration import (
+    NOT_MEASURED,
     Calibration,
     ShuntLine,
     Standing,
@@ -166,7 +168,22 @@ def test_the_gain_of_amperes_and_watts_follows_from_a_known_load(measures: Measu
 def test_without_a_load_there_are_zeros_alone() -> None:
     found = outcome([both(SHUNT, 1e-3, None)], None, BEFORE)
     assert (found.shunt_ohm, found.divider) == (None, None)
-    assert found.channels["shunt"].gain.source == "1: not measured"
+    assert found.channels["shunt"].gain == NOT_MEASURED
+
+
+def test_a_gain_that_was_not_measured_is_told_with_every_figure() -> None:
+    # Given a record of the zero of a channel in watts alone, as it is read back from a file
+    watts = Channel("power", Measures.POWER, "W", SHUNT.dtype, 1e-3, 0.0)
+    found = outcome([both(watts, 1e-3, None)], None, None)
+    record = parse(to_toml(dataclasses.replace(RECORD, channels=found.channels)).encode(), "zeros.toml")
+    rig = rig_of((watts,), record)
+    assert isinstance(rig, Rig)
+    assert rig.notes == ("power: gain was not measured and is not in the uncertainty",)
+    # And a known load gives a gain
+    loaded = dataclasses.replace(RECORD, channels=outcome([both(watts, 1e-3, 40.0)], LOAD, None).channels)
+    rig = rig_of((watts,), loaded)
+    assert isinstance(rig, Rig)
+    assert rig.notes == ()
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,21 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import power_traces
+from given_sources import Given
 from given_truths import RECORD, known
 from happe_power import calibration
+from happe_power.arithmetic.refusal import Refusal, Why
 from happe_power.arithmetic.zeros import ZeroReading
 from happe_power.cli import calibrate
 from happe_power.cli.program import main
+from happe_power.figures import clocks_of
+from happe_power.model import Block, Channel, Measures, TimePair
 from happe_power.recording import zero_check
+from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -165,6 +171,36 @@ def test_estimates_that_contradict_each_other_are_refused(run: Callable[..., End
     ended = run("measure", folder)
     assert ended.status == os.EX_DATAERR
     assert "a clock was set" in ended.err
+
+
+def test_a_wall_clock_that_was_set_in_the_middle_is_refused(folder: Path) -> None:
+    # Given eight hours with a pair each ten seconds, the wall clock set on by 3 s after four
+    trace = Trace.open(folder)
+    began, hour = trace.started, 3600
+    trace.time_base = [
+        TimePair(s * 1000, began.monotonic_us + s * 1_000_000, began.realtime_us + (s + 3 * (s > 4 * hour)) * 1_000_000)
+        for s in range(0, 8 * hour, 10)
+    ]
+    # Then it is no clock to cut by, though 3 s in eight hours are less than clocks may drift apart
+    found = clocks_of(trace, own_clock=True)
+    assert isinstance(found, Refusal)
+    assert found.why is Why.CLOCK_SET
+
+
+def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[..., Ended], folder: Path) -> None:
+    # Given seven samples in the second second that stood at the end of the range, and in the third others that stalled
+    gaps = [(1990, 1995, "saturated"), (1997, 1999, "saturated"), (2500, 2501, "stall")]
+    lines = [json.dumps({"from_index": a, "to_index": b, "reason": reason}) for a, b, reason in gaps]
+    (folder / "gaps.jsonl").write_text("\n".join(lines) + "\n")
+    # Then that second has no figure, nor a difference from it, and other intervals have theirs
+    said = "refused (coverage): 7 of its samples stood at the end of the range"
+    assert said in run("measure", folder, "--from", at(1), "--to", at(2)).err
+    ended = run("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
+    assert (ended.status, ended.out) == (os.EX_DATAERR, "")
+    assert said in ended.err
+    assert run("measure", folder, "--from", at(2), "--to", at(3)).status == 0
+    # And of a cut through them those count that are inside
+    assert "refused (coverage): 4 of its samples" in run("measure", folder, "--from", at(1), "--to", at(1.9935)).err
 
 
 def test_a_trace_without_calibration_has_no_watts(run: Callable[..., Ended], tmp_path: Path) -> None:
@@ -351,6 +387,23 @@ def test_calibrate_refuses_a_load_that_is_none(run: Callable[..., Ended], tmp_pa
     ended = run("calibrate", tmp_path / "rig.toml", *rig[:2], *WIRED, *LOADED, "--no-wait")
     assert ended.status == os.EX_DATAERR
     assert "no load, or its poles are changed round" in ended.err
+    assert not (tmp_path / "rig.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [("10", "rig: saturated samples: take a wider range"), ("nan", "rig: invalid samples")]
+)
+def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
+    run: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, says: str
+) -> None:
+    watts = Channel("power", Measures.POWER, "W", np.dtype(np.float64), 1.0, 0.0, -10, 10)
+    column = np.zeros(200)
+    column[70] = float(value)
+    source = Given([Reading((Block(0, (column,)),), None)], channels=(watts,), device="rig")
+    monkeypatch.setattr(calibrate, "make", lambda _: source)
+    ended = run("calibrate", tmp_path / "rig.toml", "--source", "x", "--name", "x", "--no-load", "--no-wait")
+    assert (ended.status, ended.out) == (os.EX_DATAERR, "")
+    assert says in ended.err
     assert not (tmp_path / "rig.toml").exists()
 
 

@@ -120,9 +120,30 @@ def test_an_energy_counter_gives_the_difference_of_its_ends() -> None:
     assert not any("noise" in line.name for line in found.budget.lines)
 
 
-def test_after_a_gap_a_counters_first_step_is_not_known() -> None:
+def test_a_step_of_a_counter_is_the_energy_of_the_sample_that_it_began_with() -> None:
+    # Given a counter of joules, read each second, that grows by 10 W from 5 s to 15 s and not before or after
+    joules = np.clip(np.arange(21) - 5, 0, 10) * 10.0
+    counts = np.rint(joules / ENERGY.scale).astype(np.int64)
+
+    # When just these ten seconds are measured, and what is right before and right after them
+    def mean_w(begin: int, end: int) -> float:
+        cuts = (Cut(each * 1_000_000, float(each), ()) for each in (begin, end))
+        return figure(rig(ENERGY, record=None), Interval("trace", *cuts), [Block(0, (counts,))]).mean_w
+
+    # Then all of it is in them, up to the last step that the counter has
+    assert (mean_w(4, 5), mean_w(5, 15), mean_w(15, 20)) == (0, 10, 0)
+
+
+def test_a_step_is_there_if_the_reading_that_ends_it_is() -> None:
+    counts, of = np.arange(3000, dtype=np.int64) * 25_000, interval(1, 2)
+    ends = (of.needs[1], 2 * RATE_HZ + 1, 2 * RATE_HZ)
+    found = [figure(rig(ENERGY, record=None), of, [Block(0, (counts[:end],))]) for end in ends]
+    assert [each.coverage for each in found] == [1, 1, 0.999]
+
+
+def test_before_a_gap_a_counters_last_step_is_not_known() -> None:
     steps = list(differences([(0, np.array([1.0, 3.0])), (2, np.array([6.0])), (9, np.array([50.0, 51.0]))]))
-    assert [(first, values.tolist()) for first, values in steps] == [(1, [2.0]), (2, [3.0]), (10, [1.0])]
+    assert [(first, values.tolist()) for first, values in steps] == [(0, [2.0]), (1, [3.0]), (9, [1.0])]
 
 
 def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
@@ -133,7 +154,7 @@ def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
     steps = [(first, values.tolist()) for first, values in differences(counts)]
 
     # Then the samples at which it began anew are missing, not negative
-    assert steps == [(1, [10.0, 20.0]), (4, [10.0]), (6, [10.0])]
+    assert steps == [(0, [10.0, 20.0]), (3, [10.0]), (5, [10.0])]
 
 
 def test_a_cut_inside_of_a_sample_takes_its_share() -> None:
@@ -243,6 +264,31 @@ def test_a_step_right_at_the_cut_counts_in_full() -> None:
     block = Block(0, (np.repeat([20.0, 40.0], 5000),))
     line = next(line for line in figure(PLAIN, interval(5, 9, 6000), [block]).budget.lines if line.name == "clock")
     assert line.sensitivity == pytest.approx(20 / 4)
+
+
+def test_both_cuts_late_together_lose_power_of_a_pulse_that_lies_just_between_them() -> None:
+    # Given 15 W, and 40 W from 5 s to 15 s, cut to 50 ms at the edges
+    block = Block(0, (np.repeat([15.0, 40.0, 15.0], [5000, 10_000, 5000]),))
+    found = figure(PLAIN, interval(5, 15, 50_000), [block])
+    line = next(line for line in found.budget.lines if line.name == "clock")
+    assert abs(line.sensitivity) == pytest.approx((40 - 15) / 10)
+    # Then U holds what clocks that are off by so much make of it
+    for off in (-0.05, 0.05):
+        moved = figure(PLAIN, interval(5 + off, 15 + off), [block])
+        assert abs(moved.mean_w - found.mean_w) <= found.budget.expanded
+
+
+def test_an_estimate_near_one_cut_counts_by_its_weight_at_each() -> None:
+    # Given the same pulse, and two estimates that tell the cuts as one to nine and as nine to one
+    block = Block(0, (np.repeat([15.0, 40.0, 15.0], [5000, 10_000, 5000]),))
+    cuts = [
+        Cut(at * 1_000_000, float(at * RATE_HZ), tuple(Part(key, key, w, 6000, "a test") for key, w in weights.items()))
+        for at, weights in ((5, {"early": 0.9, "late": 0.1}), (15, {"early": 0.1, "late": 0.9}))
+    ]
+    lines = {line.name: line for line in figure(PLAIN, Interval("trace", *cuts), [block]).budget.lines}
+    # Then each counts as the worse of both cuts early and both late, of which the mean is 40 W itself
+    assert abs(lines["early"].sensitivity) == pytest.approx(0.9 * 25 / 10)
+    assert abs(lines["late"].sensitivity) == pytest.approx(0.9 * 25 / 10)
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,30 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+import click
 import numpy as np
 import pytest
 
+from fake_study_server import FakeStudyServer
 from given_sources import SHUNT, SUPPLY, Given, record, steady
 from happe_power import calibration
 from happe_power.arithmetic.zeros import readings_of
+from happe_power.cli.host import Host
+from happe_power.cli.record import Wanted
+from happe_power.cli.recording import Session
 from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
 from happe_power.recording.recorder import last_second
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
+from happe_power.upload import identity
+from happe_power.upload.identity import Identity
 from happe_power.verify import verify
 
 if TYPE_CHECKING:
@@ -82,6 +91,7 @@ def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(
     checked = run(*PROGRAM, "verify", folder)
     assert (checked.returncode, checked.stdout) == (0, f"{folder}: good (ended; 60 parts, {samples} samples, 0 lost)\n")
     assert (folder / "calibration.toml").read_text() == RECORD
+    assert (folder / "local").read_bytes() == b""
     assert Trace.open(folder).calibration == calibration.parse(RECORD.encode(), "").to_header()
 
 
@@ -174,6 +184,24 @@ def test_what_can_not_be_recorded_is_said_with_a_status_of_its_own(
     assert "Traceback" not in done.stderr
 
 
+def test_an_uploader_that_dies_is_said_and_the_recording_goes_on(tmp_path: Path) -> None:
+    identity.prepare(tmp_path / "state")
+    with FakeStudyServer() as fake:
+        identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", "another token"))
+        config = tmp_path / "p.toml"
+        config.write_text('state = "state"\n')
+        options = ["--source", "sim,rate=1000", "--measured", "1APT0PAA", "--part-seconds", "1"]
+        words = [*PROGRAM, "--config", str(config), "record", *options]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr
+            said = next(line for line in process.stderr if "uploader" in line)
+            process.send_signal(signal.SIGTERM)
+            rest = process.stderr.read()
+    assert "the uploader has ended (happe-power: the server refuses this host's token" in said
+    assert process.returncode == 0, rest
+    assert verify(only_trace(tmp_path / "state/spool")).good
+
+
 def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Path, calibrated: Path) -> None:
     person, terminal = os.openpty()
     words = command(tmp_path / "spool", "--duration", "3s", "--calibration", calibrated)
@@ -187,6 +215,27 @@ def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Pat
     assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
     assert before.at_us < after.at_us
     assert "W  " in said  # the live line
+
+
+def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([""])
+
+    def prompt(*_: object, **__: object) -> str:
+        for answer in answers:
+            return answer
+        raise click.Abort  # Ctrl-D
+
+    told = threading.Event()
+    told.set()
+    monkeypatch.setattr("click.prompt", prompt)
+    source = "sim,rate=1000,pace=none"
+    wanted = Wanted(source, None, None, None, None, tmp_path, None, True, False, 1, False)  # noqa: FBT003
+    with pytest.raises(click.Abort):
+        Session(Host(None), wanted, "a", (None, None)).run(lambda: told, asks=True)
+    document = json.loads((only_trace(tmp_path) / zero_check.NAME).read_text())
+    assert [len(document[when]) for when in ("before", "after")] == [1, 0]
 
 
 def answered(person: int, prompts: list[str]) -> str:
@@ -206,14 +255,22 @@ def answered(person: int, prompts: list[str]) -> str:
 
 
 def test_the_live_line_says_watts_rate_loss_spool_clock_and_what_is_wrong() -> None:
-    figures = Figures(31.416, "calibration x EXPIRED", 10, 3, 99_998.7, 3 * 1024 * 1024, 1_234_500, 310, "it is gone")
+    figures = Figures(
+        31.416, "calibration x EXPIRED", 10, 3, 99_998.7, 3 * 1024 * 1024, 1_234_500, 310, 180.0, "it is gone"
+    )
     assert figures.line() == (
         "31.42 W  99999/s  lost 3  spool 3.0 MiB  clock +1.2345 s +-0.3 ms  [it is gone]  [calibration x EXPIRED]"
     )
-    bare = Figures(None, "", 0, 0, 0.0, 12, **live.latest([]), trouble="")
+    old = replace(figures, clock_age_s=301.0)
+    assert "  clock +1.2345 s +-0.3 ms, 5 min ago  [" in old.line()
+    bare = Figures(None, "", 0, 0, 0.0, 12, **live.latest([], 0), trouble="")
     assert bare.line() == "no watts  0/s  lost 0  spool 12 B  clock not compared"
     assert json.loads(bare.json())["clock_offset_us"] is None
-    assert live.latest([ClockEstimate(1, 2, 3)]) == {"clock_offset_us": 2, "clock_uncertainty_us": 3}
+    assert live.latest([ClockEstimate(1, 2, 3)], 4_000_001) == {
+        "clock_offset_us": 2,
+        "clock_uncertainty_us": 3,
+        "clock_age_s": 4.0,
+    }
 
 
 def test_watts_have_a_note_if_the_calibration_is_missing_or_does_not_hold() -> None:
@@ -253,6 +310,28 @@ def test_a_zero_check_takes_the_channels_that_have_a_zero() -> None:
     assert (reading.channel, reading.samples, source.stops) == ("shunt", 2000, 1)
     assert reading.mean == pytest.approx(2000 * 1e-5, rel=0.01)
     assert not zero_check.has_zero(Given([], channels=(SUPPLY,)))
+
+
+@pytest.mark.parametrize(
+    ("channel", "value", "says"),
+    [
+        (SHUNT, 32_767, "saturated samples: take a wider range"),
+        (Channel("amps", Measures.CURRENT, "A", np.dtype(np.float64), 1.0, 0.0), np.nan, "invalid samples$"),
+    ],
+)
+def test_a_zero_check_is_not_made_of_samples_that_can_not_be_used(channel: Channel, value: float, says: str) -> None:
+    column = np.zeros(2000, channel.dtype)
+    column[70] = value
+    source = Given([Reading((Block(0, (column,)),), None)], channels=(channel,))
+    with pytest.raises(ValueError, match=says):
+        zero_check.take(source)
+    assert source.stops == 1
+
+
+def test_a_supply_at_its_end_is_no_matter_to_a_zero_check() -> None:
+    columns = np.full(2000, 7, np.int16), np.full(2000, -32_768, np.int16)
+    (reading,) = zero_check.take(Given([Reading((Block(0, columns),), None)]))
+    assert reading.mean == pytest.approx(7e-5)
 
 
 def test_the_size_of_a_spool_is_that_of_its_files(tmp_path: Path) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from given_sources import record, steady
+from happe_power.verify import verify
+from small_disk import SmallDisk
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).parent
+SMALL = 4 << 20  # bytes of a disk
 UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])  # not for root in a chroot
 
 
@@ -50,6 +56,19 @@ def test_a_disk_that_stays_full_ends_with_a_report_and_the_trace_is_ended_when_t
     assert seen["verified"]["state"] == "open"
     assert (seen["repaired"]["state"], seen["repaired"]["problems"], seen["repaired"]["status"]) == ("ended", [], 0)
     assert seen["repaired"]["samples"] >= seen["verified"]["samples"] > 0
+
+
+def test_a_recording_leaves_room_for_the_seal_and_what_the_uploader_notes(tmp_path: Path) -> None:
+    disk = SmallDisk(tmp_path, SMALL)
+    try:
+        least = SMALL // 20
+        (disk.inside / "filler").write_bytes(bytes(shutil.disk_usage(disk.inside).free - least + 4096))
+        recorder = record(disk.inside, steady(1000.0, 100, 3.0))
+        report = verify(recorder.folders[0])
+        assert shutil.disk_usage(disk.inside).free > least / 2
+    finally:
+        disk.close()
+    assert (report.problems, report.state, report.samples, report.lost) == ([], "ended", 0, 3000)
 
 
 def test_a_disk_that_becomes_read_only_is_a_gap_and_the_recording_goes_on_when_it_can_be_written(

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from given_sources import MONOTONIC_US, Given, pair_at, samples
-from happe_power.model import Block, Gap, Reason
+import dataclasses
+
+from given_sources import MONOTONIC_US, Given, indices, pair_at, samples
+from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
 
@@ -71,6 +73,29 @@ def test_an_unplugged_instrument_is_tried_again_each_second_and_the_gap_grows_me
     assert len(rig.source.starts) == 3
     assert rig.source.starts[-1] == gaps[-1].to_index == 2100
     assert rig.tended.trouble == ""
+
+
+def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
+    # Given an instrument that takes 20 s to start again, and then counts from the index that it was told
+    lost = Gap(1200, 1210, Reason.OVERFLOW)
+    again = [Reading((samples(1100, 100), lost), late(1210, 20.0)), Reading((samples(1210, 100),), late(1310, 20.0))]
+    rig = Rig(*given_readings(0), SourceError("it stands"), *again)
+    rig.source.start_s = 20.0
+    rig.read(0.1)
+    rig.read()
+    rig.wait(1.0)
+    started = rig.tended.read(0.2)
+    assert rig.source.starts == [0, 1100]
+    assert (started.items, started.at) == ((Gap(100, 21_100, Reason.STALL),), pair_at(21_100, RATE))
+    # Then its items go on after the gap, at the time at which they were sampled
+    first, second = rig.tended.read(0.2), rig.tended.read(0.2)
+    assert indices(first.items + second.items) == [(21_100, 21_200), (21_200, 21_210), (21_210, 21_310)]
+    assert (first.at, second.at) == (pair_at(21_210, RATE), pair_at(21_310, RATE))
+
+
+def late(index: int, seconds: float) -> TimePair:
+    """The time of an index of an instrument that was started so late."""
+    return dataclasses.replace(pair_at(index + round(seconds * RATE), RATE), index=index)
 
 
 def test_an_instrument_that_stays_away_is_in_a_gap_up_to_the_end() -> None:

@@ -13,6 +13,7 @@ from nptdms import ChannelObject, TdmsWriter  # type: ignore[import-untyped]
 
 from happe_power import sources
 from happe_power.model import Gap, Reason
+from happe_power.sources import file
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError, SourceError
 from source_ledger import Taken
@@ -62,6 +63,31 @@ def test_a_jump_of_the_time_is_a_gap_and_jitter_is_none(tmp_path: Path) -> None:
     assert taken.gaps == [Gap(54, 60, Reason.STALL)]
     assert taken.column(0).tolist() == [0, 1, 2, 3, 4, 5]
     assert taken.pairs[-1].index == 62
+
+
+@pytest.mark.parametrize("true_hz", [900.0, 1100.0])
+def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float
+) -> None:
+    # Given chunks in which the times go away from the nominal thousand a second by some periods
+    monkeypatch.setattr(file, "CHUNK", 1000)
+    rows = 300
+    text = "".join(f"{number / true_hz:.6f},{number},20\n" for number in range(rows))
+    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t", first_index=50)
+    assert len(taken.blocks) > 4
+    assert taken.gaps == []
+    assert taken.column(0).tolist() == list(range(rows))
+    last = taken.pairs[-1]
+    assert last.index == 50 + rows
+    assert last.monotonic_us - taken.began.monotonic_us == pytest.approx((rows - 1) / true_hz * 1e6 + 1000, abs=2)
+
+
+def test_a_jump_between_chunks_is_as_long_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "CHUNK", 1000)
+    times = [number * 1.1e-3 + (0.5 if number >= 150 else 0.0) for number in range(300)]
+    text = "".join(f"{time:.6f},{number},20\n" for number, time in enumerate(times))
+    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t")
+    assert taken.gaps == [Gap(150, 650, Reason.STALL)]
 
 
 def test_a_jump_of_the_index_is_a_gap(tmp_path: Path) -> None:

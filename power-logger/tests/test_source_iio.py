@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from happe_power.model import Measures, Reason
+from happe_power.model import Block, Gap, Measures, Reason
+from happe_power.recording.guard import guarded
 from happe_power.sources import libiio
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.fakes.iio import FakeDevice
@@ -116,6 +117,68 @@ def test_what_a_device_cannot_do_is_told(fields: dict[str, Any], setting: Settin
     chip, clock = device(**fields)
     with pytest.raises(SourceError, match=re.escape(said)):
         Buffered(chip, setting, clock)
+
+
+@pytest.mark.parametrize("make", [Polled, Buffered])
+def test_a_shunt_at_the_end_of_its_register_is_saturated(make: type[Polled | Buffered]) -> None:
+    chip, clock = device(name="ina226-3-004a")  # some kernels tell where it sits, too
+    source = make(chip, Setting(*VOLTAGES, 100.0), clock)
+    for counts, pieces in ((32_766, {Block}), (32_767, {Gap}), (-32_767, {Block}), (-32_768, {Gap})):
+        chip.values["voltage0"] = counts
+        blocks = take(source, 3).blocks
+        assert {type(piece) for block in blocks for piece in guarded(block, source.channels, 0)} == pieces
+    assert source.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "gains", "shunt", "supply"),
+    [
+        ("ina226", {}, (-32_768, 32_767), 32_767),
+        ("ina231", {}, (-32_768, 32_767), 32_767),
+        ("ina219", {}, (-32_000, 32_000), 8000),  # of a driver that can't set them, and so leaves them at the widest
+        ("ina219", {"voltage0": 0.125, "voltage1": 1.0}, (-32_000, 32_000), 8000),
+        ("ina220", {"voltage0": 1.0, "voltage1": 2.0}, (-4000, 4000), 4000),
+    ],
+)
+def test_a_chips_ends_are_those_of_its_data_sheet_at_the_drivers_gain(
+    name: str, gains: dict[str, float], shunt: tuple[int, int], supply: int
+) -> None:
+    lsb = {"voltage0": 0.01, "voltage1": 4.0} if name < "ina226" else {"voltage0": 0.0025, "voltage1": 1.25}
+    chip, clock = device(name=name, gains=gains, scales=lsb)
+    one, two = Polled(chip, Setting(*VOLTAGES, 100.0), clock).channels
+    assert (one.lowest, one.highest) == shunt
+    assert (two.lowest, two.highest) == (None, supply)  # 0 V is no end: a laptop that is off
+
+
+def test_where_it_is_not_known_what_saturates_is_told() -> None:
+    power = Setting(("power2",), (Measures.POWER,), 100.0)
+    chip, clock = device(name="max1363")
+    source = Polled(chip, Setting(*VOLTAGES, 100.0), clock)
+    assert source.notes == ("max1363: no range is known of voltage0, voltage1: saturation is not seen",)
+    assert [channel.highest for channel in source.channels] == [None, None]
+    chip, clock = device()
+    assert Polled(chip, power, clock).notes == ("ina226: no range is known of power2: saturation is not seen",)
+
+
+def test_of_a_buffer_the_ends_of_the_words_are_known_at_least() -> None:
+    twelve, unsigned = Format(np.dtype(">i2"), 12, 4, signed=True), Format(np.dtype("<u2"), 10, 0, signed=False)
+    chip, clock = device(name="max1363", formats={"voltage0": twelve, "voltage1": unsigned})
+    source = Buffered(chip, Setting(*VOLTAGES, None), clock)
+    one, two = source.channels
+    assert ((one.lowest, one.highest), (two.lowest, two.highest)) == ((-2048, 2047), (None, 1023))
+    assert source.notes == (
+        "max1363: no range is known of voltage0, voltage1: saturation is seen at the ends of the words only",
+    )
+
+
+def test_a_shunts_sign_that_the_driver_does_not_tell_of_its_buffer_is_known() -> None:
+    told = Format(np.dtype("<u2"), 16, 0, signed=False)  # drivers/iio/adc/ina2xx-adc.c: all channels are 'u'
+    chip, clock = device(formats={"voltage0": told, "voltage1": told})
+    chip.values |= {"voltage0": -3 & 0xFFFF, "voltage1": 16_000}
+    source = Buffered(chip, Setting(*VOLTAGES, None), clock)
+    taken = take(source, 3)
+    assert set(taken.column(0)) == {-3}
+    assert set(taken.column(1)) == {16_000}
 
 
 def test_a_value_that_does_not_fit_is_a_gap() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from happe_power import sources
+from happe_power.arithmetic.sums import differences
 from happe_power.model import Block, Channel, Gap, Measures, Reason
 from happe_power.sources import sysfs
 from happe_power.sources.clock import SystemClock, VirtualClock
@@ -23,6 +24,8 @@ from source_ledger import Taken, take
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from happe_power.sources.poller import Row
 
@@ -114,14 +117,19 @@ def zone_of(sys: Path, name: str = "intel-rapl:0", label: str = "package-0", spa
 
 def test_a_counter_counts_on_through_its_wrap() -> None:
     counter = Counter(990, span=1000)
-    assert [counter.advance(raw) for raw in (995, 3, 3, 999, 2)] == [5, 13, 13, 1009, 1012]
+    assert [counter.advance(raw, 1000) for raw in (995, 3, 3, 999, 2)] == [5, 13, 13, 1009, 1012]
+
+
+def test_a_counter_that_grew_more_than_it_can_began_anew() -> None:
+    counter = Counter(400, span=1000)
+    assert [counter.advance(raw, 100) for raw in (500, 30, 60, 990, 20)] == [100, 0, 30, 0, 30]
 
 
 def test_a_counter_beyond_its_span_is_refused() -> None:
     with pytest.raises(SourceError, match="stands at 1001, but its max_energy_range_uj is 1000"):
-        Counter(990, span=1000).advance(1001)
+        Counter(990, span=1000).advance(1001, 1000)
     with pytest.raises(SourceError, match="stands at -1"):
-        Counter(990, span=1000).advance(-1)
+        Counter(990, span=1000).advance(-1, 1000)
 
 
 def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
@@ -130,12 +138,13 @@ def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
     clock = VirtualClock()
     source = sources.make("powercap", clock)
     assert [(channel.name, channel.unit) for channel in source.channels] == [("package_0", "J"), ("psys", "J")]
+    (psys / "energy_uj").write_text("262143328000\n")
     source.start(0)
     (package / "energy_uj").write_text("2500\n")
     (psys / "energy_uj").write_text("900\n")  # it has gone round
     block = source.read(0.05).items[0]
     assert isinstance(block, Block)
-    assert [int(column[0]) for column in block.columns] == [1500, 262_143_328_850 - 100]
+    assert [int(column[0]) for column in block.columns] == [1500, 850 + 900]
     assert block.columns[0].dtype == np.int64
     assert source.channels[0].scale == 1e-6
 
@@ -179,6 +188,22 @@ def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_ane
     block = source.read(1.0).items[0]
     assert isinstance(block, Block)
     assert int(block.columns[0][0]) == 500  # from 0 again: whoever subtracts sees a step down
+
+
+def test_a_counter_that_is_at_0_again_after_hibernation_is_a_step_down_and_no_energy(sys: Path) -> None:
+    zone = zone_of(sys)
+    clock = VirtualClock()
+    source = sources.make("powercap,rate=10", clock)
+    source.start(0)
+    rows: list[tuple[int, NDArray[np.float64]]] = []
+    for counted in (2_000_000, 4_000_000, 500_000, 2_500_000):  # CLOCK_MONOTONIC stands while the machine is off
+        (zone / "energy_uj").write_text(f"{counted}\n")
+        clock.sleep(0.1)
+        block = source.read(0.05).items[-1]
+        assert isinstance(block, Block)
+        rows.append((block.first_index, block.columns[0].astype(np.float64)))
+    assert [row[-1] for _, row in rows] == [1_999_000, 3_999_000, 0, 2_000_000]
+    assert sum(steps.sum() for _, steps in differences(rows)) == 4_000_000
 
 
 def test_a_short_outage_loses_no_energy(sys: Path) -> None:

@@ -13,18 +13,21 @@ import pytest
 import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
 from happe_power.config import ALWAYS, UNTIL_SEALED
+from happe_power.recording.header import NOBODY
 from happe_power.upload import clocks
 from happe_power.upload.judgement import LaterError, RefusedError, pause_s
 from happe_power.upload.outbox import Outbox
 from happe_power.upload.server import AddressError, NoAnswerError, Server
 from happe_power.upload.spool import BusyError, only_uploader
 from happe_power.upload.uploader import Uploader, upload, watch
+from small_disk import SmallDisk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 TRIES = 4
+SMALL = 512 << 10  # bytes of a disk
 
 
 class Bench:
@@ -443,20 +446,80 @@ def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> N
     assert set(bench.fake.heartbeats[0]) == {"state", "software", "free_gib", "spool"}
 
 
-def test_a_full_disk_here_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = power_traces.ended(bench.spool, 2)
-    real, left = Outbox.arrived, [2]
+def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) -> None:
+    bench.spool.mkdir()
+    disk = SmallDisk(bench.spool, SMALL)
+    try:
+        bench.spool = disk.inside
+        trace = power_traces.ended(bench.spool, 3)
+        disk.fill()
+        uploader = bench.uploader()
+        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == TRIES
+        assert [bench.fake.count(f"parts/{number}$") for number in range(3)] == [1, 1, 1]
+        assert "No space left" in bench.events("later")[0]["reason"]
+        assert {facts["trace"] for facts in bench.events("unnoted")} == {trace.id}
+        disk.make_room()
+        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+        assert_whole(bench, trace)
+        assert bench.fake.count("parts/") == 3
+        assert len(bench.fake.clocks) == 1
+    finally:
+        disk.close()
 
-    def full(outbox: Outbox, part: Any) -> None:  # noqa: ANN401 - a Part
-        left[0] -= 1
-        if left[0] >= 0:
-            raise OSError(28, "No space left on device", "sent.jsonl")
-        real(outbox, part)
 
-    monkeypatch.setattr(Outbox, "arrived", full)
+def test_clocks_that_can_not_be_noted_are_compared_once_a_minute(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.spool.mkdir()
+    disk = SmallDisk(bench.spool, SMALL)
+    try:
+        bench.spool = disk.inside
+        trace = power_traces.begin(bench.spool)
+        trace.add(0)
+        disk.fill()
+        uploader, now_us = bench.uploader(), clocks.now_us
+
+        def asked(after_s: int) -> int:
+            monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
+            assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+            return bench.fake.count("clock$")
+
+        assert [asked(second) for second in (0, 1, 58, 62, 63)] == [16, 16, 16, 32, 32]
+        assert list(bench.fake.traces[trace.id].parts) == [0]
+    finally:
+        disk.close()
+
+
+def test_a_trace_that_is_stopped_has_its_clock_compared_as_long_as_it_is_recorded(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = power_traces.begin(bench.spool)
+    uploader, now_us = bench.uploader(), clocks.now_us
+    bench.fake.answers(r"PUT .*/traces/[^/]*$", problem(422, "another laptop"))
+
+    def estimates(after_s: int) -> int:
+        monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
+        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+        return len(Outbox(trace.folder).estimates())
+
+    assert [estimates(second) for second in (0, 1, 61)] == [1, 1, 2]
+    bench.fake.answers("clock$", problem(404, "no such thing"))
+    assert [estimates(second) for second in (122, 123, 183)] == [2, 2, 3]
+    assert "another laptop" in str(Outbox(trace.folder).stopped)
+    assert len(bench.events("stopped")) == 1
+    assert bench.fake.count("/traces/") == 1
+
+
+@pytest.mark.parametrize("codes", [(power_traces.METER, power_traces.MEASURED), (NOBODY, NOBODY)])
+def test_a_trace_that_is_to_stay_here_is_passed_over(bench: Bench, codes: tuple[str, str]) -> None:
+    trace = power_traces.ended(bench.spool, 1, codes=codes)
+    marked = codes[0] != NOBODY
+    if marked:
+        (trace.folder / "local").touch()
     assert bench.upload() == 0
-    assert_whole(bench, trace)
-    assert "No space left" in bench.events("later")[0]["reason"]
+    assert (bench.fake.requests, bench.said) == ([], [])
+    if marked:
+        (trace.folder / "local").unlink()
+        assert bench.upload() == 0
+        assert_whole(bench, trace)
 
 
 def test_a_folder_whose_header_is_damaged_does_not_hold_up_the_others(bench: Bench) -> None:

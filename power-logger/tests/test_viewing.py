@@ -273,6 +273,7 @@ def test_a_replay_becomes_a_trace_that_says_what_it_is(config: Path, given: Give
     assert made.header["source"]["kind"] == "file"
     assert made.header["source"]["device"].startswith(f"replay of {given.id}")
     assert made.header["study"] == "replay"
+    assert (made.folder / "local").read_bytes() == b""
     old, new = (list(trace.blocks()) for trace in (Trace.open(given.folder), made))
     for column in range(2):
         before, after = (np.concatenate([block.columns[column] for block in blocks]) for blocks in (old, new))
@@ -285,6 +286,10 @@ def test_status_tells_what_is_not_sent(config: Path, given: Given) -> None:
     assert found["device"] is None
     (trace,) = found["traces"]
     assert (trace["trace"], trace["state"], trace["parts"], trace["to_send"]) == (given.id, "ended", 4, 4)
+    (given.folder / "local").touch()
+    (trace,) = happe_power("--config", config, "status", "--json").json()["traces"]
+    assert (trace["state"], trace["to_send"]) == ("local", 0)
+    (given.folder / "local").unlink()
     (given.folder / "stopped.json").write_text('{"reason": "the server has other bytes"}')
     (given.folder.parent / "broken").mkdir()
     (given.folder.parent / "broken/header.json").write_text("{")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "NOT_MEASURED",
     "Calibration",
     "Correction",
     "ShuntLine",
@@ -36,6 +37,7 @@ __all__ = [
     "standing",
 ]
 
+NOT_MEASURED = Quantity(1.0, 0.0, "1: not measured")  # a gain in a record of zeros alone
 CHANNEL = re.compile(r"[a-z][a-z0-9_]{0,31}")
 QUANTITIES = ("shunt_ohm", "divider", "supply_volt")
 MOST_TEXT = 200  # characters, as in the header's schema

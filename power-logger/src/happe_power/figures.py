@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from happe_power import calibration as records
@@ -15,8 +16,9 @@ from happe_power.arithmetic.server_time import Clocks, ClockSetError, server_clo
 from happe_power.arithmetic.time_base import time_base
 from happe_power.arithmetic.zeros import NO_CHECKS, Checks, checks_of, readings_of
 from happe_power.calibration import Calibration, Standing, TomlError
-from happe_power.model import ClockEstimate
+from happe_power.model import ClockEstimate, Reason
 from happe_power.recording import zero_check
+from happe_power.recording.time_base import thinned
 from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_power.arithmetic.energy import Figure
+    from happe_power.model import Gap
     from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
@@ -49,6 +52,8 @@ class Session(NamedTuple):
     def figure(self, times: Times, limits: Limits) -> Figure | Refusal:
         """The figure of an interval, or why there is none. Raises TraceError."""
         interval = self.interval(times)
+        if refusal := _saturated(self.trace.gaps, interval):
+            return refusal
         blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
         return measure(self.rig, interval, blocks, self.checks, limits)
 
@@ -65,6 +70,19 @@ class Session(NamedTuple):
 
     def _at(self, index: int) -> int:
         return self.clocks.server_us(index)
+
+
+def _saturated(gaps: Sequence[Gap], interval: Interval) -> Refusal | None:
+    """What was lost at the end of a range was not lost by chance: the rest says nothing of it."""
+    first, end = math.floor(interval.begin.position), math.ceil(interval.end.position)
+    spans = [(gap.from_index, gap.to_index) for gap in gaps if gap.reason is Reason.SATURATED]
+    lost = sum(max(0, min(to_index, end) - max(from_index, first)) for from_index, to_index in spans)
+    if not lost:
+        return None
+    said = (
+        f"{lost} of its samples stood at the end of the range: the mean would be off without them; take a wider range"
+    )
+    return Refusal(Why.COVERAGE, said)
 
 
 def session(
@@ -101,11 +119,11 @@ def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
 
 
 def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
-    """The wall clock at the first and last pair, as if it were the server's."""
+    """The wall clock at the first and last pair and once a minute between, as if it were the server's."""
     pairs = trace.time_base
     return [
         ClockEstimate(pair.monotonic_us, pair.realtime_us - pair.monotonic_us, OWN_CLOCK_US)
-        for pair in {pairs[0], pairs[-1]}
+        for pair in {pairs[0], *thinned(pairs, trace.rate_hz, 60), pairs[-1]}
     ]
 
 

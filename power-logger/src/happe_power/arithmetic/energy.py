@@ -161,13 +161,17 @@ class _Seen:
         self.rough[0].add(samples.x)
         self.rough[1].add(samples.y)
 
-    def step(self, which: int, mean: float) -> float:
-        """How far the power at a cut is from the mean: of its two sides that which is farther, watts with a sign."""
+    def steps(self, which: int, mean: float) -> tuple[float, float]:
+        """How far the power before a cut and after it is from the mean, watts with a sign.
+
+        A side without samples is as the other one; without both, as far as all of the power goes.
+        """
         found = [self._rig.mean(window.moments) - mean for window in self.sides[which] if window.moments]
         if found:
-            return max(found, key=abs)
+            return found[0], found[-1]
         means = self.stretches.means
-        return float(np.nanmax(means) - np.nanmin(means)) if np.isfinite(means).any() else 0.0
+        spread = float(np.nanmax(means) - np.nanmin(means)) if np.isfinite(means).any() else 0.0
+        return spread, spread
 
 
 def _steady(rig: Rig, interval: Interval, blocks: Iterable[Block]) -> Iterator[tuple[int, Values, Values]]:
@@ -224,13 +228,18 @@ def _rounding(rig: Rig, seen: _Seen, moments: Moments) -> Iterator[Contribution]
 
 
 def _clock(mean: float, seen: _Seen) -> Iterator[Contribution]:
-    """A cut that is late by d takes d times the step of power there off the sum, or adds it (docs/uncertainty.md)."""
+    """A cut that is late by d takes d times the step of power there off the sum, or adds it (docs/uncertainty.md).
+
+    What both cuts have in common makes both early, or both late: of the two what is worse.
+    """
     interval = seen.interval
-    for which, cut, sign in ((0, interval.begin, -1.0), (1, interval.end, 1.0)):
-        watts_a_second = sign * seen.step(which, mean) / interval.seconds
-        for part in cut.parts:
-            off = part.half_width_us / SECOND / math.sqrt(3)
-            yield Contribution(part.key, part.name, Kind.B, part.weight * watts_a_second, off, "s", part.source)
+    begin, end = ({part.key: part for part in cut.parts} for cut in (interval.begin, interval.end))
+    sides = list(zip(seen.steps(0, mean), seen.steps(1, mean), strict=True))
+    for key, part in (begin | end).items():
+        at_begin, at_end = (parts[key].weight if key in parts else 0.0 for parts in (begin, end))
+        watts = max((at_end * there - at_begin * here for here, there in sides), key=abs)
+        off = part.half_width_us / SECOND / math.sqrt(3)
+        yield Contribution(key, part.name, Kind.B, watts / interval.seconds, off, "s", part.source)
 
 
 def _zeros(rig: Rig, interval: Interval, moments: Moments, checks: Checks) -> Iterator[Contribution]:

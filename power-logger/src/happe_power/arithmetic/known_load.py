@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from happe_power.calibration import Correction, SupplyTap
+from happe_power.calibration import NOT_MEASURED, Correction, SupplyTap
 from happe_power.model import Measures, Quantity
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from happe_power.calibration import Wiring
     from happe_power.model import Channel
 
-IN_SHUNT = "1: its error is in shunt_ohm, measured through this channel"
-IN_DIVIDER = "1: its error is in divider, measured through this channel"
-UNCALIBRATED = "1: not measured"
+ELSEWHERE = {
+    Measures.SHUNT: "1: its error is in shunt_ohm, measured through this channel",
+    Measures.SUPPLY: "1: its error is in divider, measured through this channel",
+}
 MOST_ZERO = 0.2  # of what a load adds; more is no zero but a supply that was left on
 LEAST_RATIO = 100.0  # a reading under load stands out of its own standard uncertainty by this at least
 
@@ -74,18 +75,11 @@ def outcome(readings: Sequence[Readings], load: Load | None, wiring: Wiring | No
 
 
 def _corrected(each: Readings, load: Load | None) -> Correction:
-    gain = Quantity(1.0, 0.0, _gain_source(each.channel, load if each.load else None))
-    if load and each.load and each.channel.measures in (Measures.CURRENT, Measures.POWER):
-        gain = _gain(each, load)
+    gain = _gain(each, load) if load and each.load else NOT_MEASURED
     zero = -gain.value * each.zero.mean
     how = f"zero check of {each.zero.samples} samples"
     noise = Quantity(each.zero.noise, each.zero.noise / math.sqrt(2 * each.zero.dof), how)  # GUM G.4.2, equation G.3
     return Correction(gain, Quantity(zero, abs(gain.value) * each.zero.standard_uncertainty, how), noise)
-
-
-def _gain_source(channel: Channel, load: Load | None) -> str:
-    known = {Measures.SHUNT: IN_SHUNT, Measures.SUPPLY: IN_DIVIDER}
-    return known.get(channel.measures, UNCALIBRATED) if load else UNCALIBRATED
 
 
 def _stands_out(each: Readings) -> tuple[float, float]:
@@ -131,7 +125,9 @@ def _divider(each: Readings, load: Load, drop: float) -> Quantity:
 
 
 def _gain(each: Readings, load: Load) -> Quantity:
-    """True units for a unit that a channel of amperes or watts gives: I = U / r, P = U U / r."""
+    """True units for a unit that a channel of amperes or watts gives: I = U / r, P = U U / r. 1 if it is elsewhere."""
+    if each.channel.measures in ELSEWHERE:
+        return Quantity(1.0, 0.0, ELSEWHERE[each.channel.measures])
     added, relative = _stands_out(each)
     volts = 1 if each.channel.measures is Measures.CURRENT else 2
     true = load.volt.value**volts / load.ohm.value

@@ -24,7 +24,7 @@ import numpy as np
 
 from happe_power.arithmetic.budget import Contribution, Kind
 from happe_power.arithmetic.refusal import Refusal, Why
-from happe_power.calibration import SupplyTap
+from happe_power.calibration import NOT_MEASURED, SupplyTap
 from happe_power.model import Measures, Quantity
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ class _Inputs:
         known = self._record.channels.get(channel.name) if self._record else None
         if known is None:
             self.notes.append(f"{channel.name}: gain and zero were not measured and are not in the uncertainty")
+        elif known.gain == NOT_MEASURED:
+            self.notes.append(f"{channel.name}: gain was not measured and is not in the uncertainty")
         gain, zero = (known.gain, known.zero) if known else (ONE, NONE)
         if channel.measures is Measures.ENERGY:
             zero = NONE  # of two readings' difference

@@ -136,18 +136,18 @@ class Roughness:
 
 
 def differences(counters: Iterable[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
-    """What a counter grew by in each sample, in runs without a hole.
+    """What a counter grew by in each sample, from its reading to the next one, in runs without a hole.
 
-    Left out are the first after a gap, and one lower than the last: the counter began anew.
+    Left out are the last before a gap, and a step down: the counter began anew.
     """
     last: tuple[int, float] | None = None
     for first, values in counters:
         if not len(values):
             continue
         if last and last[0] == first:
-            yield from _growing(first, np.diff(values, prepend=last[1]))
+            yield from _growing(first - 1, np.diff(values, prepend=last[1]))
         elif len(values) > 1:
-            yield from _growing(first + 1, np.diff(values))
+            yield from _growing(first, np.diff(values))
         last = (first + len(values), float(values[-1]))
 
 

@@ -19,6 +19,7 @@ from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
 from happe_power.arithmetic.zeros import read_zero
 from happe_power.calibration import Calibration, ShuntLine, SupplyTap, Wiring
 from happe_power.model import Block, Measures, Quantity
+from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
 from happe_power.toml_fields import TomlError
@@ -165,7 +166,7 @@ def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
 
 
 def _until(source: Source, wanted: int) -> Iterator[Block]:
-    """A source's blocks until there are samples enough, or none come for some seconds."""
+    """A source's blocks until there are samples enough, or none come for some seconds. Raises SourceError, Failure."""
     had, idle_s = 0, 0.0
     while had < wanted and idle_s < PATIENCE_S:
         reading = source.read(READ_S)
@@ -173,7 +174,14 @@ def _until(source: Source, wanted: int) -> Iterator[Block]:
         for item in reading.items:
             if isinstance(item, Block):
                 had += item.rows
-                yield item
+                yield _usable(item, source)
+
+
+def _usable(block: Block, source: Source) -> Block:
+    try:
+        return usable(block, source.channels)
+    except UnusableError as error:
+        raise Failure(os.EX_DATAERR, f"{source.device}: {error}") from None
 
 
 def _record(

@@ -19,6 +19,7 @@ from happe_power import calibration, sources
 from happe_power.arithmetic.zeros import checks_of
 from happe_power.recording import live, notify, store, zero_check
 from happe_power.recording.header import NOBODY, Purpose, fitting_part_seconds
+from happe_power.recording.layout import LOCAL
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.trace import Trace
@@ -79,13 +80,16 @@ class Session:
         try:
             while not told.wait(SECOND_S) and not recorder.over:
                 self._second(recorder)
+                self._tend(beside)
         finally:
             notify.tell("STOPPING=1")
             recorder.stop()
             self._note(source)
             self._ended(recorder)
+        _keep_zeros(recorder, before, [])  # the one who is asked may go away, or the instrument
         after = self._zero("after") if asks else []
-        self._keep_zeros(recorder, before, after)
+        _keep_zeros(recorder, before, after)
+        self._judge_zeros(before, after)
         if beside:
             self._sealed(beside.finish(recorder.folders[-1], SEAL_S))
 
@@ -114,7 +118,7 @@ class Session:
             self._spool / self._study,
             purpose,
             limits=Limits() if duration is None else Limits(indices=round(duration * source.rate_hz)),
-            beside={"calibration.toml": known[1]} if known else {},
+            beside=({"calibration.toml": known[1]} if known else {}) | ({LOCAL: b""} if self._wanted.no_upload else {}),
         )
         today = datetime.now(UTC).astimezone().date()
         self._meter_of = live.Wattmeter(source.channels, source.rate_hz, known[0] if known else None, today)
@@ -141,6 +145,12 @@ class Session:
             self._said_at = time.monotonic()
             self._say(figures.line())
 
+    def _tend(self, beside: Beside | None) -> None:
+        if beside and (news := beside.tend(time.monotonic())):
+            if is_terminal() and not self._wanted.as_json:
+                click.echo(err=True)
+            self._say(news)
+
     def _figures(self, recorder: Recorder) -> Figures:
         then, rows = self._counted
         self._counted = now, new = time.monotonic(), recorder.rows
@@ -153,7 +163,7 @@ class Session:
             rate_hz=(new - rows) / max(now - then, 1e-9),
             spool_bytes=self._spool_bytes(now),
             trouble=recorder.trouble,
-            **live.latest(clocks),
+            **live.latest(clocks, time.monotonic_ns() // 1000),
         )
 
     def _spool_bytes(self, now: float) -> int:
@@ -193,11 +203,7 @@ class Session:
             self._say(f"zero check {when}: {error}")
             return []
 
-    def _keep_zeros(self, recorder: Recorder, before: list[ZeroReading], after: list[ZeroReading]) -> None:
-        if not before and not after:
-            return
-        for folder in recorder.folders:
-            zero_check.store(folder, before, after)
+    def _judge_zeros(self, before: list[ZeroReading], after: list[ZeroReading]) -> None:
         checks = checks_of(before, after, self._record[0] if self._record else None)
         for verdict in checks.verdicts.values():
             self._say(f"zero check: {verdict.says}")
@@ -208,3 +214,8 @@ class Session:
 
     def _say(self, line: str) -> None:
         click.echo(f"happe-power: {line}", err=True)
+
+
+def _keep_zeros(recorder: Recorder, before: list[ZeroReading], after: list[ZeroReading]) -> None:
+    for folder in recorder.folders if before or after else ():
+        zero_check.store(folder, before, after)

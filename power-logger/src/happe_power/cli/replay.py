@@ -122,13 +122,14 @@ def _shown(trace: Trace, meter: Wattmeter, reading: Reading) -> dict[str, Any]:
 
 def _record(host: Host, trace: Trace, source: Replay, study: str) -> None:
     from happe_power.recording.header import Purpose  # noqa: PLC0415 - the same
+    from happe_power.recording.layout import LOCAL  # noqa: PLC0415 - the same
     from happe_power.recording.recorder import Recorder  # noqa: PLC0415 - the same
     from happe_power.recording.tending import Tended  # noqa: PLC0415 - the same
 
     if "/" in study or study.startswith(".") or not study:
         raise Failure(os.EX_USAGE, f"--study {study}: a study's name has no slash and does not begin with a dot")
     copy = trace.folder / "calibration.toml"
-    beside = {copy.name: copy.read_bytes()} if copy.exists() else {}
+    beside = {LOCAL: b""} | ({copy.name: copy.read_bytes()} if copy.exists() else {})
     purpose = Purpose(study, calibration=trace.calibration, part_seconds=trace.header["part_seconds"])
     recorder = Recorder(Tended(source), host.config.spool / study, purpose, beside=beside)
     recorder.start()

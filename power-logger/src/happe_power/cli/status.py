@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from happe_power.upload.outbox import Outbox
 
 MORE = """Looks at this disk alone. "to send" counts the parts that are here and that the server has not acknowledged.
+A trace that is "local" is not uploaded: `record --no-upload` or `replay --record` made it.
 
 Examples:
   happe-power status
@@ -59,7 +60,7 @@ def _shown(folder: Path) -> dict[str, Any]:
         "began_us": found.began_us,
         "state": _state(found),
         "parts": len(found.numbers()),
-        "to_send": 0 if found.sealed else len(found.waiting()),
+        "to_send": 0 if found.sealed or found.local else len(found.waiting()),
         "reason": found.stopped,
     }
 
@@ -67,6 +68,8 @@ def _shown(folder: Path) -> dict[str, Any]:
 def _state(found: Outbox) -> str:
     if found.sealed:
         return "sealed"
+    if found.local:
+        return "local"
     if found.stopped:
         return "stopped"
     if found.ended:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -98,16 +99,25 @@ TEXTS = {
     "sealed": "{trace}: sealed; {deleted} parts deleted here",
     "damaged": "{trace}: part {part} is damaged, and not sent: {reason}",
     "stopped": "{trace}: stopped: {reason}",
+    "unnoted": "{trace}: it goes on, though this can't be noted here: {reason}",
     "later": "again in {seconds} s: {reason}",
     "unfinished": "{trace}: all that there is has been sent; it has not ended yet",
 }
 
 
 def _as_text(event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
-    click.echo(TEXTS[event].format(**facts))
-    sys.stdout.flush()
+    _say(TEXTS[event].format(**facts))
 
 
 def _as_json(event: str, **facts: Any) -> None:  # noqa: ANN401 - the same
-    click.echo(json.dumps({"event": event, **facts}))
-    sys.stdout.flush()
+    _say(json.dumps({"event": event, **facts}))
+
+
+def _say(line: str) -> None:
+    """Print a line, unless it goes to a disk that is full: the upload goes on, as it is what makes room."""
+    try:
+        click.echo(line)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise

@@ -27,6 +27,10 @@ HOLD_S = 0.01
 SATURATED, INVALID = 1, 2
 
 
+class UnusableError(ValueError):
+    """Samples that can't be used, where all are needed."""
+
+
 def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block | Gap]:
     """A block as the pieces of it that can be used, and gaps `saturated` or `invalid` between them."""
     suspects = [pair for pair in zip(channels, block.columns, strict=True) if _suspect(*pair)]
@@ -38,6 +42,15 @@ def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block 
         kinds[_at_end(channel, column) & ~impossible] |= SATURATED
         kinds[impossible] |= INVALID
     return list(_pieces(block, _held(np.minimum(kinds, INVALID), hold)))
+
+
+def usable(block: Block, channels: Sequence[Channel]) -> Block:
+    """A block all of which can be used. UnusableError, with what to do."""
+    for piece in guarded(block, channels, 0):
+        if isinstance(piece, Gap):
+            does = ": take a wider range" if piece.reason is Reason.SATURATED else ""
+            raise UnusableError(f"{piece.reason} samples{does}")
+    return block
 
 
 def _suspect(channel: Channel, column: NDArray[Any]) -> bool:

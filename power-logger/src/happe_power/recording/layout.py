@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from happe_power.model import Channel, Gap
 
 FOLDERS = ("parts", "summaries", "open")
+LOCAL = "local"  # an empty file beside the header: this trace is not to be uploaded
 
 
 @dataclass(frozen=True)

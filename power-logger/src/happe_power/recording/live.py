@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from happe_power.sources.source import Reading
 
 KIB = 1024
+OLD_S = 180  # three estimates of a clock have failed
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Figures:
     spool_bytes: int
     clock_offset_us: int | None
     clock_uncertainty_us: int | None
+    clock_age_s: float | None
     trouble: str
 
     def line(self) -> str:
@@ -55,9 +57,10 @@ class Figures:
         return json.dumps(asdict(self))
 
     def _clock(self) -> str:
-        if self.clock_offset_us is None or self.clock_uncertainty_us is None:
+        if self.clock_offset_us is None or self.clock_uncertainty_us is None or self.clock_age_s is None:
             return "clock not compared"
-        return f"clock {self.clock_offset_us / 1e6:+.4f} s +-{self.clock_uncertainty_us / 1e3:.1f} ms"
+        ago = f", {self.clock_age_s / 60:.0f} min ago" if self.clock_age_s > OLD_S else ""
+        return f"clock {self.clock_offset_us / 1e6:+.4f} s +-{self.clock_uncertainty_us / 1e3:.1f} ms{ago}"
 
 
 class Wattmeter:
@@ -113,8 +116,13 @@ def bytes_of(spool: Path) -> int:
     return total
 
 
-def latest(clocks: Sequence[ClockEstimate]) -> dict[str, Any]:
-    """The clock's part of the figures."""
+def latest(clocks: Sequence[ClockEstimate], now_us: int) -> dict[str, Any]:
+    """The clock's part of the figures; `now_us` by CLOCK_MONOTONIC."""
     if not clocks:
-        return {"clock_offset_us": None, "clock_uncertainty_us": None}
-    return {"clock_offset_us": clocks[-1].offset_us, "clock_uncertainty_us": clocks[-1].uncertainty_us}
+        return {"clock_offset_us": None, "clock_uncertainty_us": None, "clock_age_s": None}
+    last = clocks[-1]
+    return {
+        "clock_offset_us": last.offset_us,
+        "clock_uncertainty_us": last.uncertainty_us,
+        "clock_age_s": round((now_us - last.monotonic_us) / 1e6, 1),
+    }

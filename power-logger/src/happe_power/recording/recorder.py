@@ -7,11 +7,11 @@ The first never waits for the disk, and compression waits for nobody: what can't
 from __future__ import annotations
 
 import math
+import shutil
 import threading
 import time
 import uuid
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from happe_power.recording import closing, ledger, store
@@ -36,6 +36,8 @@ READ_S = 0.2
 SYNC_S = 1.0
 MOST_WAITING = 30  # parts that may wait to be closed
 MOST_IN_MEMORY = 2  # of them
+KEPT_FREE = 16 << 20  # bytes of the disk, for manifest and seal and what the uploader notes: without it no room comes
+KEPT_SHARE = 20  # of a small disk, this part
 
 
 @dataclass(frozen=True)
@@ -201,8 +203,12 @@ class Recorder:
         header = header_of(source, purpose, name, started, self._clock)
         self._trace = store.create(self._study, layout, header, self._beside)
         self.folders.append(layout.folder)
-        room = partial(self._closer.has_room, MOST_WAITING)
-        self._spool = Spool(layout, started, full=self._closing(layout), room=room)
+        self._spool = Spool(layout, started, full=self._closing(layout), room=self._has_room)
+
+    def _has_room(self) -> bool:
+        """Whether one more part may be opened. Raises OSError."""
+        disk = shutil.disk_usage(self._study)
+        return disk.free >= min(KEPT_FREE, disk.total // KEPT_SHARE) and self._closer.has_room(MOST_WAITING)
 
     def _closing(self, layout: Layout) -> Callable[[int, list[Frame] | None], None]:
         def full(number: int, kept: list[Frame] | None) -> None:

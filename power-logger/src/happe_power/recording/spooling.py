@@ -34,7 +34,7 @@ class Spool:
         full: Callable[[int, list[Frame] | None], None],
         room: Callable[[], bool],
     ) -> None:
-        """Begin at the trace's first index. `room`: whether one more part may wait to be closed."""
+        """Begin at the trace's first index. `room`: whether one more part may be opened; may raise OSError."""
         self.layout = layout
         self.number = 0
         self.next_index = layout.origin
@@ -78,8 +78,9 @@ class Spool:
                 self.trouble = _said(error)
 
     def finish(self) -> None:
-        """Close what is open. Gaps that could not be written yet are tried once more."""
+        """Close what is open. Gaps that could not be written yet are tried once more, in what room there is."""
         if self._held:
+            self._room = lambda: True
             self._write([])
         self._roll()
         if self._journal:
@@ -139,7 +140,7 @@ class Spool:
     def _opened(self) -> Journal:
         """The next part's raw file. It begins with the latest time, so that each part has one."""
         if not self._room():
-            raise OSError(0, "parts can't be closed as fast as samples come")
+            raise OSError(0, "No space left but for the upload, or parts can't be closed as fast as samples come")
         path = self.layout.journal(self.number)
         journal = Journal(path, self.number, self.layout.spare)
         try:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from happe_power.model import Gap, Reason, TimePair
+from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording import ledger
 from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_power.model import Block
     from happe_power.sources.source import Source
 
 RETRY_US = 1_000_000
@@ -53,11 +52,12 @@ class Tended:
         self._retry_at = 0
         self._known = TimePair(0, 0, 0)
         self._heard_at = 0
+        self._late = 0  # what passed while the source started again, which its own indices lack
 
     def start(self, first_index: int) -> TimePair:
         """Start the source; the first sample's index and time. Raises SourceError."""
         pair = self.source.start(first_index)
-        self.next_index, self._known, self._heard_at = first_index, pair, self._now_us()
+        self._begun(pair, first_index)
         return pair
 
     def read(self, timeout_s: float) -> Reading:
@@ -81,15 +81,27 @@ class Tended:
         """Stop the source. What was missed up to now is in the last reading."""
         reason = self._reason
         self._stop()
-        return NOTHING if reason is None else Reading(self._gap(reason), None)
+        return NOTHING if reason is None else Reading(self._gap(reason, self._now_us()), None)
+
+    def _begun(self, pair: TimePair, index: int) -> None:
+        """The source has started; its first sample has this index, which it calls that of `pair`."""
+        self._late = index - pair.index
+        self.next_index, self._known, self._heard_at = index, _later(pair, self._late), self._now_us()
 
     def _heard(self, reading: Reading) -> Reading:
+        reading = self._renumbered(reading)
         items = tuple(ledger.continued(reading.items, self.next_index))
         if items:
             self.next_index = ledger.span(items[-1])[1]
         self._heard_at = self._now_us()
         self._known = reading.at or self._known
         return Reading(items, reading.at)
+
+    def _renumbered(self, reading: Reading) -> Reading:
+        if not self._late:
+            return reading
+        items = tuple(_moved(item, self._late) for item in reading.items)
+        return Reading(items, reading.at and _later(reading.at, self._late))
 
     def _failed(self, error: SourceError) -> Reading:
         unplugged = isinstance(error, UnpluggedError)
@@ -113,19 +125,33 @@ class Tended:
         now = self._now_us()
         if now < self._retry_at:
             self._wait(min(timeout_s, (self._retry_at - now) / 1e6))
-            return Reading(self._gap(reason), None)
-        gap = self._gap(reason)
+            return Reading(self._gap(reason, self._now_us()), None)
         try:
-            pair = self.start(self.next_index)
+            pair = self.source.start(self._index_at(now))
         except SourceError as error:
             self.trouble = str(error)
             self._retry_at = self._now_us() + RETRY_US
-            return Reading(gap, None)
+            return Reading(self._gap(reason, self._now_us()), None)
+        gap = self._gap(reason, max(now, pair.monotonic_us))  # an instrument may take long to start
+        self._begun(pair, self.next_index)
         self._reason, self.trouble = None, ""
-        return Reading(gap, pair)
+        return Reading(gap, self._known)
 
-    def _gap(self, reason: Reason) -> tuple[Block | Gap, ...]:
-        passed = max(0, self._now_us() - self._known.monotonic_us)
-        reached = self._known.index + int(passed * self.source.rate_hz / 1e6)
-        first, self.next_index = self.next_index, max(self.next_index, reached)
+    def _gap(self, reason: Reason, until_us: int) -> tuple[Block | Gap, ...]:
+        first, self.next_index = self.next_index, self._index_at(until_us)
         return (Gap(first, self.next_index, reason),) if self.next_index > first else ()
+
+    def _index_at(self, now_us: int) -> int:
+        """The index that it has come to, by the nominal rate since the last time that is known."""
+        passed = max(0, now_us - self._known.monotonic_us)
+        return max(self.next_index, self._known.index + int(passed * self.source.rate_hz / 1e6))
+
+
+def _later(pair: TimePair, by: int) -> TimePair:
+    return TimePair(pair.index + by, pair.monotonic_us, pair.realtime_us)
+
+
+def _moved(item: Block | Gap, by: int) -> Block | Gap:
+    if isinstance(item, Gap):
+        return Gap(item.from_index + by, item.to_index + by, item.reason)
+    return Block(item.first_index + by, item.columns)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from happe_power.arithmetic.zeros import read_zero, shown
 from happe_power.model import Block, Measures
 from happe_power.recording.files import write_whole
+from happe_power.recording.guard import usable
 from happe_power.recording.layout import compact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from happe_power.arithmetic.zeros import ZeroReading
+    from happe_power.model import Channel
     from happe_power.sources.source import Source
 
 NAME = "zeros.json"
@@ -28,20 +31,26 @@ def has_zero(source: Source) -> bool:
 
 
 def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
-    """What the channels that have a zero give for some seconds. Raises SourceError; ValueError: no sample came."""
+    """What the channels that have a zero give for some seconds.
+
+    Raises SourceError; ValueError: no sample came, or some can't be used.
+    """
+    channels = [(column, each) for column, each in enumerate(source.channels) if each.measures in HAVE_A_ZERO]
     wanted, deadline = seconds * source.rate_hz, time.monotonic() + 2 * seconds + 1
     blocks: list[Block] = []
     at_us = source.start(0).monotonic_us
     try:
         while sum(block.rows for block in blocks) < wanted and time.monotonic() < deadline:
-            blocks += [item for item in source.read(seconds).items if isinstance(item, Block)]
+            blocks += [_part(item, channels) for item in source.read(seconds).items if isinstance(item, Block)]
     finally:
         source.stop()
-    return [
-        read_zero(channel, column, blocks, at_us)
-        for column, channel in enumerate(source.channels)
-        if channel.measures in HAVE_A_ZERO
-    ]
+    return [read_zero(channel, column, blocks, at_us) for column, (_, channel) in enumerate(channels)]
+
+
+def _part(block: Block, channels: Sequence[tuple[int, Channel]]) -> Block:
+    """Some of a block's columns, all of whose samples can be used."""
+    part = Block(block.first_index, tuple(block.columns[column] for column, _ in channels))
+    return usable(part, [channel for _, channel in channels])
 
 
 def store(folder: Path, before: list[ZeroReading], after: list[ZeroReading]) -> None:

@@ -76,6 +76,7 @@ class File:
         self._ledger = Ledger(rate_hz, clock)
         self._rows: Iterator[Rows | Bad] = iter(())
         self._began = TimePair(0, 0, 0)
+        self._last = -1.0  # where the last row was by the file's own times or indices, in periods
         self._first_place: float | None = None
         self._had_bad = False
 
@@ -93,6 +94,7 @@ class File:
         self._rows, self._first_place, self._had_bad = self._recording.read(), None, False
         self._ledger.begin(first_index)
         self._began = TimePair(first_index, monotonic, realtime)
+        self._last = first_index - 1.0
         return self._began
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - a file is always there
@@ -121,27 +123,33 @@ class File:
         return Reading((), None)
 
     def _placed(self, places: Places, values: Table) -> tuple[Block | Gap, ...]:
-        """Rows as blocks; where times or indices jump there is a gap. SourceError if they don't go up."""
+        """Rows as blocks; where times or indices jump there is a gap. SourceError if they don't go up.
+
+        Only the step between two rows tells what is missing: the file's clock is none of the nominal rate, and goes
+        away from the rows' count by and by.
+        """
         if self._first_place is None:
             self._first_place = float(places[0])
         periods = self.rate_hz if self._recording.timed else 1.0
         indices = (places - self._first_place) * periods + self._began.index
-        steps = np.diff(indices, prepend=self._ledger.next_index - 1.0)
+        steps = np.diff(indices, prepend=self._last)
         if not (np.isfinite(indices).all() and (steps > 0).all() and indices[-1] < LARGEST_INDEX):
             raise SourceError(f"{self.device}: times or indices do not go up after sample {self._ledger.next_index}")
         items: list[Block | Gap] = []
         cuts = sorted({0, *(int(cut) for cut in np.flatnonzero(steps >= MISSED)), len(indices)})
         for begin, end in itertools.pairwise(cuts):
-            missed = round(float(indices[begin])) - self._ledger.next_index
-            if steps[begin] >= MISSED and missed > 0:
+            if steps[begin] >= MISSED:
+                missed = round(float(steps[begin])) - 1
                 items.append(self._ledger.lose(missed, Reason.INVALID if self._had_bad else Reason.STALL))
             items.append(self._ledger.block([column[begin:end] for column in values]))
             self._had_bad = False
+        self._last = float(indices[-1])
         return tuple(items)
 
     def _time(self) -> TimePair:
-        """Of the next index, by the nominal rate."""
-        after = round((self._ledger.next_index - self._began.index) * MICROS / self.rate_hz)
+        """Of the next index: a period after the file's last time, or by the nominal rate if it has no times."""
+        reached = self._last + 1 if self._recording.timed else self._ledger.next_index
+        after = round((reached - self._began.index) * MICROS / self.rate_hz)
         return TimePair(self._ledger.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
 
 

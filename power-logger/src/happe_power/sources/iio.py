@@ -8,13 +8,13 @@ driver was told (10 milliohm); its two voltages don't, and are what is taken unl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from happe_power.model import Block, Gap, Measures, Reason
-from happe_power.sources import libiio
+from happe_power.sources import ina2xx, libiio
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.libiio import LOCAL, TIMESTAMP, Context, Device, Format
 from happe_power.sources.poller import Poller, Row
@@ -23,10 +23,13 @@ from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from happe_power.model import Channel, TimePair
     from happe_power.sources.clock import Clock
+    from happe_power.sources.ina2xx import Ends
 
 MILLI = 1e-3
 BATCH_S = 0.05
@@ -57,6 +60,7 @@ class Polled:
         self.rate_hz = setting.rate_hz or 0.0
         self._device = device
         self._names = setting.names
+        self.notes = _unranged(device, setting.names, "is not seen")
         self._poller = Poller(self._sample, self.channels, self.rate_hz, clock)
 
     def start(self, first_index: int) -> TimePair:
@@ -95,15 +99,17 @@ class Buffered:
         self._formats = self._open()
         device.close_buffer()
         self._wide = any(self._formats[name].bits + (not self._formats[name].signed) > 16 for name in setting.names)  # noqa: PLR2004
-        self.channels = channels(device, setting, np.dtype(np.int32 if self._wide else np.int16))
+        self.channels = channels(device, setting, np.dtype(np.int32 if self._wide else np.int16), self._formats)
+        self._unranged = _unranged(device, setting.names, "is seen at the ends of the words only")
         self._stamp_ns: int | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
+        notes = (*self._unranged, *self._ledger.notes)
         if TIMESTAMP in self._formats:
-            return self._ledger.notes
-        return (f"{self.device} has no timestamps: what its driver loses is not seen", *self._ledger.notes)
+            return notes
+        return (f"{self.device} has no timestamps: what its driver loses is not seen", *notes)
 
     def start(self, first_index: int) -> TimePair:
         """Let the buffer be filled."""
@@ -141,7 +147,10 @@ class Buffered:
             raise SourceError(
                 f"{self.device} has no buffer for {'+'.join(self._names)}, or is in use; take mode=polled"
             )
-        return formats
+        return {
+            name: replace(form, signed=form.signed or ina2xx.has_sign(self.device, name))
+            for name, form in formats.items()
+        }
 
     def _items(self, refill: dict[str, bytes]) -> list[Block | Gap]:
         columns = [self._values(refill[name], self._formats[name]) for name in self._names]
@@ -176,9 +185,14 @@ class Buffered:
         return value.astype(np.int32 if self._wide else np.int16)
 
 
-def channels(device: Device, setting: Setting, dtype: np.dtype[Any]) -> tuple[Channel, ...]:
-    """Channels with the scales that the driver tells. SourceError if there is none, or a channel can't measure that."""
-    scales, offsets = [], []
+def channels(
+    device: Device, setting: Setting, dtype: np.dtype[Any], formats: Mapping[str, Format] | None = None
+) -> tuple[Channel, ...]:
+    """Channels with the scales that the driver tells. SourceError if there is none, or a channel can't measure that.
+
+    They end where their chip does; if that is not known, where the words of the buffer do.
+    """
+    scales, offsets, ends = [], [], []
     for name, what in zip(setting.names, setting.measures, strict=True):
         if name not in device.inputs:
             raise SpecError(f"{device.name} has no channel {name!r}; it has {', '.join(device.inputs)}")
@@ -189,7 +203,26 @@ def channels(device: Device, setting: Setting, dtype: np.dtype[Any]) -> tuple[Ch
             raise SourceError(f"{device.name}: {name} has no scale; it can't be turned into a unit")
         scales.append(scale * MILLI)
         offsets.append((device.attribute(name, "offset") or 0.0) * scale * MILLI)
-    return channels_of(setting.measures, dtype, scales, offsets)
+        ends.append(_chips_ends(device, name) or (_words_ends(formats[name]) if formats else (None, None)))
+    return channels_of(setting.measures, dtype, scales, offsets, ends)
+
+
+def _chips_ends(device: Device, name: str) -> Ends | None:
+    scale, gain = device.attribute(name, "scale"), device.attribute(name, "hardwaregain")
+    return ina2xx.ends(device.name, name, scale * MILLI, gain) if scale else None
+
+
+def _words_ends(form: Format) -> Ends:
+    """An unsigned 0 is no end: it is there without a supply."""
+    if form.signed:
+        return -(1 << (form.bits - 1)), (1 << (form.bits - 1)) - 1
+    return None, (1 << form.bits) - 1
+
+
+def _unranged(device: Device, names: tuple[str, ...], says: str) -> tuple[str, ...]:
+    """A note if the chip's range is not known of some channels."""
+    unknown = [name for name in names if _chips_ends(device, name) is None]
+    return (f"{device.name}: no range is known of {', '.join(unknown)}: saturation {says}",) if unknown else ()
 
 
 def make(spec: Spec, clock: Clock) -> Polled | Buffered:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = "class/powercap"
 MOST_WATTS = 1000.0  # no zone takes more; how soon a counter can have gone round
+MARGIN = 2.0  # of what a counter may have grown, for readings that come late
 MOST_CHANNELS = 16
 
 
@@ -43,11 +44,16 @@ class Counter:
         self._span = span
         self.total = 0
 
-    def advance(self, raw: int) -> int:
-        """What it has counted when it stands at `raw`, having gone round once at most. SourceError beyond its span."""
+    def advance(self, raw: int, most: float) -> int:
+        """What it has counted when it stands at `raw`, having gone round once at most. SourceError beyond its span.
+
+        It can't have counted more than `most` since it was looked at: then it began anew, as after hibernation, and
+        so does the total.
+        """
         if not 0 <= raw <= self._span:
             raise SourceError(f"an energy counter stands at {raw}, but its max_energy_range_uj is {self._span}")
-        self.total += (raw - self._last) % self._span
+        step = (raw - self._last) % self._span
+        self.total = self.total + step if step <= most else 0
         self._last = raw
         return self.total
 
@@ -98,7 +104,8 @@ class Powercap:
                 " meanwhile is unknown, and it begins at 0 again"
             )
         now = self._clock.now().monotonic_us
-        row = tuple(counter.advance(value) for counter, value in zip(self._counters, self._values(), strict=True))
+        most = MARGIN * MOST_WATTS * max(now - self._read_us, MICROS / self.rate_hz)  # watts by microseconds
+        row = tuple(counter.advance(value, most) for counter, value in zip(self._counters, self._values(), strict=True))
         self._read_us = now
         return row
 

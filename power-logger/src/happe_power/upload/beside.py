@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,22 +19,21 @@ NICENESS = 10
 LOG = "upload.log"
 ENDS_S = 5.0
 LOOK_S = 0.1
+AGAIN_S = 60.0
 
 
 class Beside:
-    """`happe-power upload --watch` as a child. It ends with us, and is in no way of ours."""
+    """`happe-power upload --watch` as a child. It ends with us, and is in no way of ours; `tend` keeps it at work."""
 
     def __init__(self, spool: Path, arguments: Sequence[str]) -> None:
         """Start it; `arguments` are Host.arguments(). What it says is in upload.log of the spool. Raises OSError."""
         spool.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "happe_power", *arguments]
-        command += ["upload", "--watch", "--json", "--spool", str(spool), "--beside", str(os.getpid())]
+        self._command = [sys.executable, "-m", "happe_power", *arguments]
+        self._command += ["upload", "--watch", "--json", "--spool", str(spool), "--beside", str(os.getpid())]
         self.log = spool / LOG
-        with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
+        self._again_s: float | None = None
+        self._said = ""
+        self._process = self._started()
 
     @property
     def alive(self) -> bool:
@@ -44,6 +44,20 @@ class Beside:
     def last_words(self) -> str:
         """The last line of its log. Empty: it has said nothing. Raises OSError."""
         return (self.log.read_text(encoding="utf-8", errors="replace").splitlines() or [""])[-1]
+
+    def tend(self, now_s: float) -> str:
+        """Start it again a minute after it was seen to have ended. What is to be said of it; empty: nothing new."""
+        if self.alive:
+            return ""
+        if self._again_s is None:
+            self._again_s = now_s + AGAIN_S
+            return self._news()
+        if now_s >= self._again_s:
+            self._again_s = now_s + AGAIN_S
+            with suppress(OSError):  # a disk that is full, or no memory: in a minute then
+                self._process = self._started()
+                self._again_s = None
+        return ""
 
     def finish(self, folder: Path, patience_s: float) -> bool:
         """Wait until the trace that has ended is sealed, but not longer; then end it. Whether it is sealed."""
@@ -62,3 +76,20 @@ class Beside:
                     self._process.wait(ENDS_S)
                 except subprocess.TimeoutExpired:
                     continue
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        return process
+
+    def _news(self) -> str:
+        """That it has ended and why, unless that is what was said the last time."""
+        try:
+            words = self.last_words
+        except OSError as error:
+            words = str(error)
+        said, self._said = self._said, f"the uploader has ended ({words}); it is started again each minute"
+        return "" if said == self._said else self._said

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from happe_power.recording import arrow_files, parts
 from happe_power.recording.files import write_whole
+from happe_power.recording.header import NOBODY
+from happe_power.recording.layout import LOCAL
 from happe_power.upload import clocks, lines
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class Outbox:
     def sealed(self) -> bool:
         """Whether the server has all of it and has said so."""
         return (self.folder / SEAL).exists()
+
+    @property
+    def local(self) -> bool:
+        """Whether it is to stay here: it was recorded so, or by nobody whom a server knows."""
+        return self.header.get("meter") == NOBODY or (self.folder / LOCAL).exists()
 
     @property
     def ended(self) -> bool:
@@ -127,9 +134,9 @@ class Outbox:
         return Part(number, path, size, sha256)
 
     def arrived(self, part: Part) -> None:
-        """Note that the server has a part. Raises OSError."""
-        lines.append(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
+        """Note that the server has a part. It is known, if not beyond a restart, also when this raises OSError."""
         self._sent[part.number] = part.sha256
+        lines.append(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
 
     def lost(self, number: int) -> None:
         """The server does not have this part after all."""
@@ -140,9 +147,9 @@ class Outbox:
         return next((line for line, _ in clocks.noted(self.folder) if line.get("id") not in self._clocks_sent), None)
 
     def clock_arrived(self, line: Json) -> None:
-        """Note that the server has an estimate. Raises OSError."""
-        lines.append(self.folder / SENT, {"clock": line["id"]})
+        """Note that the server has an estimate; as `arrived`. Raises OSError."""
         self._clocks_sent.add(line["id"])
+        lines.append(self.folder / SENT, {"clock": line["id"]})
 
     def estimates(self) -> list[ClockEstimate]:
         """What is known of the clock. Raises OSError."""

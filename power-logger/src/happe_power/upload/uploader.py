@@ -48,14 +48,16 @@ class Uploader:
         self._begun: set[Path] = set()
         self._stopped: set[Path] = set()
         self._sealing: dict[Path, sealing.Sealing] = {}
+        self._hold_us: dict[Path, int] = {}
         self._beat_us: int | None = None
 
     def step(self) -> bool:
         """Send one thing; False: there is nothing to send now. Raises LaterError, NoAnswerError, RefusedError."""
         waiting = self.open()
-        for outbox in waiting:
-            if self._guarded(outbox, self._estimate):
-                return True
+        if any(self._guarded(outbox, self._estimate) for outbox in waiting):
+            return True
+        if any(self._estimate_stopped(outbox) for outbox in self.stopped()):
+            return True
         return any(self._guarded(outbox, self._advance) for outbox in waiting)
 
     def open(self) -> list[Outbox]:
@@ -67,7 +69,8 @@ class Uploader:
                     found.stop(None)
                 elif self._keep == UNTIL_SEALED:
                     found.tidy()
-        left = [each for folder, each in self._known.items() if folder not in self._stopped and not each.sealed]
+        left = [each for folder, each in self._known.items() if folder not in self._stopped]
+        left = [each for each in left if not each.sealed and not each.local]
         return sorted(left, key=lambda each: (each.began_us, each.id))
 
     def stopped(self) -> list[Outbox]:
@@ -101,20 +104,47 @@ class Uploader:
             return act(outbox)
         except StoppedError as error:
             self._stopped.add(outbox.folder)
-            outbox.stop(str(error))
-            self._report("stopped", trace=outbox.id, reason=str(error))
+            reason = str(error)
+            self._noted(outbox, lambda: outbox.stop(reason))
+            self._report("stopped", trace=outbox.id, reason=reason)
             return True
 
     def _estimate(self, outbox: Outbox) -> bool:
-        """Compare clocks if it is time for it, and note what comes out."""
+        """Compare clocks if it is time for it, and note what comes out. If it can't be noted, not for a minute."""
+        if clocks.now_us() < self._hold_us.get(outbox.folder, 0):
+            return False
         ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended else None
         if not clocks.due(outbox.clock, outbox.estimates(), ended_us, clocks.now_us(), live=outbox.live):
             return False
         found = clocks.probes(self._server)
         said = clocks.estimate(found)
-        clocks.note(outbox.folder, outbox.clock, found, said)
+        try:
+            clocks.note(outbox.folder, outbox.clock, found, said)
+        except OSError as error:
+            self._hold(outbox)
+            self._report("unnoted", trace=outbox.id, reason=_said(error))
+            return False
         self._report("clock", trace=outbox.id, offset_us=said.offset_us, uncertainty_us=said.uncertainty_us)
         return True
+
+    def _estimate_stopped(self, outbox: Outbox) -> bool:
+        """The same of a trace that a person must look at: clocks can't be compared afterwards."""
+        try:
+            return self._estimate(outbox)
+        except StoppedError:
+            self._hold(outbox)
+            return False
+
+    def _hold(self, outbox: Outbox) -> None:
+        """Compare no clocks for this trace for a minute."""
+        self._hold_us[outbox.folder] = clocks.now_us() + clocks.EVERY_US
+
+    def _noted(self, outbox: Outbox, note: Callable[[], None]) -> None:
+        """Note something. A disk that is full holds nothing up: only a seal makes room on it."""
+        try:
+            note()
+        except OSError as error:
+            self._report("unnoted", trace=outbox.id, reason=_said(error))
 
     def _advance(self, outbox: Outbox) -> bool:
         """Send the next thing of a trace."""
@@ -123,7 +153,7 @@ class Uploader:
         if (line := outbox.unsent_clock()) is not None:
             said = sealing.compact({"clock": line["clock"], "probes": line["probes"]})
             judge(self._server.send_json("PUT", f"device/clocks/{line['id']}", said), "a clock estimate")
-            outbox.clock_arrived(line)
+            self._noted(outbox, lambda: outbox.clock_arrived(line))
             return True
         if (number := outbox.sendable()) is not None:
             return self._send_part(outbox, number)
@@ -148,7 +178,7 @@ class Uploader:
         answer = self._put(outbox, part)
         judge(answer, f"part {number} of trace {outbox.id}")
         sealing.require_part(answer, part)
-        outbox.arrived(part)
+        self._noted(outbox, lambda: outbox.arrived(part))
         self._report("part", trace=outbox.id, part=number, bytes=part.bytes, status=answer.status)
         return True
 
@@ -159,6 +189,8 @@ class Uploader:
 
     def _seal(self, outbox: Outbox) -> bool:
         """Seal a trace of which all has arrived, or find out what has not. Parts go when the seal is on our disk."""
+        if self._hold_us.pop(outbox.folder, 0) and self._estimate(outbox):  # the last time that it can be
+            return True
         work = self._sealing.setdefault(outbox.folder, sealing.Sealing(self._server, outbox))
         if not work.step():
             return True
@@ -219,3 +251,7 @@ def _pause(error: Exception, failures: int, report: Report) -> float:
     seconds = max(pause_s(failures, random.random()), least)  # noqa: S311 - no secret
     report("later", reason=str(error), status=status, seconds=round(seconds, 1))
     return seconds
+
+
+def _said(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)

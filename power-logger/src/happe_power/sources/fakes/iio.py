@@ -27,6 +27,7 @@ class FakeDevice:
     values: dict[str, int] = field(default_factory=lambda: {"voltage0": 8000, "voltage1": 16_000, "power2": 100})
     scales: dict[str, float] = field(default_factory=lambda: {"voltage0": 0.0025, "voltage1": 1.25, "power2": 1.25})
     offsets: dict[str, float] = field(default_factory=dict)
+    gains: dict[str, float] = field(default_factory=dict)  # an INA226 has none
     formats: dict[str, Format] = field(default_factory=dict)
     name: str = "ina226"
     hz: float | None = 100.0
@@ -45,8 +46,8 @@ class FakeDevice:
         return tuple(self.values)
 
     def attribute(self, channel: str, name: str) -> float | None:
-        """Scale or offset."""
-        return {"scale": self.scales, "offset": self.offsets}[name].get(channel)
+        """Scale, offset or gain."""
+        return {"scale": self.scales, "offset": self.offsets, "hardwaregain": self.gains}[name].get(channel)
 
     def raw(self, channel: str) -> int:
         """A reading."""
