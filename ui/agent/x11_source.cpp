@@ -42,7 +42,8 @@ public:
     void ask() override {
         std::optional<Focus> found;
         const xcb_window_t window = clients_.window_in(clients_.root(), active_);
-        if (window != XCB_WINDOW_NONE) {
+        // The root is no program's, and the mask with which the property is heard is not for watch() to replace.
+        if (window != XCB_WINDOW_NONE && window != clients_.root()) {
             watch(window);
             const auto pid = clients_.viewable(window) ? clients_.pid(window) : std::nullopt;
             found = pid ? std::optional(Focus{.pid = *pid, .id = clients_.name(window)}) : std::nullopt;

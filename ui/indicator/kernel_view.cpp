@@ -2,6 +2,7 @@
 #include "ui/indicator/kernel_view.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -11,6 +12,20 @@ namespace happe::ui {
 namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
+
+// In ticks of 10 ms: three of them would know no other shares than none, a third, two thirds and all.
+constexpr std::uint64_t kLeastTime = 20;
+
+// A listed frequency is itself. What was measured, often between two, is the one whose real speed is nearest.
+std::uint32_t listed(std::uint32_t khz, const Governor::Policy& policy, const Governor& governor) {
+    const auto& ladder = policy.ladder_khz;
+    if (ladder.empty() || std::ranges::binary_search(ladder, khz)) {
+        return khz;
+    }
+    return *std::ranges::min_element(ladder, {}, [&](std::uint32_t entry) {
+        return std::abs(std::int64_t{governor.speed(entry)} - std::int64_t{khz});
+    });
+}
 
 }  // namespace
 
@@ -37,40 +52,54 @@ std::map<std::uint32_t, KernelView::Times> KernelView::times() const {
     return found;
 }
 
-// 0 if the kernel does not show it.
+// What the governor userspace was last asked for; under another ("<unsupported>") what the CPUs run at, as the driver
+// says or the hardware measured. 0 if the kernel does not show it.
 std::uint32_t KernelView::frequency(std::uint32_t policy) const {
+    const auto folder = root_ / "sys/devices/system/cpu/cpufreq" / ("policy" + std::to_string(policy));
     std::uint32_t khz = 0;
-    std::ifstream(root_ / "sys/devices/system/cpu/cpufreq" / ("policy" + std::to_string(policy)) /
-                  "scaling_cur_freq") >>
-        khz;
-    return khz;
+    for (const char* const file : {"scaling_setspeed", "scaling_cur_freq"}) {
+        if (std::ifstream(folder / file) >> khz) {
+            return khz;
+        }
+    }
+    return 0;
 }
 
-// The kernel's time spent waiting may shrink, and with it all time.
-std::uint64_t KernelView::ppm(const Times& before, const Times& now) {
-    const bool forward = now.all > before.all && now.busy >= before.busy;
-    return forward ? std::min(kMillion, (now.busy - before.busy) * kMillion / (now.all - before.all)) : 0;
+// The kernel's time spent waiting may shrink, and with it all time: that tells nothing.
+void KernelView::renew(Load& load, const Times& now) {
+    const Times& before = load.until;
+    const bool forward = now.all >= before.all && now.busy >= before.busy;
+    if (forward && now.all - before.all < kLeastTime) {
+        return;
+    }
+    if (forward) {
+        const std::uint64_t ppm = (now.busy - before.busy) * kMillion / (now.all - before.all);
+        load.ppm = static_cast<std::uint32_t>(std::min(kMillion, ppm));
+    }
+    load.until = now;
 }
 
 void KernelView::look(Governor& governor) {
     const auto now = times();
     for (const Governor::Policy& policy : governor.policies) {
-        const std::uint32_t khz = frequency(policy.id);
-        if (khz == 0) {
+        const std::uint32_t shown = frequency(policy.id);
+        if (shown == 0) {
             continue;
         }
-        std::uint64_t busiest = 0;
+        const std::uint32_t khz = listed(shown, policy, governor);
+        std::uint32_t busiest = 0;
         for (const std::uint32_t cpu : policy.cpus) {
             const auto at = now.find(cpu);
             if (at != now.end()) {
-                busiest = std::max(busiest, ppm(last_times_[cpu], at->second));
+                Load& load = loads_[cpu];
+                renew(load, at->second);
+                busiest = std::max(busiest, load.ppm);
             }
         }
         const auto before = last_khz_.try_emplace(policy.id, khz).first;
-        governor.samples[policy.id] = {std::exchange(before->second, khz), static_cast<std::uint32_t>(busiest)};
+        governor.samples[policy.id] = {std::exchange(before->second, khz), busiest};
         governor.target_khz[policy.id] = khz;
     }
-    last_times_ = now;
 }
 
 }  // namespace happe::ui

@@ -17,8 +17,9 @@ public:
     explicit KernelView(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
     // Fills in targets and samples of the governor's policies: the frequency of now, and the one at the last look with
-    // the utilisation since then (the first time: since the machine started). A policy that the kernel does not show
-    // stays empty.
+    // the utilisation since then (the first time: since the machine started), over 0.2 s or more: a look that comes
+    // sooner keeps the last one. Frequencies are of the ladder, whatever governs. A policy without a frequency stays
+    // empty.
     void look(Governor& governor);
 
 private:
@@ -27,12 +28,17 @@ private:
         std::uint64_t all = 0;
     };
 
-    [[nodiscard]] static std::uint64_t ppm(const Times& before, const Times& now);
+    struct Load {
+        Times until;
+        std::uint32_t ppm = 0;
+    };
+
+    static void renew(Load& load, const Times& now);
     [[nodiscard]] std::map<std::uint32_t, Times> times() const;
     [[nodiscard]] std::uint32_t frequency(std::uint32_t policy) const;
 
     std::filesystem::path root_;
-    std::map<std::uint32_t, Times> last_times_;        // by CPU
+    std::map<std::uint32_t, Load> loads_;              // by CPU
     std::map<std::uint32_t, std::uint32_t> last_khz_;  // by policy
 };
 

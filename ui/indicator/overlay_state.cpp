@@ -24,9 +24,9 @@ minutes whole(Seconds time) {
 
 }  // namespace
 
-std::uint32_t OverlayState::speed(std::uint32_t khz) const {
-    const auto real = governor_.real_khz.find(khz);
-    return real != governor_.real_khz.end() ? real->second : khz;
+std::uint32_t Governor::speed(std::uint32_t khz) const {
+    const auto real = real_khz.find(khz);
+    return real != real_khz.end() ? real->second : khz;
 }
 
 std::optional<OverlayState::Current> OverlayState::current() const {

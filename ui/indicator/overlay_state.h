@@ -42,6 +42,8 @@ struct Governor {
     std::map<std::uint32_t, Sample> samples;            // by policy
     std::map<std::uint32_t, std::uint32_t> real_khz;    // the speed of frequencies listed as another
 
+    // How fast a frequency of a ladder is.
+    [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
     bool operator==(const Governor&) const = default;
 };
 
@@ -115,7 +117,7 @@ private:
 
     [[nodiscard]] bool simulates() const { return always_simulates_ || !governor_.run.empty(); }
     [[nodiscard]] std::optional<Current> current() const;
-    [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
+    [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const { return governor_.speed(khz); }
     [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
     [[nodiscard]] std::optional<Seconds> remaining_time(Moment now) const;
     [[nodiscard]] std::optional<std::chrono::minutes> gained(std::uint32_t from, std::uint32_t to, double load) const;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
@@ -92,6 +93,29 @@ def test_what_is_no_window_is_nothing_in_front(happed: Happed) -> None:
         agent.serves("game")
         desktop.ask("xprop", "-root", "-remove", "_NET_ACTIVE_WINDOW")
         agent.serves("desktop")
+
+
+def test_what_names_no_programs_window_is_nothing_in_front(happed: Happed) -> None:
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        root = desktop.ask("xwininfo", "-root").partition("Window id: ")[2].split()[0]
+        for number in (0, 0x1FFFFFFF, int(root, 16)):
+            window(desktop, "game")
+            agent.serves("game")
+            make_active(desktop, number)
+            agent.serves("desktop")
+        window(desktop, "game")
+        agent.serves("game")
+
+
+def make_active(desktop: X11, number: int) -> None:
+    """Set _NET_ACTIVE_WINDOW as a window manager would; what xprop sets is never of the type WINDOW."""
+    x = ctypes.CDLL("libX11.so.6")
+    x.XOpenDisplay.restype = ctypes.c_void_p
+    display = ctypes.c_void_p(x.XOpenDisplay(desktop.environment["DISPLAY"].encode()))
+    root, name = x.XDefaultRootWindow(display), x.XInternAtom(display, b"_NET_ACTIVE_WINDOW", 0)
+    x.XChangeProperty(display, root, name, 33, 32, 0, ctypes.byref(ctypes.c_ulong(number)), 1)  # XA_WINDOW, replace
+    x.XCloseDisplay(display)
 
 
 def test_an_icon_is_not_in_front(happed: Happed) -> None:

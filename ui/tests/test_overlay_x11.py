@@ -114,7 +114,7 @@ def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobo
         overlay = Overlay(desktop, bus).start("--battery", "real", **mock)
         overlay.appears(before)
         assert "of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
-        frequency.write_text("1200000\n")
+        frequency.write_text("1213370\n")
         daemon.tell("signal", OBJECT, NAME, "KeyCounted", "(s)", ["power"])
         until(lambda: "Speed 2 of 5, 1.2 GHz. Last key:" in title(desktop), "the key's effect is said")
         daemon.tell("set", OBJECT, NAME, "Indicator", 0)
