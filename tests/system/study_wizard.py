@@ -232,9 +232,9 @@ class Laptop:
         ran = self.run("enrol", self.server, typed=code + "\n")
         assert ran.returncode == 0, ran.stderr
 
-    def start(self, *options: str, settle_ms: int = 150) -> None:
+    def start(self, *options: str, settle_ms: int = 150, countdown_s: int = 0) -> None:
         """Start the wizard."""
-        quick = ["--countdown=0", f"--settle={settle_ms}", f"--browser={self.browser}"]
+        quick = [f"--countdown={countdown_s}", f"--settle={settle_ms}", f"--browser={self.browser}"]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*self.command(*quick), *options],

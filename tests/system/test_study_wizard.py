@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import signal
+import sqlite3
 import stat
 import time
 from collections import Counter
@@ -163,7 +164,7 @@ def arrives(scene: Scene, folder: Path) -> Path:
     laptop = scene.laptop
     script, opened = browser_that_writes_down(folder)
     laptop.browser = str(script)
-    laptop.start()
+    laptop.start(countdown_s=1)
     laptop.until_page("welcome")
     keep(laptop, "welcome")
     others = [laptop.run(*words).returncode for words in ([], ["upload"], ["enrol", scene.server.url, "X"])]
@@ -174,11 +175,25 @@ def arrives(scene: Scene, folder: Path) -> Path:
     keep(laptop, "handout")
     desktop.until(opened.exists, "a browser is opened")
     page = Path(opened.read_text().removeprefix("file://"))
+    leaves_at_the_questionnaire(scene, page)
+    opened.unlink()
+    laptop.type(f"{scene.server.url}/p/{scene.token}")
+    laptop.leads_on("Return")
+    laptop.until_page("handout")
+    desktop.until(opened.exists, "a browser is opened again")
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert scene.token not in command_lines()
     take_part(opened.read_text())
     laptop.until_page("practice")
     return page
+
+
+def leaves_at_the_questionnaire(scene: Scene, page: Path) -> None:
+    """Whoever has not consented is let go at once, and the laptop is free for the next one."""
+    scene.experimenter_calls(lambda: scene.laptop.run("abort"))
+    scene.laptop.leads_on("Return")
+    scene.laptop.until_page("welcome")
+    assert not page.exists()
 
 
 def practises(scene: Scene) -> None:
@@ -229,7 +244,7 @@ def is_stopped(scene: Scene) -> str:
     titles = laptop.screen.ask("xwininfo", "-root", "-tree")
     assert '"HAPPE"' in titles
     shown = command_lines() + titles
-    assert not any(word in shown for word in (scene.token, "fixed-", "sealed", server.runs()[1].code))
+    assert not any(word in shown for word in (scene.token, "fixed-", "-HAPPE", server.runs()[1].code))
     scene.experimenter_calls(lambda: laptop.run("abort"))
     laptop.type("a fire drill")
     keep(laptop, "experimenter")
@@ -240,6 +255,18 @@ def is_stopped(scene: Scene) -> str:
     again = server.repeat(server.runs()[1].code)
     laptop.until_page("ready")
     return again
+
+
+def starts_while_the_disk_is_full(scene: Scene) -> None:
+    """What has not been written down is not played: it begins again, with happed."""
+    laptop, played = scene.laptop, scene.laptop.log.count(" begins\n")
+    assert laptop.leads_on("Return") in ("waiting", "countdown")
+    laptop.until_page("countdown")
+    with full_disk(laptop):
+        laptop.until_page("trouble")
+        desktop.until(lambda: scene.experimenter.get("State") == "governing", "happed's run is over")
+    assert laptop.leads_on("Return") == "ready"
+    assert laptop.log.count(" begins\n") == played
 
 
 def rates_while_the_disk_is_full(scene: Scene) -> None:
@@ -277,6 +304,7 @@ def test_a_sitting_from_the_link_to_the_goodbye(
     laptop.leads_on("Return")
     rates_and_guesses(scene)
     again = is_stopped(scene)
+    starts_while_the_disk_is_full(scene)
     rates_while_the_disk_is_full(scene)
     # then
     first, stopped, second = server.runs()
@@ -308,6 +336,7 @@ def test_what_waits_is_sent_without_a_window(
     token = server.participant(study)
     server.start()
     laptop.enrol(server.laptop(study))
+    laptop.environment["XDG_CURRENT_DESKTOP"] = "GNOME"  # where Enter presses what has the keyboard
     laptop.start("--language=de", settle_ms=4000)
     laptop.until_page("welcome")
     laptop.type(token)
@@ -337,6 +366,23 @@ def test_what_waits_is_sent_without_a_window(
     assert laptop.status()["waiting"] == 0
     first = server.runs()[0]
     assert (first.state, first.rating, set(server.records())) == ("complete", 2, {first.code})
+    rates_what_has_no_record(laptop)
+    second = server.runs()[1]
+    assert (second.state, second.rating, second.guess) == ("rated", 4, "level-1")
+    assert set(server.records()) == {first.code}
+
+
+def rates_what_has_no_record(laptop: Laptop) -> None:
+    """The second run, of which nobody can read what happed has kept."""
+    laptop.start()
+    laptop.until_page("ready")
+    laptop.leads_on("Return")
+    laptop.until_page("rate")
+    with contextlib.closing(sqlite3.connect(laptop.state / "journal.db")) as journal, journal:
+        journal.execute("UPDATE run SET trace = 'half a tra'")
+    play(laptop, "goodbye")
+    assert "has no record" in laptop.log
+    assert "half" not in laptop.log
 
 
 class Chaos:

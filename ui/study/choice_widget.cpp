@@ -14,10 +14,26 @@
 namespace happe::study {
 namespace {
 
-// A number in a box, which is a button all over.
-class Tile final : public QRadioButton {
+// An answer, which is a button all over. Enter is for the page: on some desktops it presses buttons.
+class Line : public QRadioButton {
 public:
     using QRadioButton::QRadioButton;
+
+protected:
+    [[nodiscard]] bool hitButton(const QPoint& at) const override { return rect().contains(at); }
+    void keyPressEvent(QKeyEvent* event) override {
+        if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+            event->ignore();
+        } else {
+            QRadioButton::keyPressEvent(event);
+        }
+    }
+};
+
+// A number in a box.
+class Tile final : public Line {
+public:
+    using Line::Line;
 
 protected:
     void paintEvent(QPaintEvent* /*event*/) override {
@@ -27,15 +43,6 @@ protected:
         style()->drawPrimitive(QStyle::PE_Widget, &option, &painter, this);
         painter.drawText(rect(), Qt::AlignCenter, text());
     }
-    [[nodiscard]] bool hitButton(const QPoint& at) const override { return rect().contains(at); }
-};
-
-class Line final : public QRadioButton {
-public:
-    using QRadioButton::QRadioButton;
-
-protected:
-    [[nodiscard]] bool hitButton(const QPoint& at) const override { return rect().contains(at); }
 };
 
 QRadioButton& button_of(ChoiceWidget::Shape shape, const QString& answer, QWidget& parent) {

@@ -59,7 +59,7 @@ Json status_of(const Enrolment& enrolment, Journal& journal) {
         status["participant"] = sitting->participant;
     }
     for (const KnownRun& run : journal.runs()) {
-        status["runs"].push_back({{"run", run.code}, {"step", name_of(run.step)}});
+        status["runs"].push_back({{"run", run.code}, {"step", name_of(run.step)}, {"notes", run.notes}});
     }
     for (const Refusal& refusal : journal.refusals()) {
         status["refused"].push_back({{"about", refusal.about}, {"path", refusal.path}, {"why", refusal.why}});
@@ -75,6 +75,9 @@ void print(const Json& status) {
               << "waiting      " << status["waiting"] << " to be sent\n";
     for (const Json& run : status["runs"]) {
         std::cout << "run          " << run["run"].get<std::string>() << " " << run["step"].get<std::string>() << "\n";
+        for (const Json& note : run["notes"]) {
+            std::cout << "             " << note.get<std::string>() << "\n";
+        }
     }
     for (const Json& refusal : status["refused"]) {
         std::cout << "refused      " << refusal["path"].get<std::string>() << ": " << refusal["why"].get<std::string>()
@@ -92,7 +95,7 @@ std::string code_of(const Options& options) {
 }
 
 int enrolled(const QString& state, const QUrl& server, const Answer& answer) {
-    if (answer.verdict() != Verdict::Done) {
+    if (answer.verdict != Verdict::Done) {
         const int status = answer.status == kForbidden ? EX_NOPERM : EX_UNAVAILABLE;
         return complain(server.toString().toStdString() + ": " + answer.detail.toStdString(), status);
     }
@@ -185,6 +188,9 @@ int upload(const Options& options, QCoreApplication& application) {
         return complain("the wizard is running, and uploads by itself", EX_TEMPFAIL);
     }
     Journal journal(journal_in(state).toStdString());
+    if (options.again) {
+        journal.send_refused_again();
+    }
     Server server(enrolment->server, enrolment->token);
     Postman postman(journal, server);
     QTimer::singleShot(options.patience_s * kMsPerSecond, &application, [&] {

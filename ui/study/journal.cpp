@@ -147,6 +147,8 @@ void Journal::begin(const std::string& run, const std::string& start_id) {
                       "INSERT INTO run (code, start_id, step) VALUES (?1, ?2, 0)"
                       " ON CONFLICT (code) DO UPDATE SET step = 0, governor_run = '', trace = '', facts = ''",
                       run, start_id);
+        run_statement(database_, "DELETE FROM letter WHERE path = ?1 AND refused IS NOT NULL",
+                      abortion_of(run, "").path);
     });
 }
 
@@ -178,10 +180,6 @@ void Journal::settle(const std::string& run, Step step, const std::vector<Letter
             put(letter);
         }
     });
-}
-
-void Journal::forget(const std::string& run) {
-    change([&] { run_statement(database_, "DELETE FROM run WHERE code = ?1", run); });
 }
 
 void Journal::put(const Letter& letter) {
@@ -232,6 +230,10 @@ std::vector<Refusal> Journal::refusals() {
         }
         return found;
     });
+}
+
+void Journal::send_refused_again() {
+    change([&] { database_.exec("UPDATE letter SET refused = NULL"); });
 }
 
 }  // namespace happe::study

@@ -55,14 +55,14 @@ public:
 
     [[nodiscard]] std::vector<KnownRun> runs();
     [[nodiscard]] Recording recording(const std::string& run);
-    // It is to be started, under this id unless it has one. What was recorded of it before is forgotten.
+    // It is to be started, under this id unless it has one. What was recorded of it before is forgotten, and so is an
+    // abortion that the server has refused.
     void begin(const std::string& run, const std::string& start_id);
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);
     void ended(const std::string& run, const Recording& recording);
     // The run is so far, and these letters say it; what was recorded is now in a letter, or not wanted.
     void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
-    void forget(const std::string& run);
 
     void post(const Letter& letter);
     [[nodiscard]] std::optional<Letter> first_letter();
@@ -70,6 +70,8 @@ public:
     void sent(std::int64_t number);
     void refused(std::int64_t number, const std::string& why);
     [[nodiscard]] std::vector<Refusal> refusals();
+    // What was refused waits once more.
+    void send_refused_again();
 
 private:
     void change(const std::function<void()>& statements);

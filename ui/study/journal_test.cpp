@@ -73,6 +73,19 @@ TEST_F(JournalTest, ARunThatBeginsAgainKeepsItsStartIdAndItsNotes) {
     EXPECT_EQ(run.notes.size(), 1U);
 }
 
+TEST_F(JournalTest, ARunThatBeginsAfterAllForgetsItsAbortionThatWasRefused) {
+    Journal journal(path_);
+    journal.begin(kRun, "first");
+    journal.settle(kRun, Step::Aborted, {abortion_of(kRun, "a fire drill"), abortion_of("4HT2XC0N", "another run")});
+    journal.refused(1, "409");
+    journal.refused(2, "409");
+    journal.begin(kRun, "second");
+    EXPECT_EQ(journal.runs().front().step, Step::Starting);
+    EXPECT_EQ(journal.runs().front().start_id, "first");
+    ASSERT_EQ(journal.refusals().size(), 1U);
+    EXPECT_EQ(journal.refusals().front().about, "4HT2XC0N");
+}
+
 TEST_F(JournalTest, LettersWaitInTheirOrderUntilTheyAreSentOrRefused) {
     Journal journal(path_);
     journal.begin(kRun, "start");
@@ -90,6 +103,9 @@ TEST_F(JournalTest, LettersWaitInTheirOrderUntilTheyAreSentOrRefused) {
     EXPECT_FALSE(journal.first_letter());
     ASSERT_EQ(journal.refusals().size(), 1U);
     EXPECT_EQ(journal.refusals().front().why, "409");
+    journal.send_refused_again();
+    EXPECT_EQ(journal.first_letter()->body, R"({"id":"id","rating":4})");
+    EXPECT_TRUE(journal.refusals().empty());
     EXPECT_EQ(journal.runs().front().step, Step::Rated);
 }
 

@@ -53,6 +53,7 @@ void define_commands(CLI::App& program, Options& options) {
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
+    upload->add_flag("--again", options.again, "Also what the server has refused, which may have changed its mind");
     add_command(program, options, Command::Abort, "abort", "Have the running wizard ask the experimenter for a reason");
 }
 

@@ -24,6 +24,7 @@ struct Options {
     std::string code;  // of an enrolment; empty: it is asked for
     bool json = false;
     int patience_s = 60;
+    bool again = false;  // also what was refused
 };
 
 void define(CLI::App& program, Options& options);

@@ -169,9 +169,16 @@ void sending(Sheet& sheet, const View& view, const Hands& /*hands*/) {
     sheet.note(view.detail);
 }
 
-void goodbye(Sheet& sheet, const View& /*view*/, const Hands& hands) {
+void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.title(StudyWords::tr("Thank you, and goodbye"));
-    sheet.text(StudyWords::tr("What was kept here has arrived. You may go on in the browser, or leave."));
+    if (view.refused) {
+        sheet.text(StudyWords::tr("You may go on in the browser, or leave."));
+        sheet.note(StudyWords::tr(
+            "Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the "
+            "person who is with you."));
+    } else {
+        sheet.text(StudyWords::tr("What was kept here has arrived. You may go on in the browser, or leave."));
+    }
     sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
     sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
 }
@@ -236,10 +243,13 @@ std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& 
                        .arg(view.code));
         add_line(sheet, StudyWords::tr("The reason; it is kept in the audit log"), kLongestLine,
                  StudyWords::tr("Stop this run"), hands.stop_run);
-    } else if (view.practice) {
-        sheet.main_button(StudyWords::tr("End this practice"), hands.skip_practice);
-    } else if (view.total > 0) {
+    } else if (view.may_leave) {
         sheet.text(StudyWords::tr("No run is under way. If the participant leaves, what is kept here is sent first."));
+    }
+    if (view.practises) {
+        sheet.main_button(StudyWords::tr("End this practice"), hands.stop_practice);
+    }
+    if (view.may_leave) {
         sheet.other_button(StudyWords::tr("The participant leaves"), hands.stand_up);
     }
     sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);

@@ -24,6 +24,7 @@ struct Hands {
     std::function<void()> go_on;
     // The experimenter's.
     std::function<void(const QString&)> stop_run;
+    std::function<void()> stop_practice;
     std::function<void()> stand_up;
     std::function<void()> leave;
     std::function<void()> back;

@@ -36,7 +36,7 @@ void probe(Server& server, std::vector<Probe> probes, const std::function<void(c
     server.ask({.method = "GET", .path = QStringLiteral("clock"), .body = {}},
                [&server, asked, probes = std::move(probes), then](const Answer& answer) mutable {
                    const std::int64_t heard = now_us();
-                   if (answer.verdict() != Verdict::Done) {  // what was found so far would be of another network
+                   if (answer.verdict != Verdict::Done) {  // what was found so far would be of another network
                        QTimer::singleShot(kRestMs, &server, [&server, then] { probe(server, {}, then); });
                        return;
                    }
@@ -88,7 +88,9 @@ void Postman::carry() try {
         obstacle_ = answer.detail;
         emit waits();
     };
-    server_.insist(request, [this, letter = *letter](const Answer& answer) { delivered(letter, answer); }, hindered);
+    const auto always = [] { return true; };
+    const auto then = [this, letter = *letter](const Answer& answer) { delivered(letter, answer); };
+    server_.insist(request, always, then, hindered);
 } catch (const JournalError& error) {
     rest(QString::fromUtf8(error.what()));
 }
@@ -96,7 +98,7 @@ void Postman::carry() try {
 // Told of it and not crossed out: it is sent again, which changes nothing.
 void Postman::delivered(const Letter& letter, const Answer& answer) try {
     under_way_ = false;
-    if (answer.verdict() == Verdict::Done) {
+    if (answer.verdict == Verdict::Done) {
         journal_.sent(letter.number);
     } else {
         const std::string why =

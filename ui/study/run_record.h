@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 namespace happe::study {
@@ -22,12 +21,12 @@ struct Spoken {
     std::vector<std::string> notes;
 };
 
-// Padded with blanks to a multiple of 64 KiB, since its size would tell the condition (docs/uploads.md). An error says
-// which part can't be read.
-[[nodiscard]] tl::expected<std::string, std::string> compose_record(const std::string& run, const std::string& id,
-                                                                    const Recording& recording, const Spoken& spoken);
+// Padded with blanks to a multiple of 64 KiB, since its size would tell the condition (docs/uploads.md). None if the
+// recording can't be read; a parser's reason would quote it, and so might tell the condition too.
+[[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
+                                                        const Recording& recording, const Spoken& spoken);
 
-// Microseconds from its beginning to its end.
-[[nodiscard]] tl::expected<std::int64_t, std::string> lasted_us(const Recording& recording);
+// Microseconds from its beginning to its end; none if that can't be read.
+[[nodiscard]] std::optional<std::int64_t> lasted_us(const Recording& recording);
 
 }  // namespace happe::study

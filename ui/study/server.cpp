@@ -2,8 +2,6 @@
 #include "ui/study/server.h"
 
 #include <QHostAddress>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QNetworkReply>
 #include <QNetworkRequest>
 #include <QTimer>
@@ -16,40 +14,20 @@ namespace {
 constexpr int kTransferMs = 15'000;
 constexpr int kFirstWaitMs = 250;
 constexpr int kLongestWaitMs = 15'000;
-
-constexpr int kSuccess = 200;
-constexpr int kRedirection = 300;
-constexpr int kUnauthorized = 401;  // until staff enrol the laptop anew
-constexpr int kConflict = 409;
-constexpr int kTooMany = 429;
-constexpr int kServerError = 500;
+constexpr int kClientError = 400;
 
 Answer answer_of(QNetworkReply& reply) {
-    Answer answer{.status = reply.attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt(),
-                  .body = reply.readAll(),
-                  .problem = {},
-                  .detail = {}};
-    if (answer.status == 0 || reply.error() == QNetworkReply::OperationCanceledError) {
-        answer.status = 0;
-        answer.detail = reply.errorString();
-    } else if (answer.status >= kRedirection) {
-        const QJsonObject problem = QJsonDocument::fromJson(answer.body).object();
-        answer.problem = problem.value(QStringLiteral("type")).toString().section(QLatin1Char(':'), -1);
-        answer.detail = problem.value(QStringLiteral("detail")).toString(reply.errorString());
-    }
-    return answer;
+    const int status = reply.attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
+    // Statuses from 400 on are errors for Qt, of kinds of their own.
+    const bool whole = reply.error() == QNetworkReply::NoError ||
+                       (status >= kClientError && reply.error() > QNetworkReply::UnknownProxyError);
+    return study::answer_of({.status = status,
+                             .failure = whole ? QString() : reply.errorString(),
+                             .type = reply.header(QNetworkRequest::ContentTypeHeader).toString(),
+                             .body = reply.readAll()});
 }
 
 }  // namespace
-
-Verdict Answer::verdict() const {
-    if (status >= kSuccess && status < kRedirection) {
-        return Verdict::Done;
-    }
-    const bool early = status == kConflict && problem == QStringLiteral("too-early");
-    const bool later = status == 0 || status == kUnauthorized || status == kTooMany || status >= kServerError || early;
-    return later ? Verdict::Later : Verdict::Refused;
-}
 
 Server::Server(QUrl base, QByteArray token) : base_(std::move(base)), token_(std::move(token)) {
     network_.setTransferTimeout(kTransferMs);
@@ -78,18 +56,21 @@ void Server::ask(const Request& request, Then then) {
     });
 }
 
-void Server::insist(const Request& request, Then then, Then meanwhile) {
-    insist_after(kFirstWaitMs, request, then, meanwhile);
+void Server::insist(const Request& request, const Wanted& wanted, const Then& then, const Then& meanwhile) {
+    insist_after(kFirstWaitMs, request, wanted, then, meanwhile);
 }
 
-void Server::insist_after(int wait_ms, const Request& request, const Then& then, const Then& meanwhile) {
-    ask(request, [this, wait_ms, request, then, meanwhile](const Answer& answer) {
-        if (answer.verdict() != Verdict::Later) {
+void Server::insist_after(int wait_ms, const Request& request, const Wanted& wanted, const Then& then,
+                          const Then& meanwhile) {
+    ask(request, [this, wait_ms, request, wanted, then, meanwhile](const Answer& answer) {
+        if (answer.verdict != Verdict::Later) {
             then(answer);
             return;
         }
-        QTimer::singleShot(wait_ms, this, [this, wait_ms, request, then, meanwhile] {
-            insist_after(std::min(2 * wait_ms, kLongestWaitMs), request, then, meanwhile);
+        QTimer::singleShot(wait_ms, this, [this, wait_ms, request, wanted, then, meanwhile] {
+            if (wanted()) {
+                insist_after(std::min(2 * wait_ms, kLongestWaitMs), request, wanted, then, meanwhile);
+            }
         });
         meanwhile(answer);
     });

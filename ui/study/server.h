@@ -3,12 +3,13 @@
 // any more when their Server is gone.
 #pragma once
 
+#include "ui/study/answer.h"
+
 #include <QByteArray>
 #include <QNetworkAccessManager>
 #include <QObject>
 #include <QString>
 #include <QUrl>
-#include <cstdint>
 #include <functional>
 
 class QNetworkReply;
@@ -21,35 +22,23 @@ struct Request {
     QByteArray body;
 };
 
-enum class Verdict : std::uint8_t {
-    Done,
-    Later,    // nobody there, or not now: the same again
-    Refused,  // and always will be
-};
-
-struct Answer {
-    int status = 0;  // 0: none came
-    QByteArray body;
-    QString problem;  // the kind, as in urn:happe:problem:KIND
-    QString detail;   // for people
-
-    [[nodiscard]] Verdict verdict() const;
-};
-
 class Server final : public QObject {
     Q_OBJECT
 
 public:
     using Then = std::function<void(const Answer&)>;
+    using Wanted = std::function<bool()>;
 
     Server(QUrl base, QByteArray token);
 
     void ask(const Request& request, Then then);
-    // Again and again, later each time, until it is done or refused. `meanwhile`: each answer that is neither.
-    void insist(const Request& request, Then then, Then meanwhile);
+    // Again and again, later each time, until it is done or refused, or not `wanted` any more: then nothing is called.
+    // `meanwhile`: each answer that is neither.
+    void insist(const Request& request, const Wanted& wanted, const Then& then, const Then& meanwhile);
 
 private:
-    void insist_after(int wait_ms, const Request& request, const Then& then, const Then& meanwhile);
+    void insist_after(int wait_ms, const Request& request, const Wanted& wanted, const Then& then,
+                      const Then& meanwhile);
     [[nodiscard]] QNetworkReply* send(const Request& request);
 
     QUrl base_;

@@ -28,6 +28,9 @@ std::unique_ptr<QLockFile> lock_state(const QString& folder) {
 }
 
 qint64 owner_of_state(const QString& folder) {
+    if (lock_state(folder)) {  // what is left of one that was killed names a process that may be anybody's by now
+        return 0;
+    }
     const QLockFile lock(lock_in(folder));
     qint64 pid = 0;
     QString host;

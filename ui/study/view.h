@@ -38,8 +38,10 @@ struct View {
     QString detail;  // what went wrong, or is waited for
     Scale scale;
     Guess guess;
-    bool practice = false;  // it is next, or goes on
-    bool may_stop = false;  // there is a run that the experimenter may stop
+    bool practises = false;  // it goes on
+    bool may_stop = false;   // there is a run that the experimenter may stop
+    bool may_leave = false;  // there is a participant, and no run that is on
+    bool refused = false;    // something that is kept here, by the server
 };
 
 }  // namespace happe::study

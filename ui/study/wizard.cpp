@@ -16,6 +16,10 @@ namespace {
 constexpr int kLookMs = 2000;  // how often the server is asked whether something has changed there
 constexpr std::int64_t kGib = std::int64_t{1} << 30U;
 
+Request leaving() {
+    return {.method = "DELETE", .path = QStringLiteral("device/sitting"), .body = {}};
+}
+
 // What a link ends with, or a token as it is.
 QString token_of(const QString& link) {
     return link.trimmed().section(QLatin1Char('/'), -1);
@@ -80,9 +84,9 @@ void Wizard::show(Page page, const QString& detail) {
         view_.application = QString::fromStdString(planned().name);
         view_.code = code();
         view_.seconds = page == Page::Practice ? planned().practice_seconds : planned().seconds;
-        view_.practice = page == Page::Practice || hold_.has_value();
-        view_.may_stop = is_under_way();
     }
+    view_.practises = hold_.has_value();
+    look_into_journal();
     if (sitting_) {
         view_.total = sitting_->runs.size();
         view_.scale = sitting_->rating;
@@ -118,19 +122,23 @@ void Wizard::fail(const QString& why, Act again) {
     show(Page::Trouble, why);
 }
 
-// As far as can be read: it may be the journal that is in trouble.
-bool Wizard::is_under_way() try {
-    const auto run = known();
-    return run && run->step != Step::Answered && run->step != Step::Aborted;
+// What the experimenter may do follows from it. As far as it can be read: it may be what is in trouble.
+void Wizard::look_into_journal() try {
+    const auto run = sitting_ && run_ < sitting_->runs.size() ? known() : std::nullopt;
+    const bool begun = run && run->step != Step::Answered && run->step != Step::Aborted;
+    const bool stands_still = view_.page == Page::Ready || view_.page == Page::Trouble;
+    view_.may_stop = begun;
+    view_.may_leave = journal_.seat() && (!begun || (run->step == Step::Starting && stands_still));
+    view_.refused = view_.page == Page::Goodbye && !journal_.refusals().empty();
 } catch (const JournalError&) {
-    return false;
+    log("the journal cannot be read");
 }
 
-void Wizard::written(const Act& act) {
+void Wizard::written(const Act& act, const Act& again) {
     try {
         act();
     } catch (const JournalError& error) {
-        fail(QString::fromUtf8(error.what()), act);
+        fail(QString::fromUtf8(error.what()), again);
     }
 }
 
@@ -213,7 +221,7 @@ void Wizard::refresh(const Act& then) {
     const auto seat = journal_.seat();
     const QJsonObject who{{QStringLiteral("participant"), QString::fromStdString(seat ? seat->token : "")}};
     const Request request{.method = "PUT", .path = QStringLiteral("device/sitting"), .body = json(who)};
-    server_.insist(request, still([this, then](const Answer& answer) { refreshed(answer, then); }),
+    server_.insist(request, still_wanted(), still([this, then](const Answer& answer) { refreshed(answer, then); }),
                    still([this](const Answer& answer) {
                        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
                            show(view_.page, answer.detail);
@@ -223,7 +231,7 @@ void Wizard::refresh(const Act& then) {
 
 void Wizard::refreshed(const Answer& answer, const Act& then) {
     written([this, answer, then] {
-        if (answer.verdict() == Verdict::Refused) {
+        if (answer.verdict == Verdict::Refused) {
             refused_seat(answer, then);
             return;
         }
@@ -246,7 +254,7 @@ void Wizard::refused_seat(const Answer& answer, const Act& then) {
         }
         later(kLookMs, [this, then] { refresh(then); });
     } else if (!sitting_) {
-        journal_.stand_up();
+        forget_participant();
         show(Page::Welcome, answer.detail);
     } else {
         fail(answer.detail, [this] { go_on(); });
@@ -280,9 +288,7 @@ void Wizard::compare_clocks(const Act& then) {
 void Wizard::wait_for_another_run() {
     postman_.when_done(still([this] {
         refresh([this] {
-            if (planned().state == RunState::Planned) {  // the server had never heard of its start
-                journal_.forget(planned().code);
-            }
+            take_back_abortion();
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
             if (now.turn == Turn::Stopped && now.run == run_) {
                 later(kLookMs, [this] { wait_for_another_run(); });
@@ -291,6 +297,17 @@ void Wizard::wait_for_another_run() {
             }
         });
     }));
+}
+
+// Of a run whose start the server had not heard of, or not yet: it refused to abort it. It is begun under the id of
+// that start, which may still arrive.
+void Wizard::take_back_abortion() {
+    const auto run = known();
+    const RunState state = planned().state;
+    if (run && run->step == Step::Aborted && (state == RunState::Planned || state == RunState::Started)) {
+        journal_.begin(run->code, run->start_id);
+        journal_.note(run->code, "begun again: it had been stopped before the server knew that it had begun");
+    }
 }
 
 void Wizard::finish() {
@@ -308,25 +325,38 @@ void Wizard::leave_seat() {
         postman_.when_done(still([this] {
             const auto left = still([this](const Answer&) {
                 written([this] {
-                    journal_.stand_up();
-                    forget_page(habits_.state);
-                    sitting_.reset();
+                    forget_participant();
                     show(Page::Goodbye);
                 });
             });
-            server_.insist({.method = "DELETE", .path = QStringLiteral("device/sitting"), .body = {}}, left,
-                           [](const Answer&) {});
+            server_.insist(leaving(), still_wanted(), left, [](const Answer&) {});
         }));
     });
 }
 
+void Wizard::forget_participant() {
+    journal_.stand_up();
+    forget_page(habits_.state);
+    sitting_.reset();
+}
+
+// Of somebody who has not begun a run nothing is kept but the link, so there is nothing to wait for.
 void Wizard::stand_up() {
-    if (!view_.may_stop && sitting_) {
-        ++turn_;
-        abandon();
-        show(Page::Sending, postman_.obstacle());
-        postman_.when_done(still([this] { leave_seat(); }));
+    if (!view_.may_leave) {
+        return;
     }
+    ++turn_;
+    abandon();
+    written([this] {
+        if (journal_.runs().empty()) {
+            forget_participant();
+            server_.ask(leaving(), [](const Answer&) {});
+            go_on();
+        } else {
+            show(Page::Sending, postman_.obstacle());
+            postman_.when_done(still([this] { leave_seat(); }));
+        }
+    });
 }
 
 }  // namespace happe::study

@@ -47,6 +47,7 @@ public:
     void try_again();
     // The experimenter's.
     void stop_run(const QString& reason);
+    void stop_practice();
     void stand_up();
 
     [[nodiscard]] const View& view() const { return view_; }
@@ -59,8 +60,10 @@ private:
 
     void show(Page page, const QString& detail = {});
     void fail(const QString& why, Act again);
-    // Does what may write to the journal. If that can't be written it says so, and does it when somebody tries again.
-    void written(const Act& act);
+    // Does what may write to the journal. If that can't be written it says so, and does it, or `again`, when somebody
+    // tries again.
+    void written(const Act& act) { written(act, act); }
+    void written(const Act& act, const Act& again);
     // An act that is passed over if something else has begun meanwhile.
     template <typename F>
     auto still(F act) {
@@ -70,11 +73,14 @@ private:
             }
         };
     }
+    [[nodiscard]] Server::Wanted still_wanted() const {
+        return [this, turn = turn_] { return turn == turn_; };
+    }
     void later(int wait_ms, const Act& act);
 
     [[nodiscard]] const PlannedRun& planned() const { return sitting_->runs.at(run_); }
     [[nodiscard]] std::optional<KnownRun> known();
-    [[nodiscard]] bool is_under_way();
+    void look_into_journal();
     [[nodiscard]] QString code() const { return QString::fromStdString(planned().code); }
 
     void take_turn();
@@ -82,10 +88,12 @@ private:
     void refreshed(const Answer& answer, const Act& then);
     void refused_seat(const Answer& answer, const Act& then);
     void wait_for_another_run();
+    void take_back_abortion();
     void compare_clocks(const Act& then);
     void beat();
     void finish();
     void leave_seat();
+    void forget_participant();
 
     // A run, in this order.
     void fetch_seal();
@@ -100,6 +108,7 @@ private:
     void abandon();
     void abort(const std::string& reason, const std::optional<Recording>& recording);
 
+    void settle_rating(int rating);
     void practise();
     void end_practice();
     void application_ended(const QString& why);
@@ -113,11 +122,12 @@ private:
     QTimer clock_;  // of the run, or of practice
     View view_;
     std::optional<Sitting> sitting_;
-    std::size_t run_ = 0;   // which of the sitting's
-    unsigned turn_ = 0;     // counts what has begun
-    QString governor_run_;  // while it goes on
-    std::optional<uint> hold_;
-    Act again_;  // after a trouble
+    std::size_t run_ = 0;       // which of the sitting's
+    unsigned turn_ = 0;         // counts what has begun
+    QString governor_run_;      // while it goes on
+    std::optional<uint> hold_;  // while practice goes on
+    std::string practised_;     // the application's key, then
+    Act again_;                 // after a trouble
 };
 
 }  // namespace happe::study

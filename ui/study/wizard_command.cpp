@@ -19,11 +19,7 @@ Hands hands_of(Wizard& wizard, std::function<void()> back) {
     return {.sit_down = [&](const QString& link) { wizard.sit_down(link); },
             .open_pages = [&] { wizard.open_pages(); },
             .begin = [&] { wizard.begin(); },
-            .skip_practice =
-                [&, back] {
-                    back();
-                    wizard.skip_practice();
-                },
+            .skip_practice = [&] { wizard.skip_practice(); },
             .rate = [&](int rating) { wizard.rate(rating); },
             .guess = [&](const std::string& choice) { wizard.guess(choice); },
             .try_again = [&] { wizard.try_again(); },
@@ -32,6 +28,11 @@ Hands hands_of(Wizard& wizard, std::function<void()> back) {
                 [&, back](const QString& reason) {
                     back();
                     wizard.stop_run(reason);
+                },
+            .stop_practice =
+                [&, back] {
+                    back();
+                    wizard.stop_practice();
                 },
             .stand_up =
                 [&, back] {

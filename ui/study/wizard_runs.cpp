@@ -63,8 +63,8 @@ void Wizard::fetch_seal() {
     const Request request{.method = "POST",
                           .path = QStringLiteral("runs/%1/start").arg(code()),
                           .body = body_of("id", run ? run->start_id : "")};
-    server_.insist(request, still([this](const Answer& answer) {
-                       if (answer.verdict() == Verdict::Done) {
+    server_.insist(request, still_wanted(), still([this](const Answer& answer) {
+                       if (answer.verdict == Verdict::Done) {
                            count_down(habits_.countdown_s, seal_in(answer.body));
                        } else {
                            fail(answer.detail, [this] { go_on(); });
@@ -99,15 +99,17 @@ void Wizard::start_run(const QByteArray& seal) {
     });
 }
 
+// If it can't be written down the run at happed is over, and another attempt begins with another one.
 void Wizard::play(const QString& governor_run) {
     governor_run_ = governor_run;
-    written([this] {
+    const auto plays = [this] {
         journal_.running(planned().code, governor_run_.toStdString());
         show(Page::Playing);
         log("run " + planned().code + " begins");
+        clock_.start(planned().seconds * kSecondMs);  // first: what cannot be started ends at once, and stops it
         application_.start(words_of(planned().command), planned().cpu);
-        clock_.start(planned().seconds * kSecondMs);
-    });
+    };
+    written(plays, [this] { go_on(); });
 }
 
 void Wizard::end_run() {
@@ -194,19 +196,24 @@ void Wizard::rate(int rating) {
     if (view_.page != Page::Rate || rating < sitting_->rating.lowest || rating > sitting_->rating.highest) {
         return;
     }
-    written([this, rating] {
-        const std::string& run = planned().code;
-        const std::string id = new_id();
-        const auto record = compose_record(run, id, journal_.recording(run),
-                                           {.rating = rating, .notes = known().value_or(KnownRun()).notes});
-        if (!record) {
-            return fail(QString::fromStdString(record.error()), [this] { go_on(); });
-        }
-        journal_.settle(run, sitting_->guess ? Step::Rated : Step::Answered,
-                        {rating_of(run, new_id(), rating), record_of(run, id, *record)});
-        log("run " + run + " is rated");
-        go_on();
-    });
+    written([this, rating] { settle_rating(rating); });
+}
+
+// A rating without a record is better than none.
+void Wizard::settle_rating(int rating) {
+    const std::string& run = planned().code;
+    const std::string id = new_id();
+    std::vector<Letter> letters{rating_of(run, new_id(), rating)};
+    const Spoken spoken{.rating = rating, .notes = known().value_or(KnownRun()).notes};
+    if (const auto record = compose_record(run, id, journal_.recording(run), spoken)) {
+        letters.push_back(record_of(run, id, *record));
+    } else {
+        journal_.note(run, "no record: what happed had kept could not be read");
+        log("run " + run + " has no record: what happed had kept could not be read");
+    }
+    journal_.settle(run, sitting_->guess ? Step::Rated : Step::Answered, letters);
+    log("run " + run + " is rated");
+    go_on();
 }
 
 void Wizard::guess(const std::string& choice) {
@@ -261,27 +268,42 @@ void Wizard::abort(const std::string& reason, const std::optional<Recording>& re
 void Wizard::practise() {
     ++turn_;
     show(Page::Waiting);
-    governor_.hold(QString::fromStdString(planned().application), still([this](const Said<uint>& cookie) {
-                       if (!cookie) {
-                           return fail(cookie.error(), [this] { go_on(); });
-                       }
-                       hold_ = *cookie;
-                       written([this] { show(Page::Playing); });
-                       application_.start(words_of(planned().command), planned().cpu);
-                       clock_.start(planned().practice_seconds * kSecondMs);
-                   }));
+    practised_ = planned().application;
+    const auto begins = [this, turn = turn_](const Said<uint>& cookie) {
+        if (turn != turn_) {  // the participant left meanwhile
+            if (cookie) {
+                governor_.release(*cookie);
+            }
+        } else if (cookie) {
+            hold_ = *cookie;
+            show(Page::Playing);
+            clock_.start(planned().practice_seconds * kSecondMs);
+            application_.start(words_of(planned().command), planned().cpu);
+        } else {
+            fail(cookie.error(), [this] { go_on(); });
+        }
+    };
+    governor_.hold(QString::fromStdString(practised_), begins);
 }
 
 void Wizard::skip_practice() {
-    if (view_.practice) {
+    if (view_.page == Page::Practice) {
+        practised_ = planned().application;
+        end_practice();
+    }
+}
+
+// It may have ended since the button was shown.
+void Wizard::stop_practice() {
+    if (hold_) {
         end_practice();
     }
 }
 
 void Wizard::end_practice() {
     abandon();
-    written([this] {
-        journal_.practise(planned().application);
+    written([this, application = practised_] {
+        journal_.practise(application);
         go_on();
     });
 }

@@ -3,10 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import socket
+import sqlite3
 import stat
 import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -16,7 +24,7 @@ import desktop
 from program import PATIENCE_S, ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from private_bus import PrivateBus
 
@@ -77,6 +85,70 @@ def test_a_damaged_journal_is_an_error_that_names_it(bus: PrivateBus, tmp_path: 
     assert (ran.returncode, f"{tmp_path / 'journal.db'}: file is not a database" in ran.stderr) == (73, True), (
         ran.stderr
     )
+
+
+def test_a_lock_that_a_killed_wizard_left_is_nobodys(bus: PrivateBus, tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as somebody:
+        (tmp_path / "lock").write_text(f"{somebody.pid}\nhappe-study\n{socket.gethostname()}\n")
+        ran = study(bus, tmp_path, "abort")
+        time.sleep(0.1)  # a signal would have come
+        alive = somebody.poll() is None
+        somebody.kill()
+    assert (ran.returncode, "no wizard is running" in ran.stderr, alive) == (os.EX_UNAVAILABLE, True, True)
+
+
+Said = tuple[int, str, bytes]
+REFUSED: Said = (
+    409,
+    "application/problem+json",
+    b'{"type": "urn:happe:problem:run-state", "detail": "It is aborted."}',
+)
+
+
+@contextlib.contextmanager
+def answering(says: list[Said]) -> Iterator[int]:
+    """A server on a port that says one thing after the other, and at last that all is well."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status, kind, body = says.pop(0) if says else (200, "application/json", b"{}")
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_a_letter_is_kept_until_the_study_server_itself_has_it(bus: PrivateBus, tmp_path: Path) -> None:
+    def waiting() -> tuple[int, int]:
+        told = json.loads(study(bus, tmp_path, "status", "--json").stdout)
+        return told["waiting"], len(told["refused"])
+
+    others: list[Said] = [(200, "text/html", b"<html>Sign in</html>"), (404, "text/html", b"<html>Not here</html>")]
+    says: list[Said] = [*others, REFUSED]
+    with answering(says) as port:
+        device = {"server": f"http://127.0.0.1:{port}", "study": "s", "device": "d", "token": "t"}
+        (tmp_path / "device.json").write_text(json.dumps(device))
+        assert waiting() == (0, 0)
+        with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as journal, journal:
+            letter = ("7ZK3M9QA", "PUT", "runs/7ZK3M9QA/rating", "{}")
+            journal.execute("INSERT INTO letter (about, method, path, body) VALUES (?, ?, ?, ?)", letter)
+        assert study(bus, tmp_path, "upload").returncode == 1
+        assert (waiting(), says) == ((0, 1), [])
+        assert study(bus, tmp_path, "upload").returncode == 1
+        assert study(bus, tmp_path, "upload", "--again").returncode == 0
+        assert waiting() == (0, 0)
 
 
 def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path: Path) -> None:
@@ -153,3 +225,21 @@ def test_what_an_application_left_behind_ends_with_it(tmp_path: Path) -> None:
     helper = int((tmp_path / "helper").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(helper, 0)
+
+
+def test_an_application_ends_with_a_keeper_that_is_killed(tmp_path: Path) -> None:
+    script = f"echo $$ >{tmp_path}/new && mv {tmp_path}/new {tmp_path}/game; exec sleep 60"
+    with subprocess.Popen(
+        [desktop.program("happe-keep"), "any", "100", "sh", "-c", script], stdin=subprocess.PIPE
+    ) as keeper:
+        desktop.until((tmp_path / "game").exists, "the application has started")
+        keeper.kill()
+    game = int((tmp_path / "game").read_text())
+    desktop.until(lambda: not is_alive(game), "the application has ended")
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and not only waits to be buried."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

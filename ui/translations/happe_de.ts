@@ -460,6 +460,14 @@
         <translation>Vielen Dank und auf Wiedersehen</translation>
     </message>
     <message>
+        <source>You may go on in the browser, or leave.</source>
+        <translation>Sie können im Browser weitermachen oder gehen.</translation>
+    </message>
+    <message>
+        <source>Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the person who is with you.</source>
+        <translation>Nicht alles ist angekommen: Der Server der Studie hat einiges davon abgelehnt; es bleibt hier aufgehoben. Bitte sagen Sie es der Person, die bei Ihnen ist.</translation>
+    </message>
+    <message>
         <source>What was kept here has arrived. You may go on in the browser, or leave.</source>
         <translation>Was hier aufgehoben war, ist angekommen. Sie können im Browser weitermachen oder gehen.</translation>
     </message>

@@ -460,6 +460,14 @@
         <translation>Thank you, and goodbye</translation>
     </message>
     <message>
+        <source>You may go on in the browser, or leave.</source>
+        <translation>You may go on in the browser, or leave.</translation>
+    </message>
+    <message>
+        <source>Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the person who is with you.</source>
+        <translation>Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the person who is with you.</translation>
+    </message>
+    <message>
         <source>What was kept here has arrived. You may go on in the browser, or leave.</source>
         <translation>What was kept here has arrived. You may go on in the browser, or leave.</translation>
     </message>

@@ -3,9 +3,9 @@
 //   usage: happe-keep CPU GRACE_MS COMMAND [ARGUMENT]...        CPU: a number, or "any"
 //
 // Whoever is left without a parent below this process becomes its child (PR_SET_CHILD_SUBREAPER), so nobody gets away
-// by forking or by a session of their own. Who holds the other end of standard input need not live to close it. Exit
-// status: 0 all have ended by themselves, 1 they were ended, 64 wrong usage, 71 the system refused, 126 the program
-// can't be started.
+// by forking or by a session of their own. Who holds the other end of standard input need not live to close it. With a
+// keeper that is killed the program ends, too, though not what the program has started. Exit status: 0 all have ended
+// by themselves, 1 they were ended, 64 wrong usage, 71 the system refused, 126 the program can't be started.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -117,10 +117,19 @@ bool pin(std::optional<int> cpu) {
     return !cpu || ::sched_setaffinity(0, sizeof only, &only) == 0;
 }
 
+// In the child: goes with its keeper, even one that is killed. It may have gone already.
+bool stay_with(pid_t keeper) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        return false;
+    }
+    errno = ESRCH;
+    return ::getppid() == keeper;
+}
+
 // In the child: becomes the program, or tells errno. What it says is nobody's log.
-[[noreturn]] void become(std::span<char*> command, std::optional<int> cpu, int trouble) {
+[[noreturn]] void become(std::span<char*> command, std::optional<int> cpu, pid_t keeper, int trouble) {
     ::setsid();
-    if (pin(cpu)) {
+    if (stay_with(keeper) && pin(cpu)) {
         sigset_t none;
         ::sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -145,12 +154,13 @@ Started start(std::span<char*> command, std::optional<int> cpu) {
     if (::pipe2(trouble.data(), O_CLOEXEC) != 0) {
         return {.pid = 0, .error = errno};
     }
+    const pid_t keeper = ::getpid();
     Started started{.pid = ::fork(), .error = 0};
     if (started.pid < 0) {
         return {.pid = 0, .error = errno};
     }
     if (started.pid == 0) {
-        become(command, cpu, trouble[1]);
+        become(command, cpu, keeper, trouble[1]);
     }
     ::close(trouble[1]);
     static_cast<void>(::read(trouble[0], &started.error, sizeof started.error) + 1);
