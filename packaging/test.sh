@@ -5,12 +5,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-build() { # PRESET [--target NAME...]
+build() { # PRESET [--target NAME...]; compilers give way to tests that run beside them
     preset=$1
     shift
     echo "test: building $preset"
     cmake --preset "$preset" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
-    cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
+    nice cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
 }
 
 unit() { # PRESET
