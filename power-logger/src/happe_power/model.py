@@ -34,7 +34,7 @@ class Reason(StrEnum):
     KILLED = "killed"  # the program ended before it could write
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Channel:
     """One column: value = raw * scale + offset, in `unit` at the instrument's input.
 
@@ -52,7 +52,7 @@ class Channel:
     highest: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TimePair:
     """A sample's index and its time, read together: CLOCK_MONOTONIC and the wall clock, in microseconds."""
 
@@ -61,7 +61,7 @@ class TimePair:
     realtime_us: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """Samples without a gap: a column for each channel, all of one length; row `i` has index `first_index + i`."""
 
@@ -79,7 +79,7 @@ class Block:
         return self.first_index + self.rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Indices from `from_index` up to and without `to_index` that have no row, and why."""
 
@@ -88,7 +88,7 @@ class Gap:
     reason: Reason
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClockEstimate:
     """Server time = monotonic time of this host + `offset_us`, within `uncertainty_us` (a bound, half the round trip).
 
@@ -100,7 +100,7 @@ class ClockEstimate:
     uncertainty_us: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """A measured quantity: best estimate, standard uncertainty (k = 1, in the value's unit), and how it is known."""
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -33,26 +34,34 @@ def encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> memo
 
 
 def read_said(path: Path) -> dict[str, Any]:
-    """The JSON in a file's metadata. Raises BadFileError, OSError."""
-    return _read(path)[1]
+    """The JSON in a file's metadata; its columns are not looked at. Raises BadFileError, OSError."""
+    with _opened(path) as reader:
+        return _said(reader.schema)
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
     """A file's columns by name, in order. Raises BadFileError, OSError."""
-    return _read(path)[0]
+    with _opened(path) as reader:
+        table = reader.read_all()
+        table.validate(full=True)
+        _said(table.schema)
+        return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
-def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     content = path.read_bytes()
     try:
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
-            table = reader.read_all()
-            table.validate(full=True)
-            said = json.loads((table.schema.metadata or {})[KEY])
+            yield reader
     except (pa.ArrowException, OSError, ValueError) as error:  # OSError: what IPC says of a damaged footer
         raise BadFileError(f"it can't be read: {(str(error).splitlines() or [type(error).__name__])[0]}") from None
     except KeyError:
         raise BadFileError(f"its metadata lacks the key {KEY.decode()}") from None
+
+
+def _said(schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pyarrow has no types
+    said = json.loads((schema.metadata or {})[KEY])
     if not isinstance(said, dict):
         raise BadFileError(f"its {KEY.decode()} metadata is no JSON object")
-    return {name: table.column(name).to_numpy() for name in table.column_names}, said
+    return said
