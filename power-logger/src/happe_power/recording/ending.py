@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from happe_power import contract
@@ -70,12 +71,15 @@ def _footers(layout: Layout) -> list[Footer]:
     if numbers != list(range(len(numbers))):
         missing = next(number for number in range(len(numbers) + 1) if number not in numbers)
         raise EndError(f"{layout.part(missing)}: is missing: put it back from a copy, or the trace can't be sealed")
-    return [_footer(layout.part(number)) for number in numbers]
+    return [_footer(layout.part(number), layout.rate_hz) for number in numbers]
 
 
-def _footer(path: Path) -> Footer:
+def _footer(path: Path, rate_hz: float) -> Footer:
+    """With a pair for each minute and the last one: all of a day's would take tens of megabytes."""
     try:
-        return parts.read_footer(path)
+        footer = parts.read_footer(path)
+        pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
+        return replace(footer, time_base=tuple(dict.fromkeys(pairs)))
     except parts.BadPartError as error:
         raise EndError(f"{path}: {error}") from None
 
