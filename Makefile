@@ -20,7 +20,7 @@ build: setup-demo ## Build every program into build/bin/
 demo: build ## Run the paper's study in simulation and write its report
 	@packaging/demo.sh
 
-test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 20 minutes)
+test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 25 minutes)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
 dev: setup
@@ -32,7 +32,7 @@ test-programs: dev
 test-instrumented: dev
 	@packaging/test.sh instrumented
 
-vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 12 minutes)
+vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
 	@packaging/vm-test.sh
 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
