@@ -18,7 +18,7 @@ all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
     dbus python3-dbusmock python3-gi
     postgresql chromium
-    xvfb openbox xfwm4 picom sway weston grim qt6-wayland xdotool x11-utils x11-xserver-utils fonts-dejavu-core
+    xvfb openbox xfwm4 picom sway xwayland weston grim qt6-wayland xdotool x11-utils x11-xserver-utils fonts-dejavu-core
     sigrok-cli libcomedi0 libiio0"
 
 case ${1-} in
