@@ -80,12 +80,22 @@ def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: 
     assert (trace.folder / "seal.json").exists()
 
 
-def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:
-    child = beside(tmp_path, fake)
-    os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - whoever kills knows the number
+def killed(child: Beside) -> None:
+    """Kill an uploader as the kernel does that is out of memory: nobody is told the number."""
+    os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - the number is nobody else's business
+
+
+def wait_for_death(child: Beside) -> None:
+    """Wait until it is known to have ended."""
     deadline = time.monotonic() + PATIENCE_S
     while child.alive:
         assert time.monotonic() < deadline
+
+
+def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:
+    child = beside(tmp_path, fake)
+    killed(child)
+    wait_for_death(child)
     assert not child.finish(tmp_path / "none", PATIENCE_S)
     child.stop()
 
@@ -95,8 +105,8 @@ def test_one_that_died_is_said_once_and_started_again_each_minute(fake: FakeStud
 
     def dies() -> None:
         child.log.write_text("first\nwhy\n")
-        os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - whoever kills knows the number
-        child._process.wait()  # noqa: SLF001 - the same
+        killed(child)
+        wait_for_death(child)
 
     assert child.tend(0.0) == ""
     dies()

@@ -231,7 +231,19 @@ def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
     told.set()
     monkeypatch.setattr("click.prompt", prompt)
     source = "sim,rate=1000,pace=none"
-    wanted = Wanted(source, None, None, None, None, tmp_path, None, True, False, 1, False)  # noqa: FBT003
+    wanted = Wanted(
+        source=source,
+        study=None,
+        measured=None,
+        meter=None,
+        calibration=None,
+        spool=tmp_path,
+        duration=None,
+        no_upload=True,
+        no_zero_check=False,
+        part_seconds=1,
+        as_json=False,
+    )
     with pytest.raises(click.Abort):
         Session(Host(None), wanted, "a", (None, None)).run(lambda: told, asks=True)
     document = json.loads((only_trace(tmp_path) / zero_check.NAME).read_text())

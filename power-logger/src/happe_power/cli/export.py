@@ -46,7 +46,7 @@ def export(  # noqa: PLR0913 - click's
     raw: bool,
 ) -> None:
     """Write samples of a trace as CSV or NPZ."""
-    from happe_power.viewing.tables import Table, new_file  # noqa: PLC0415 - pyarrow takes its time
+    from happe_power.viewing.tables import Table, new_file
 
     chosen = form or (file.suffix.removeprefix(".") if file.suffix.removeprefix(".") in FORMATS else FORMATS[0])
     trace, first, end = opened(host, name, from_s, to_s)

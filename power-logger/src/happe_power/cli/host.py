@@ -36,7 +36,7 @@ class Host:
     @cached_property
     def identity(self) -> Identity | None:
         """Who this host is to the study server; None: it has not enrolled. Raises IdentityError, ConfigError."""
-        from happe_power.upload import identity  # noqa: PLC0415 - only some commands need it
+        from happe_power.upload import identity
 
         found = identity.load(self.config.state)
         wanted = (self.config.server or "").rstrip("/")
@@ -54,7 +54,7 @@ class Host:
 
     def server(self) -> Server:
         """The study server at which this host enrolled. Raises Failure, AddressError."""
-        from happe_power.upload.server import Server  # noqa: PLC0415 - the same
+        from happe_power.upload.server import Server
 
         itself, config = self.enrolled, self.config
         return Server(itself.server, itself.token, ca_file=config.ca_file, plain_http=config.plain_http)

@@ -127,7 +127,7 @@ class Session:
     def _uploader(self) -> Beside | None:
         if self._wanted.no_upload:
             return None
-        from happe_power.upload.beside import Beside as Uploader  # noqa: PLC0415 - only who uploads needs it
+        from happe_power.upload.beside import Beside as Uploader
 
         return Uploader(self._spool, self._host.arguments())
 

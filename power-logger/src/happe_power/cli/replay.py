@@ -73,8 +73,8 @@ def replay(  # noqa: PLR0913 - click's
     study: str,
 ) -> None:
     """Play a trace as if it were measured now."""
-    from happe_power.sources.clock import SystemClock  # noqa: PLC0415 - numpy takes its time
-    from happe_power.viewing.replaying import Replay as Source  # noqa: PLC0415 - the same
+    from happe_power.sources.clock import SystemClock
+    from happe_power.viewing.replaying import Replay as Source
 
     trace, first, end = opened(host, name, from_s, to_s)
     source = Source(trace, first, end, speed, SystemClock())
@@ -85,9 +85,9 @@ def replay(  # noqa: PLR0913 - click's
 
 
 def _print(trace: Trace, source: Replay) -> None:
-    from happe_power.calibration import from_header  # noqa: PLC0415 - the same
-    from happe_power.recording.live import Wattmeter as Meter  # noqa: PLC0415 - the same
-    from happe_power.sources.source import EndedError  # noqa: PLC0415 - the same
+    from happe_power.calibration import from_header
+    from happe_power.recording.live import Wattmeter as Meter
+    from happe_power.sources.source import EndedError
 
     day = datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date()
     meter = Meter(trace.channels, trace.rate_hz, from_header(trace.calibration), day)
@@ -105,8 +105,8 @@ def _print(trace: Trace, source: Replay) -> None:
 
 
 def _shown(trace: Trace, meter: Wattmeter, reading: Reading) -> dict[str, Any]:
-    from happe_power.arithmetic.rig import values  # noqa: PLC0415 - the same
-    from happe_power.model import Block  # noqa: PLC0415 - the same
+    from happe_power.arithmetic.rig import values
+    from happe_power.model import Block
 
     blocks = [item for item in reading.items if isinstance(item, Block)]
     gaps = [item for item in reading.items if not isinstance(item, Block)]
@@ -121,10 +121,10 @@ def _shown(trace: Trace, meter: Wattmeter, reading: Reading) -> dict[str, Any]:
 
 
 def _record(host: Host, trace: Trace, source: Replay, study: str) -> None:
-    from happe_power.recording.header import Purpose  # noqa: PLC0415 - the same
-    from happe_power.recording.layout import LOCAL  # noqa: PLC0415 - the same
-    from happe_power.recording.recorder import Recorder  # noqa: PLC0415 - the same
-    from happe_power.recording.tending import Tended  # noqa: PLC0415 - the same
+    from happe_power.recording.header import Purpose
+    from happe_power.recording.layout import LOCAL
+    from happe_power.recording.recorder import Recorder
+    from happe_power.recording.tending import Tended
 
     if "/" in study or study.startswith(".") or not study:
         raise Failure(os.EX_USAGE, f"--study {study}: a study's name has no slash and does not begin with a dot")

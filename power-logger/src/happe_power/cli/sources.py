@@ -22,7 +22,7 @@ Examples:
 @json_option
 def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """What this machine can measure with, and what is missing."""
-    from happe_power import sources as instruments  # noqa: PLC0415 - numpy takes its time
+    from happe_power import sources as instruments
 
     if options:
         click.echo(instruments.help_text())

@@ -38,8 +38,8 @@ to_option = click.option("--to", "to_s", type=Offset(), help="Up to so long afte
 
 def opened(host: Host, name: str, from_s: float | None, to_s: float | None) -> tuple[Trace, int, int]:
     """A trace and the indices of a stretch of it. Raises Failure, TraceError."""
-    from happe_power.trace import Trace  # noqa: PLC0415 - numpy takes its time
-    from happe_power.viewing.stretch import between  # noqa: PLC0415 - the same
+    from happe_power.trace import Trace
+    from happe_power.viewing.stretch import between
 
     trace = Trace.open(host.trace(name))
     try:
