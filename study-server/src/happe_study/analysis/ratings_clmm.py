@@ -120,7 +120,7 @@ class _Model:
     def of(cls, ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> _Model:
         points = tuple(sorted(set(ratings)))
         people = sorted(set(participants))
-        if len(points) < 2:  # noqa: PLR2004 - two points make a scale
+        if len(points) <= 1:
             raise Refusal("all ratings are equal" if points else "there are no ratings")
         if len(people) < FEWEST_PARTICIPANTS:
             raise Refusal(f"{len(people)} participants; a variance between them needs at least {FEWEST_PARTICIPANTS}")

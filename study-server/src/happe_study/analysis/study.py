@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 KERNEL = "ondemand"
 HUGE = 1e9  # of which no decimals are shown
+SMALLEST_SHOWN = 0.0005  # p: below it three decimals are 0
 
 
 class Study(NamedTuple):
@@ -108,7 +109,7 @@ def percent_interval(estimate: Estimate) -> str:
 
 def p_value(p: float) -> str:
     """A p-value to three decimals, never 0."""
-    return "< 0.001" if p < 0.0005 else fixed(p, 3)  # noqa: PLR2004 - what three decimals hold
+    return "< 0.001" if p < SMALLEST_SHOWN else fixed(p, 3)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON

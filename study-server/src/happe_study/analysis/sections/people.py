@@ -10,10 +10,11 @@ import numpy as np
 
 from happe_study.analysis import blinding_index, groups, key_presses, paper_tables
 from happe_study.analysis.blinding_index import DONT_KNOW, Guess
+from happe_study.analysis.design import of_application, of_condition
 from happe_study.analysis.refusal import Refusal
 from happe_study.analysis.report import Section, Table, Weight
 from happe_study.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
-from happe_study.analysis.tidy import indicators, watts
+from happe_study.analysis.tidy import watts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,15 +75,12 @@ def _rates(study: Study, key: str) -> key_presses.Fit:
     if not runs:
         raise Refusal("no run under HAPPE has counts of key presses")
     conditions = [condition for condition in study.happe if any(run.condition == condition for run in runs)]
-    columns = [
-        indicators([run.condition for run in runs], conditions),
-        indicators([run.application for run in runs], study.runs.applications),
-    ]
+    terms = of_condition(runs, conditions).beside(of_application(runs, study.runs.applications))
     return key_presses.fit(
         [getattr(run, key) for run in runs],
         [run.seconds / paper_tables.SECONDS_PER_MINUTE for run in runs],
-        np.hstack(columns),
-        [*conditions[1:], *study.runs.applications[1:]],
+        terms.columns,
+        terms.names,
         [run.participant for run in runs],
     )
 

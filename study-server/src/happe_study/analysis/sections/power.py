@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_study.analysis import best_possible, intervals, power_model, savings
+from happe_study.analysis.design import NOTHING, changing_places, compared, of_application, period_terms
 from happe_study.analysis.refusal import Refusal
 from happe_study.analysis.report import Section, Table, Weight
 from happe_study.analysis.study import attempt, fixed, p_value, percent, percent_interval, plain
-from happe_study.analysis.tidy import Runs, indicators, watts
+from happe_study.analysis.tidy import watts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from happe_study.analysis.design import Terms
     from happe_study.analysis.savings import Saving
     from happe_study.analysis.study import Study
-    from happe_study.analysis.tidy import Floats
+    from happe_study.analysis.tidy import Runs
 
 SAVINGS = (
     (
@@ -159,20 +161,14 @@ def period_section(study: Study) -> Section:
     )
 
 
-def _fit(study: Study, runs: Runs, more: Floats | None = None, names: Sequence[str] = ()) -> power_model.Fit:
+def _fit(study: Study, runs: Runs, more: Terms = NOTHING) -> power_model.Fit:
     if len(runs.participants) < intervals.FEWEST:
         raise Refusal(f"{len(runs.participants)} participants with power; a model needs at least {intervals.FEWEST}")
-    conditions = ordered(runs.conditions, study.reference)
-    if len(conditions) < 2:  # noqa: PLR2004 - to compare
-        raise Refusal("all runs were under one condition")
-    columns = [indicators([run.condition for run in runs.rows], conditions)]
-    columns.append(indicators([run.application for run in runs.rows], runs.applications))
-    if more is not None:
-        columns.append(more)
+    terms = compared(runs, study.reference).beside(of_application(runs.rows, runs.applications)).beside(more)
     return power_model.fit(
         [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
-        np.hstack(columns),
-        [*conditions[1:], *runs.applications[1:], *names],
+        terms.columns,
+        terms.names,
         [run.participant for run in runs.rows],
         {
             "application": [run.application for run in runs.rows],
@@ -181,41 +177,9 @@ def _fit(study: Study, runs: Runs, more: Floats | None = None, names: Sequence[s
     )
 
 
-def ordered(conditions: Sequence[str], reference: str) -> list[str]:
-    """Conditions with the reference first."""
-    return sorted(conditions, key=lambda condition: condition != reference)
-
-
 def _fit_with_period(study: Study) -> power_model.Fit:
     runs = changing_places(study.runs.with_figure(watts))
-    more, names = period_terms(runs)
-    return _fit(study, runs, more, names)
-
-
-def changing_places(runs: Runs) -> Runs:
-    """The runs of conditions that are not always in one place. Refusal if the order was one for everybody."""
-    places = {
-        condition: {run.place for run in runs.rows if run.condition == condition} for condition in runs.conditions
-    }
-    kept = [condition for condition, found in places.items() if len(found) > 1]
-    if len(kept) < 2:  # noqa: PLR2004 - to compare
-        raise Refusal("everybody had the conditions in the same order, so that period and condition are one")
-    return runs.under(kept)
-
-
-def period_terms(runs: Runs) -> tuple[Floats, list[str]]:
-    """Columns for place and for the condition before: of the places that occur, the first is the base."""
-    places = sorted({run.place for run in runs.rows})
-    before = sorted({run.before for run in runs.rows if run.before in runs.conditions})
-    columns = [
-        indicators([str(run.place) for run in runs.rows], [str(place) for place in places]),
-        indicators([run.before if run.before in before else "" for run in runs.rows], ["", *before]),
-    ]
-    # Carry-over is compared among the runs that had one before: with a place for each, one of them is the base.
-    if all((run.before not in before) == (run.place == places[0]) for run in runs.rows):
-        columns[1], before = columns[1][:, 1:], before[1:]
-    names = [f"place {place}" for place in places[1:]] + [f"after {condition}" for condition in before]
-    return np.hstack(columns), names
+    return _fit(study, runs, period_terms(runs))
 
 
 def _tables(study: Study, fitted: power_model.Fit | None, caption: str = "Effects on power") -> tuple[Table, ...]:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_study.analysis import noninferiority, ratings_clmm, wins
+from happe_study.analysis.design import NOTHING, changing_places, compared, of_application, period_terms
 from happe_study.analysis.refusal import Refusal
 from happe_study.analysis.report import Section, Table, Weight
-from happe_study.analysis.sections.power import changing_places, ordered, period_terms
 from happe_study.analysis.study import attempt, fixed, p_value, percent, plain
-from happe_study.analysis.tidy import indicators, satisfaction
+from happe_study.analysis.tidy import satisfaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from happe_study.analysis.design import Terms
     from happe_study.analysis.noninferiority import NonInferiority
     from happe_study.analysis.study import Study
-    from happe_study.analysis.tidy import Floats, Runs
+    from happe_study.analysis.tidy import Runs
 
 NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); one chosen now would prove nothing"
 NONINFERIORITY = (
@@ -122,26 +123,20 @@ def _wins_table(won: Sequence[wins.Wins], reference: str) -> Table:
     return Table(f"Rated above {reference}", columns, rows)
 
 
-def _clmm(
-    study: Study, runs: Runs, more: Floats | None = None, names: Sequence[str] = ()
-) -> tuple[ratings_clmm.Fit, ratings_clmm.RatioTest]:
+def _clmm(study: Study, runs: Runs, more: Terms = NOTHING) -> tuple[ratings_clmm.Fit, ratings_clmm.RatioTest]:
     """The model, and the likelihood ratio test of all conditions together."""
-    conditions = ordered(runs.conditions, study.reference)
-    if len(conditions) < 2:  # noqa: PLR2004 - to compare
-        raise Refusal("all runs were under one condition")
-    condition = indicators([run.condition for run in runs.rows], conditions)
-    others = [indicators([run.application for run in runs.rows], runs.applications)] + ([] if more is None else [more])
-    other_names = [*runs.applications[1:], *names]
+    others = of_application(runs.rows, runs.applications).beside(more)
+    terms = compared(runs, study.reference).beside(others)
     ratings = [run.rating for run in runs.rows if run.rating is not None]
     people = [run.participant for run in runs.rows]
-    full = ratings_clmm.fit(ratings, np.hstack([condition, *others]), [*conditions[1:], *other_names], people)
-    smaller = ratings_clmm.fit(ratings, np.hstack(others), other_names, people)
+    full = ratings_clmm.fit(ratings, terms.columns, terms.names, people)
+    smaller = ratings_clmm.fit(ratings, others.columns, others.names, people)
     return full, ratings_clmm.likelihood_ratio(full, smaller)
 
 
 def _clmm_with_period(study: Study) -> ratings_clmm.Fit:
     runs = changing_places(study.runs.with_figure(satisfaction))
-    return _clmm(study, runs, *period_terms(runs))[0]
+    return _clmm(study, runs, period_terms(runs))[0]
 
 
 def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.RatioTest | None) -> Table:
