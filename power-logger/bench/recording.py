@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 
 from given_sources import SHUNT, SUPPLY, Given, pair_at
 from happe_power.model import Block
+from happe_power.recording.arrow_files import as_array
 from happe_power.recording.files import sync_folder
 from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
@@ -96,7 +97,7 @@ def bare(folder: Path) -> None:
         if number % (PART_SECONDS / BLOCK_S) == 0:
             columns = [np.concatenate(column) for column in zip(*(each.columns for each in taken), strict=True)]
             write_bare(
-                folder / f"{number:06}.parquet", pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema)
+                folder / f"{number:06}.parquet", pa.Table.from_arrays(list(map(as_array, columns)), schema=schema)
             )
             taken = []
 

@@ -84,6 +84,8 @@ def full(*, to_the_end: bool) -> dict[str, Any]:
     """The disk fills up, and is made room on: while it goes on, or when it is over."""
     recording = Recording()
     before = recording.until("", 2000)
+    while not list(SPOOL.glob("*/*/parts/*.parquet")):
+        before = recording.until("", before)
     fill()
     recording.until("No space left", lost=1)
     if not to_the_end:
@@ -94,12 +96,23 @@ def full(*, to_the_end: bool) -> dict[str, Any]:
     return ended | {"verified": verify(), "repaired": verify("--repair")}
 
 
+def read_only_bind() -> bool:
+    """Make what is opened in the spool from now on read-only; False: a file was opened while that was done."""
+    run("mount", "--bind", SPOOL, SPOOL)
+    done = subprocess.run(["mount", "-o", "remount,bind,ro", SPOOL], stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode and "busy" not in done.stderr:
+        raise OSError(done.stderr)
+    if done.returncode:
+        run("umount", "--lazy", SPOOL)
+    return done.returncode == 0
+
+
 def read_only() -> dict[str, Any]:
     """Files that are open stay so; no new one can be made for a while."""
     recording = Recording()
     before = recording.until("", 2000)
-    run("mount", "--bind", SPOOL, SPOOL)
-    run("mount", "-o", "remount,bind,ro", SPOOL)
+    while not read_only_bind():
+        pass
     recording.until("Read-only", lost=1)
     run("umount", "--lazy", SPOOL)
     recording.until("", before + 4000)

@@ -15,7 +15,7 @@ import pytest
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
 from happe_power import contract
 from happe_power.model import Block, Gap, Reason, TimePair
-from happe_power.recording import journal, store
+from happe_power.recording import closing, journal, store
 from happe_power.recording.belt import Belt
 from happe_power.recording.files import locked
 from happe_power.recording.header import Purpose, fitting_part_seconds
@@ -145,6 +145,19 @@ def test_a_mistake_in_a_source_ends_the_recording_with_what_there_is(tmp_path: P
     assert [type(error) for error in recorder.errors] == [ZeroDivisionError]
     report = verify(recorder.folders[0])
     assert (report.problems, report.samples, report.state) == ([], 500, "ended")
+
+
+def test_a_mistake_while_parts_are_closed_ends_the_recording_and_leaves_all_for_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(closing, "close_part", lambda *_: 1 // 0)
+        recorder = record(tmp_path, steady(RATE, 100, 60))
+    assert [type(error) for error in recorder.errors] == [ZeroDivisionError]
+    assert [found.problem for found in store.recover(tmp_path)] == [""]
+    report = verify(recorder.folders[0])
+    assert (report.problems, report.state) == ([], "ended")
+    assert report.samples == recorder.rows > 0
 
 
 def test_a_source_that_can_not_be_started_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -30,12 +30,14 @@ class Closer:
         self._retry_s = retry_s
         self._jobs: deque[Job] = deque()
         self._ending = False
+        self._over = False
         self._changed = threading.Condition()
 
     def put(self, job: Job) -> None:
         """Do this when all before it is done."""
         with self._changed:
-            self._jobs.append(job)
+            if not self._over:
+                self._jobs.append(job)
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -54,11 +56,17 @@ class Closer:
             self._changed.wait_for(lambda: self.has_room(most))
 
     def run(self) -> None:
-        """Do jobs until the end."""
-        while (job := self._next()) is not None:
-            self._insist(job)
+        """Do jobs until the end. After a mistake of ours there is room for whoever waits: nothing is done any more."""
+        try:
+            while (job := self._next()) is not None:
+                self._insist(job)
+                with self._changed:
+                    self._jobs.popleft()
+                    self._changed.notify_all()
+        finally:
             with self._changed:
-                self._jobs.popleft()
+                self._over = True
+                self._jobs.clear()
                 self._changed.notify_all()
 
     def _next(self) -> Job | None:

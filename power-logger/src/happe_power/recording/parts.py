@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_power.model import TimePair
+from happe_power.recording.arrow_files import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> mem
     schema = pa.schema(
         [pa.field(name, pa.from_numpy_dtype(each.dtype), nullable=False) for name, each in columns.items()]
     )
-    table = pa.Table.from_arrays([pa.array(each) for each in columns.values()], schema=schema)
+    table = pa.Table.from_arrays([as_array(each) for each in columns.values()], schema=schema)
     stream = pa.BufferOutputStream()  # which takes no turns with Python, as a file of Python's would
     with pq.ParquetWriter(
         stream,

@@ -113,9 +113,10 @@ class Recorder:
         self._stop.set()
 
     def wait(self) -> None:
-        """Come back when it is over and all is on the disk or given up."""
+        """Come back when it is over and all is on the disk, or given up and anybody's to recover."""
         for thread in self._threads:
             thread.join()
+        self._trace.lock.close()
 
     def stop(self) -> None:
         """Finish, and wait for it."""
