@@ -29,6 +29,7 @@ class Kind(StrEnum):
 
     HEADER = "power-trace"
     MANIFEST = "power-trace-manifest"
+    MEASURES = "power-measures"
     RUN_RECORD = "run-record"
 
 

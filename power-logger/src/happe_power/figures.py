@@ -22,11 +22,11 @@ from happe_power.recording.time_base import thinned
 from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from happe_power.arithmetic.energy import Figure
-    from happe_power.model import Gap
+    from happe_power.model import Block, Gap
     from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
@@ -49,13 +49,15 @@ class Session(NamedTuple):
     checks: Checks
     notes: tuple[str, ...]
 
-    def figure(self, times: Times, limits: Limits) -> Figure | Refusal:
-        """The figure of an interval, or why there is none. Raises TraceError."""
+    def figure(
+        self, times: Times, limits: Limits, watch: Callable[[Iterator[Block]], Iterator[Block]] = iter
+    ) -> Figure | Refusal:
+        """The figure of an interval, or why there is none. `watch` hands its blocks on. Raises TraceError."""
         interval = self.interval(times)
         if refusal := _saturated(self.trace.gaps, interval):
             return refusal
         blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
-        return measure(self.rig, interval, blocks, self.checks, limits)
+        return measure(self.rig, interval, watch(blocks), self.checks, limits)
 
     def interval(self, times: Times) -> Interval:
         """Where an interval is among the samples."""

@@ -54,6 +54,7 @@ COMMANDS = {
     "calibrate": ("happe_power.cli.calibrate", "Measure zeros and a known load, and write a calibration record"),
     "record": ("happe_power.cli.record", "Sample an instrument into a trace, and upload it"),
     "measure": ("happe_power.cli.measure", "Mean power and energy of an interval, with its uncertainty"),
+    "measures": ("happe_power.cli.measures", "Mean power of every run of a study, for `happe-server analyse`"),
     "align": ("happe_power.cli.align", "Look for the laptop's markers, as a check of the clocks"),
     "show": ("happe_power.cli.show", "Draw a trace in the terminal, or as a picture"),
     "export": ("happe_power.cli.export", "Write samples of a trace as CSV or NPZ"),
@@ -113,6 +114,7 @@ def program(context: click.Context, path: Path | None) -> None:
 STATUS = {
     "happe_power.config.ConfigError": os.EX_CONFIG,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
+    "happe_power.study_runs.RunsError": os.EX_DATAERR,
     "happe_power.trace.TraceError": os.EX_DATAERR,
     "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
     "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-power measures`: the power of every run of a study, for its analysis."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from happe_cli.commands import Command, is_terminal, json_option, print_json
+from happe_cli.errors import Failure
+from happe_power.arithmetic.refusal import Limits
+from happe_power.cli.host import Host, pass_host
+from happe_power.cli.measure import session_options
+from happe_power.contract import Kind, check
+from happe_power.measuring import FORMAT, How, Measured, measured, opened
+from happe_power.recording.files import write_whole
+from happe_power.study_runs import read_runs
+from happe_power.toml_fields import TomlError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from happe_power.study_runs import StudyRun
+
+MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. Each complete run is cut
+out of the trace of its laptop that was recorded meanwhile, by the server's times of the run, as `happe-power
+measure` does it. A trace is named as elsewhere, or by a folder that traces are in, such as one that
+`happe-server study traces` wrote. A run that can't be measured is in the document with the reason, and the exit
+status is then 1.
+
+Examples:
+  happe-power measures export/crossover-runs.csv --trace 2b1e5a52 --trace 77c01d3a --out measures.json
+  happe-power measures export/crossover-runs.csv --trace traces --out measures.json --json | jq .refused"""
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("runs", type=click.Path(dir_okay=False, exists=True, path_type=Path))
+@click.option("--trace", "names", multiple=True, required=True, metavar="TRACE", help="A trace; may be given again")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE", help="The document to make"
+)
+@click.option(
+    "--least-coverage",
+    type=click.FloatRange(0, 100),
+    default=100 * Limits.coverage,
+    show_default=True,
+    metavar="PERCENT",
+    help="Refuse a run of which fewer samples are there",
+)
+@click.option(
+    "--most-clock",
+    type=click.FloatRange(0),
+    default=Limits.clock_us / 1000,
+    show_default=True,
+    metavar="MS",
+    help="Refuse cuts that are known less well",
+)
+@session_options
+@json_option
+@pass_host
+def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's options
+    """Mean power of every run of a study, for `happe-server analyse`."""
+    if out.exists():
+        raise Failure(os.EX_CANTCREAT, f"{out}: is there already; name another file")
+    limits = Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
+    how = How(chosen["calibration"], chosen["channel"], chosen["own_clock"])
+    found = _measured(read_runs(runs), _folders(host, names), how, limits)
+    document = {"format": FORMAT, "measures": [each.document() for each in found]}
+    check(Kind.MEASURES, document)
+    write_whole(out, f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode())
+    summary = _summary(out, document["measures"])  # type: ignore[arg-type]
+    if chosen["as_json"]:
+        print_json(summary)
+    else:
+        _print(summary)
+    if summary["refused"]:
+        sys.exit(1)
+
+
+def _folders(host: Host, names: Sequence[str]) -> list[Path]:
+    """The folders of traces that are named, and those inside of folders that are."""
+    found: list[Path] = []
+    for name in names:
+        inside = sorted(path.parent for depth in ("*", "*/*") for path in Path(name).glob(f"{depth}/header.json"))
+        found += inside if inside and not (Path(name) / "header.json").exists() else [host.trace(name)]
+    return found
+
+
+def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: Limits) -> list[Measured]:
+    """Every run measured, while a bar on the terminal grows."""
+    try:
+        found = measured(runs, opened(folders, how), limits)
+        shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
+        with click.progressbar(found, len(runs), **shown) as counted:
+            return list(counted)
+    except TomlError as error:
+        raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
+
+
+def _summary(out: Path, made: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    used = Counter(each["calibration"]["says"] for each in made if "mean_w" in each)
+    return {
+        "out": str(out),
+        "runs": len(made),
+        "measured": sum(used.values()),
+        "calibrations": [{"says": says, "runs": count} for says, count in used.most_common()],
+        "refused": [{"run": each["run"], "why": each["refused"]} for each in made if "refused" in each],
+    }
+
+
+def _print(summary: dict[str, Any]) -> None:
+    click.echo(f"{summary['out']}: {summary['measured']} of {summary['runs']} runs measured")
+    for each in summary["calibrations"]:
+        click.echo(f"note  {each['runs']} by {each['says']}")
+    for each in summary["refused"]:
+        click.echo(f"refused  run {each['run']}: {each['why']}")

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happe-power measures: every run of a study, each out of the trace that has it."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import power_traces
+from given_truths import RECORD, known
+from happe_power import calibration
+from happe_power.contract import Kind, read
+from happe_power.trace import Trace
+from power_program import Ran, happe_power
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER_US = 1_800_000_000_000_000  # when the first trace began, by the server
+LATER_US = SERVER_US + 100_000_000
+OTHER = "2APT0PAA"
+LOW_W, HIGH_W = 1.5 * (19.5 - 0.15), 2 * (19.5 - 0.2)
+SHIPPED = dataclasses.replace(RECORD, shunt_ohm=known(0.1, 5e-5), divider=known(3.0, 0.002))
+Row = dict[str, Any]
+
+
+def trace(spool: Path, began_us: int, *, laptop: str = power_traces.MEASURED, jump_us: int = 0) -> Path:
+    """A trace of six seconds, 1.5 A and 2.0 A by turns, that began at a time of the server's.
+
+    `jump_us`: by how much the second of its clock estimates is off.
+    """
+    record = calibration.parse(calibration.to_toml(SHIPPED).encode(), "rig.toml")
+    given = power_traces.ended(spool, 6, calibration=record.to_header(), codes=(power_traces.METER, laptop))
+    clock, began = Trace.open(given.folder).header["clock"], given.started.monotonic_us
+    estimates = [
+        {"clock": clock, "monotonic_us": began + at, "offset_us": began_us - began + off, "uncertainty_us": 2000}
+        for at, off in ((-1_000_000, 0), (10_000_000, jump_us))
+    ]
+    (given.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))
+    return given.folder
+
+
+def row(run: str, begin_us: int, seconds: float, *, laptop: str = power_traces.MEASURED, **more: object) -> Row:
+    """A run as an export has it."""
+    ended_us = begin_us + round(seconds * 1e6)
+    return {"run": run, "state": "complete", "laptop": laptop, "started_us": begin_us, "ended_us": ended_us, **more}
+
+
+RUNS = [
+    row("RANK0001", SERVER_US + 1_000_000, 1),
+    row("RANK0002", LATER_US + 2_000_000, 3),
+    row("RANK0003", SERVER_US + 4_000_000, 4),  # ends after its trace
+    row("RANK0004", SERVER_US + 50_000_000, 2),  # between the traces
+    row("RANK0005", SERVER_US + 1_000_000, 1, laptop=OTHER),
+    row("RANK0006", SERVER_US + 1_000_000, 1, laptop="3APT0PAA"),
+    row("RANK0007", SERVER_US + 1_000_000, 1, state="aborted", ended_us=None),
+]
+
+
+def written(path: Path, rows: list[Row]) -> Path:
+    """A table of runs, in the format of its name."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of three traces: two of one laptop, and one of another whose clock was set meanwhile."""
+    folder = tmp_path_factory.mktemp("traces")
+    trace(folder, SERVER_US)
+    trace(folder, LATER_US)
+    trace(folder, SERVER_US, laptop=OTHER, jump_us=2_000_000)
+    return folder
+
+
+def measures(traces: Path, runs: Path, *more: str) -> tuple[Ran, dict[str, Row]]:
+    """What the command does, and the measures by run."""
+    out = runs.with_name("measures.json")
+    ran = happe_power("measures", runs, "--trace", traces, "--out", out, *more)
+    document = read(Kind.MEASURES, out.read_bytes()) if out.exists() else {"measures": []}
+    return ran, {each["run"]: each for each in document["measures"]}
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.jsonl", "runs.parquet"])
+def test_each_run_is_cut_from_the_trace_of_its_laptop_that_has_it(traces: Path, tmp_path: Path, name: str) -> None:
+    ran, made = measures(traces, written(tmp_path / name, RUNS), "--json")
+    assert (ran.status, list(made)) == (1, [f"RANK000{n}" for n in range(1, 7)])
+    # Then a figure is what `measure` says of the same interval, its seconds with it
+    first, second = made["RANK0001"], made["RANK0002"]
+    times = [str(first[name]) for name in ("from_us", "to_us")]
+    folder = traces / power_traces.STUDY / first["trace"]
+    said = happe_power("measure", folder, "--from", times[0], "--to", times[1], "--json").json()
+    assert {name: first[name] for name in ("mean_w", "expanded_uncertainty", "k", "coverage", "calibration")} == {
+        name: said[name] for name in ("mean_w", "expanded_uncertainty", "k", "coverage", "calibration")
+    }
+    assert first["clock_bound_us"] == round(max(said["clock_bound_us"]))
+    assert first["seconds_w"] == pytest.approx([HIGH_W], rel=2e-3)
+    assert second["trace"] != first["trace"]
+    assert second["seconds_w"] == pytest.approx([LOW_W, HIGH_W, LOW_W], rel=2e-3)
+    assert (second["laptop"], second["meter"]) == (power_traces.MEASURED, power_traces.METER)
+    # And what can't be measured says why
+    assert made["RANK0003"]["refused"].startswith("coverage: 50.00 % of the interval has samples")
+    assert made["RANK0004"]["refused"] == (
+        f"no-samples: no trace of laptop {power_traces.MEASURED} was recorded meanwhile"
+    )
+    assert "2000.0 ms apart: a clock was set between them" in made["RANK0005"]["refused"]
+    assert made["RANK0006"]["refused"] == "no-samples: no trace of laptop 3APT0PAA was given"
+    assert [each["run"] for each in ran.json()["refused"]] == [f"RANK000{n}" for n in (3, 4, 5, 6)]
+    assert ran.json()["calibrations"] == [{"says": first["calibration"]["says"], "runs": 2}]
+
+
+def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(traces: Path, tmp_path: Path) -> None:
+    runs, out = written(tmp_path / "runs.csv", RUNS[:1]), tmp_path / "measures.json"
+    mine = [each for each in traces.glob("*/*") if Trace.open(each).header["measured"] == power_traces.MEASURED]
+    named = [part for folder in mine for part in ("--trace", str(folder))]
+    ran = happe_power("measures", runs, *named, "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.splitlines()[0] == f"{out}: 1 of 1 runs measured"
+    assert ran.out.splitlines()[1].startswith("note  1 by calibration rig of ")
+    before = out.read_bytes()
+    again = happe_power("measures", runs, *named, "--out", out)
+    assert (again.status, "is there already" in again.err, out.read_bytes()) == (73, True, before)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"run": "rid"}, "row 1: run: must be a code of eight characters, is 'rid'"),
+        ({"laptop": ""}, "row 1: laptop: must be a code of eight characters, is ''"),
+        ({"started_us": ""}, "row 1: started_us: must be microseconds since 1970, is ''"),
+        ({"ended_us": "-5"}, "row 1: ended_us: must be microseconds since 1970, is '-5'"),
+        ({"ended_us": 5}, "row 1: ended_us: must be later than started_us"),
+        ({"run": "RANK0002"}, "row 2: run: RANK0002 is there twice"),
+    ],
+)
+def test_a_bad_row_is_named(traces: Path, tmp_path: Path, changed: Row, said: str) -> None:
+    runs = written(tmp_path / "runs.csv", [RUNS[0] | changed, RUNS[1]])
+    ran, made = measures(traces, runs)
+    assert (ran.status, made) == (65, {})
+    assert f"{runs}: {said}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("runs.csv", b"run,state\nRANK0001,complete\n", "has no column laptop; is it the table `runs`"),
+        ("runs.jsonl", b"{\n", "cannot be read: "),
+        ("runs.jsonl", b"[]\n", "cannot be read: [] is no row"),
+        ("runs.parquet", b"PAR1", "cannot be read: "),
+        ("runs.csv", b"\xff", "cannot be read: "),
+    ],
+)
+def test_a_file_that_is_no_table_of_runs_is_named(
+    traces: Path, tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    runs = tmp_path / name
+    runs.write_bytes(content)
+    ran, made = measures(traces, runs)
+    assert (ran.status, made) == (65, {})
+    assert f"{runs}: {said}" in ran.err
