@@ -14,13 +14,6 @@ constexpr qsizetype kMostId = 85;  // UTF-16 units: at most 255 bytes, happed's 
 
 const QString kNotActive = QStringLiteral("org.happe.Governor1.Error.NotActive");
 
-QDBusMessage call(const QString& method) {
-    const BusObject governor = governor_object();
-    QDBusMessage message = QDBusMessage::createMethodCall(governor.service, governor.path, governor.interface, method);
-    message.setAutoStartService(false);
-    return message;
-}
-
 }  // namespace
 
 FocusTeller::FocusTeller(QDBusConnection system_bus)
@@ -46,7 +39,7 @@ void FocusTeller::send() {
         clear();
         return;
     }
-    QDBusMessage message = call(QStringLiteral("SetFocus"));
+    QDBusMessage message = to_governor(QStringLiteral("SetFocus"));
     message << QVariant::fromValue(QDBusUnixFileDescriptor(front_->process.pidfd.get())) << front_->id;
     set_ = true;
     auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(message), this);
@@ -61,7 +54,7 @@ void FocusTeller::clear() {
     ++sent_;
     await_turn(false);
     if (std::exchange(set_, false)) {
-        bus_.send(call(QStringLiteral("ClearFocus")));
+        bus_.send(to_governor(QStringLiteral("ClearFocus")));
     }
 }
 

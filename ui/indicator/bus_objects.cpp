@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/bus_objects.h"
 
-#include <QDBusArgument>
+#include "ui/indicator/bus_entries.h"
+
 #include <QDBusVariant>
 
 namespace happe::ui {
@@ -10,25 +11,9 @@ namespace {
 constexpr std::uint32_t kDischarging = 2;  // UPower's State
 constexpr double kJoulesOfWattHour = 3600.0;
 
-// Goes through an array of structures; what is of another type has none.
-template <typename Read>
-void each_entry(const QVariant& value, const Read& read) {
-    if (!value.canConvert<QDBusArgument>()) {
-        return;
-    }
-    const auto argument = value.value<QDBusArgument>();
-    argument.beginArray();
-    while (!argument.atEnd()) {
-        argument.beginStructure();
-        read(argument);
-        argument.endStructure();
-    }
-    argument.endArray();
-}
-
 std::vector<Governor::Policy> policies_of(const QVariant& ladders) {
     std::vector<Governor::Policy> policies;
-    each_entry(ladders, [&](const QDBusArgument& entry) {
+    each_entry(ladders, "a(qauau)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         QList<uint> cpus;
         QList<uint> khz;
@@ -61,6 +46,13 @@ BusObject governor_object() {
             QStringLiteral("org.happe.Governor1")};
 }
 
+QDBusMessage to_governor(const QString& method) {
+    const BusObject governor = governor_object();
+    QDBusMessage message = QDBusMessage::createMethodCall(governor.service, governor.path, governor.interface, method);
+    message.setAutoStartService(false);
+    return message;
+}
+
 Governor governor_of(const QVariantMap& properties) {
     Governor governor;
     governor.indicator = properties.value(QStringLiteral("Indicator"), true).toBool();
@@ -68,13 +60,13 @@ Governor governor_of(const QVariantMap& properties) {
     governor.application = properties.value(QStringLiteral("Application")).toString().toStdString();
     governor.policies = policies_of(properties.value(QStringLiteral("Ladders")));
     governor.real_khz = calibration_of(properties.value(QStringLiteral("Settings")));
-    each_entry(properties.value(QStringLiteral("Targets")), [&](const QDBusArgument& entry) {
+    each_entry(properties.value(QStringLiteral("Targets")), "a(qu)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         uint khz = 0;
         entry >> id >> khz;
         governor.target_khz.emplace(id, khz);
     });
-    each_entry(properties.value(QStringLiteral("Sample")), [&](const QDBusArgument& entry) {
+    each_entry(properties.value(QStringLiteral("Sample")), "a(quuy)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         Governor::Sample sample;
         uchar level = 0;

@@ -5,6 +5,7 @@
 #include "ui/indicator/overlay_state.h"
 #include "ui/indicator/property_watch.h"
 
+#include <QDBusMessage>
 #include <QVariantMap>
 #include <optional>
 
@@ -12,6 +13,8 @@ namespace happe::ui {
 
 // happed: docs/dbus.md.
 [[nodiscard]] BusObject governor_object();
+// A call of a method of its, which does not start it.
+[[nodiscard]] QDBusMessage to_governor(const QString& method);
 [[nodiscard]] Governor governor_of(const QVariantMap& properties);
 [[nodiscard]] std::optional<Key> key_of(const QString& name);
 

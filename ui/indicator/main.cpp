@@ -5,10 +5,10 @@
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
-#include "ui/indicator/stop_signals.h"
 #include "ui/indicator/surface_choice.h"
 #include "ui/indicator/translations.h"
 #include "ui/indicator/tray_program.h"
+#include "ui/indicator/unix_signals.h"
 
 #include <malloc.h>
 #include <sysexits.h>
@@ -16,6 +16,7 @@
 #include <QDBusConnection>
 #include <QGuiApplication>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -71,8 +72,8 @@ int run(const Options& options, QGuiApplication& application) {
     if (!state) {
         return complain(state.error(), EX_DATAERR);
     }
-    const StopSignals stop;  // before there are threads
-    QObject::connect(&stop, &StopSignals::asked, &application, &QCoreApplication::quit);
+    const UnixSignals stop({SIGTERM, SIGINT});  // before there are threads
+    QObject::connect(&stop, &UnixSignals::came, &application, &QCoreApplication::quit);
     const Overlay::Buses buses{QDBusConnection::systemBus(), QDBusConnection::sessionBus()};
     if (options.status) {
         return print_status(*std::move(state), buses, options);

@@ -19,13 +19,6 @@ constexpr int kKeyPatience = 120'000;  // ms: somebody may have to give a passwo
 
 const QString kUnit = QStringLiteral("happe-indicator.service");
 
-QDBusMessage to_governor(const QString& method) {
-    const BusObject governor = governor_object();
-    QDBusMessage message = QDBusMessage::createMethodCall(governor.service, governor.path, governor.interface, method);
-    message.setAutoStartService(false);
-    return message;
-}
-
 QDBusMessage to_systemd(const QString& method) {
     return QDBusMessage::createMethodCall(QStringLiteral("org.freedesktop.systemd1"),
                                           QStringLiteral("/org/freedesktop/systemd1"),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_state.h"
 
+#include "ui/indicator/bus_entries.h"
 #include "ui/indicator/bus_objects.h"
 
-#include <QDBusArgument>
 #include <algorithm>
 
 namespace happe::ui {
@@ -11,25 +11,6 @@ namespace {
 
 constexpr const char* kEventType = "a(xxsquuuuu)";
 constexpr const char* kProfileType = "a(sau)";
-
-// Goes through an answer of this type.
-template <typename Read>
-void each_entry(const QVariant& value, const char* type, const Read& read) {
-    if (!value.canConvert<QDBusArgument>()) {
-        return;
-    }
-    const auto argument = value.value<QDBusArgument>();
-    if (argument.currentSignature() != QLatin1String(type)) {
-        return;
-    }
-    argument.beginArray();
-    while (!argument.atEnd()) {
-        argument.beginStructure();
-        read(argument);
-        argument.endStructure();
-    }
-    argument.endArray();
-}
 
 QVariantMap settings_of(const QVariantMap& properties) {
     const QVariant value = properties.value(QStringLiteral("Settings"));

@@ -5,12 +5,16 @@
 #include "ui/study/options.h"
 
 #include <QString>
+#include <csignal>
+#include <initializer_list>
 #include <string>
 
-class QApplication;
 class QCoreApplication;
 
 namespace happe::study {
+
+// The wizard leaves, or calls the experimenter (SIGUSR1, by which `happe-study abort` calls).
+inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 
 int complain(const std::string& message, int status);
 // Of what is wrong with this folder's enrolment.
@@ -20,6 +24,6 @@ int enrol(const Options& options, QCoreApplication& application);
 int show_status(const Options& options);
 int upload(const Options& options, QCoreApplication& application);
 int call_experimenter(const Options& options);
-int run_wizard(const Options& options, QApplication& application);
+int run_wizard(const Options& options);
 
 }  // namespace happe::study

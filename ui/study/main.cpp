@@ -2,14 +2,15 @@
 // happe-study: a participant's sitting at this laptop.
 #include "packaging/cli/cpp/self_description.h"
 #include "ui/indicator/translations.h"
+#include "ui/indicator/unix_signals.h"
 #include "ui/study/commands.h"
 #include "ui/study/journal.h"
-#include "ui/study/signals.h"
 
 #include <sysexits.h>
 #include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QLocale>
+#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -17,15 +18,16 @@ namespace happe::study {
 namespace {
 
 int act(const Options& options, int argc, char** argv) {
-    block_signals();
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
     if (options.command == Command::Wizard) {
+        ui::UnixSignals::block(kAsked);  // Qt starts threads
         QApplication application(argc, argv);
         QApplication::setQuitOnLastWindowClosed(false);
         if (!options.language.empty()) {
             QLocale::setDefault(QLocale(QString::fromStdString(options.language)));
         }
         ui::install_translations(application);
-        return run_wizard(options, application);
+        return run_wizard(options);
     }
     QCoreApplication application(argc, argv);
     switch (options.command) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's parts, put together.
+#include "ui/indicator/unix_signals.h"
 #include "ui/study/commands.h"
 #include "ui/study/enrolment.h"
-#include "ui/study/signals.h"
 #include "ui/study/state_folder.h"
 #include "ui/study/window.h"
 #include "ui/study/wizard.h"
@@ -45,7 +45,7 @@ Hands hands_of(Wizard& wizard, std::function<void()> back) {
 
 }  // namespace
 
-int run_wizard(const Options& options, QApplication& application) {
+int run_wizard(const Options& options) {
     const QString state = QString::fromStdString(options.state);
     const auto enrolment = read_enrolment(state);
     if (!enrolment) {
@@ -70,9 +70,10 @@ int run_wizard(const Options& options, QApplication& application) {
     const XDesk desk;
     QObject::connect(&desk, &XDesk::pressed, &window, &Window::call_experimenter);
     QObject::connect(&window, &Window::comes_forward, &desk, &XDesk::bring_forward);
-    const Signals asked;
-    QObject::connect(&asked, &Signals::experimenter, &window, &Window::call_experimenter);
-    QObject::connect(&asked, &Signals::stop, &application, [] { QCoreApplication::exit(EX_OK); });
+    const ui::UnixSignals asked(kAsked);
+    QObject::connect(&asked, &ui::UnixSignals::came, &window, [&window](int number) {
+        number == SIGUSR1 ? window.call_experimenter() : QCoreApplication::exit(EX_OK);
+    });
     QTimer::singleShot(0, &wizard, [&] { wizard.go_on(); });
     return QApplication::exec();
 }

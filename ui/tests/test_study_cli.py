@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import sqlite3
 import stat
@@ -130,6 +131,13 @@ def answering(says: list[Said]) -> Iterator[int]:
         thread.join()
 
 
+def put_letter(state: Path) -> None:
+    """A rating that waits in the journal."""
+    with contextlib.closing(sqlite3.connect(state / "journal.db")) as journal, journal:
+        letter = ("7ZK3M9QA", "PUT", "runs/7ZK3M9QA/rating", "{}")
+        journal.execute("INSERT INTO letter (about, method, path, body) VALUES (?, ?, ?, ?)", letter)
+
+
 def test_a_letter_is_kept_until_the_study_server_itself_has_it(bus: PrivateBus, tmp_path: Path) -> None:
     def waiting() -> tuple[int, int]:
         told = json.loads(study(bus, tmp_path, "status", "--json").stdout)
@@ -141,14 +149,27 @@ def test_a_letter_is_kept_until_the_study_server_itself_has_it(bus: PrivateBus, 
         device = {"server": f"http://127.0.0.1:{port}", "study": "s", "device": "d", "token": "t"}
         (tmp_path / "device.json").write_text(json.dumps(device))
         assert waiting() == (0, 0)
-        with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as journal, journal:
-            letter = ("7ZK3M9QA", "PUT", "runs/7ZK3M9QA/rating", "{}")
-            journal.execute("INSERT INTO letter (about, method, path, body) VALUES (?, ?, ?, ?)", letter)
+        put_letter(tmp_path)
         assert study(bus, tmp_path, "upload").returncode == 1
         assert (waiting(), says) == ((0, 1), [])
         assert study(bus, tmp_path, "upload").returncode == 1
         assert study(bus, tmp_path, "upload", "--again").returncode == 0
         assert waiting() == (0, 0)
+
+
+def test_ctrl_c_ends_an_upload_to_a_server_that_says_nothing(bus: PrivateBus, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE_S)
+        device = {"server": f"http://127.0.0.1:{server.getsockname()[1]}", "study": "s", "device": "d", "token": "t"}
+        (tmp_path / "device.json").write_text(json.dumps(device))
+        study(bus, tmp_path, "status")  # which makes the journal
+        put_letter(tmp_path)
+        command = [desktop.program("happe-study"), f"--state={tmp_path}", "upload"]
+        environment = bus.environment(QT_QPA_PLATFORM="offscreen")
+        with subprocess.Popen(command, env=environment) as uploading, server.accept()[0]:
+            uploading.send_signal(signal.SIGINT)
+            assert uploading.wait(PATIENCE_S) == -signal.SIGINT
+    assert json.loads(study(bus, tmp_path, "status", "--json").stdout)["waiting"] == 1
 
 
 def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Arrays of structures that came over the bus.
+#pragma once
+
+#include <QDBusArgument>
+#include <QVariant>
+
+namespace happe::ui {
+
+// Calls `read` with each structure of an array of this type, as D-Bus writes it; what is of another type has none.
+template <typename Read>
+void each_entry(const QVariant& value, const char* type, const Read& read) {
+    if (!value.canConvert<QDBusArgument>()) {
+        return;
+    }
+    const auto argument = value.value<QDBusArgument>();
+    if (argument.currentSignature() != QLatin1String(type)) {
+        return;
+    }
+    argument.beginArray();
+    while (!argument.atEnd()) {
+        argument.beginStructure();
+        read(argument);
+        argument.endStructure();
+    }
+    argument.endArray();
+}
+
+}  // namespace happe::ui
