@@ -32,6 +32,7 @@ void add_restore(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
 void add_reload(CLI::App& program, Task& task);
 void add_feedback(CLI::App& program, Task& task);
+void add_setup(CLI::App& program, Task& task);
 
 // --json and --ascii.
 void add_output(CLI::App& command, Output& output);

@@ -43,7 +43,7 @@ void occupy_closed_descriptors() {
 
 void add_commands(CLI::App& program, Task& task) {
     for (const auto add : {add_status, add_doctor, add_profiles, add_events, add_hold, add_feedback, add_keys, add_run,
-                           add_study, add_restore, add_check, add_reload}) {
+                           add_study, add_restore, add_check, add_reload, add_setup}) {
         add(program, task);
     }
 }
@@ -71,6 +71,7 @@ int main(int argc, char** argv) try {
     program.require_subcommand(1);
     program.footer(
         "Examples:\n"
+        "  sudo happectl setup            the first run\n"
         "  happectl status --watch        what it does now\n"
         "  happectl doctor                what is in its way, and what to do\n"
         "  happectl profiles show torcs   what it learned from you in this application\n"

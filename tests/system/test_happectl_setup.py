@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happectl setup: the first run, at a terminal and without one. tests/packaging has it on an installed system."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from happed_stand_in import HappeCtl
+from private_bus import stand_in
+from program import PATIENCE_S, ROOT
+from test_happectl_machine import listed, systemd
+
+EX_USAGE, EX_DATAERR, EX_NOINPUT = 64, 65, 66
+# KEY_F13 and KEY_F14 (183, 184), KEY_UP and KEY_DOWN (103, 108) on one keyboard.
+DEVICES = 'N: Name="AT Translated Set 2 keyboard"\nB: KEY=180000000000000 108000000000 0\n'
+STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happed-keys.socket"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A T61's files with HAPPE installed, as the package leaves them."""
+    policy = tmp_path / "sys/devices/system/cpu/cpufreq/policy0"
+    policy.mkdir(parents=True)
+    (policy / "scaling_driver").write_text("acpi-cpufreq\n")
+    (policy / "scaling_available_governors").write_text("ondemand userspace\n")
+    (tmp_path / "proc/bus/input").mkdir(parents=True)
+    (tmp_path / "proc/bus/input/devices").write_text(DEVICES)
+    for unit, folder in (("*.*", "system"), ("user/*", "user")):
+        (tmp_path / "usr/lib/systemd" / folder).mkdir(parents=True)
+        for file in (ROOT / "packaging/systemd").glob(unit):
+            if file.is_file():
+                shutil.copy(file, tmp_path / "usr/lib/systemd" / folder)
+    (tmp_path / "usr/lib/systemd/system/tlp.service").write_text(
+        "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+    )
+    wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "tlp.service").symlink_to("/usr/lib/systemd/system/tlp.service")
+    (tmp_path / "etc/happe").mkdir()
+    shutil.copy(ROOT / "packaging/happe.toml", tmp_path / "etc/happe")
+    return tmp_path
+
+
+@pytest.fixture
+def installed(happectl: HappeCtl) -> Iterator[HappeCtl]:
+    """Have happectl where systemd says that tlp is at work."""
+    with stand_in(happectl.bus, "org.freedesktop.systemd1", systemd([listed("tlp.service", "loaded", "active")])):
+        yield happectl
+
+
+def state_of(root: Path) -> dict[str, str]:
+    """Every file below, with what is in it or where it points."""
+    return {
+        str(file.relative_to(root)): str(file.readlink()) if file.is_symlink() else file.read_text()
+        for file in root.rglob("*")
+        if file.is_symlink() or file.is_file()
+    }
+
+
+class Conversation:
+    """Happectl at a terminal of its own."""
+
+    def __init__(self, happectl: HappeCtl, *arguments: str | Path) -> None:
+        """Start it."""
+        self.mine, its = pty.openpty()
+        self.process = happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True)
+        os.close(its)
+        self.said = ""
+
+    def hears(self, words: str) -> None:
+        """Wait until it has said this since it was last answered."""
+        end = time.monotonic() + PATIENCE_S
+        while words not in self.said:
+            assert select.select([self.mine], [], [], end - time.monotonic())[0], self.said
+            self.said += os.read(self.mine, 4096).decode()
+
+    def answers(self, question: str, answer: str) -> None:
+        """Wait for a question; answer it."""
+        self.hears(question)
+        self.said = ""
+        os.write(self.mine, f"{answer}\n".encode())
+
+    def ended(self) -> int:
+        """Wait for its end."""
+        status = self.process.wait(PATIENCE_S)
+        while select.select([self.mine], [], [], 0)[0]:
+            try:
+                self.said += os.read(self.mine, 4096).decode()
+            except OSError:
+                break
+        os.close(self.mine)
+        return status
+
+
+def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: Path) -> None:
+    talk = Conversation(installed, "setup", "--root", root)
+    talk.hears("cpufreq: 1 policy driven by acpi-cpufreq")
+    talk.hears("  1  KEY_F14 and KEY_F13\r\n  2  CTRL+META+KEY_UP and CTRL+META+KEY_DOWN\r\n")
+    talk.answers("Your choice [1]: ", "n")
+    talk.answers('"faster"', "KEY_A")
+    talk.answers('"save power"', "KEY_F13")
+    talk.hears("keys.performance")  # a key that types can't be one
+    talk.answers("Your choice [1]: ", "2")
+    talk.answers("Let HAPPE set frequencies?", "")
+    talk.answers("tlp.service sets frequencies too. Stop and disable it? [Y/n] ", "y")
+    talk.answers("Start the indicator with each user's desktop? [Y/n] ", "")
+    talk.answers("Do this? [Y/n] ", "")
+    assert talk.ended() == 0, talk.said
+    assert talk.said.endswith("happed starts with the machine.\r\n")
+
+    before = (ROOT / "packaging/happe.toml").read_text()
+    expected = before.replace('#mode = "govern"', 'mode = "govern"')
+    expected = expected.replace('#performance = "KEY_PROG1"', 'performance = "CTRL+META+KEY_UP"')
+    assert (root / "etc/happe/happe.toml").read_text() == expected.replace(
+        '#power = "KEY_PROG2"', 'power = "CTRL+META+KEY_DOWN"'
+    )
+    assert all((root / "etc/systemd/system" / link).is_symlink() for link in STARTED)
+    assert not (root / "etc/systemd/system/multi-user.target.wants/tlp.service").is_symlink()
+    assert (root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service").is_symlink()
+
+
+def answer_as_the_keyboards_helper(listening: socket.socket) -> None:
+    """Say that a key was pressed, to each who asks."""
+    for key in (b"KEY_F14", b"KEY_F13"):
+        asking, _address = listening.accept()
+        with asking:
+            assert asking.recv(512) == b"happe-keys 1 learn 30000"
+            asking.send(b"key " + key)
+            asking.send(b"end")
+
+
+def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
+    (root / "run").mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(str(root / "run/happe-keys.sock"))
+        listening.listen()
+        helper = threading.Thread(target=answer_as_the_keyboards_helper, args=[listening])
+        helper.start()
+        talk = Conversation(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
+        talk.answers("Your choice [1]: ", "p")
+        talk.hears('Press the key for "faster"')
+        talk.hears('Press the key for "save power"')
+        talk.answers("faster      KEY_F14\r\nsave power  KEY_F13\r\n", "y")
+        assert talk.ended() == 0, talk.said
+        helper.join(PATIENCE_S)
+
+
+@pytest.mark.parametrize("how", ["no", "end", "interrupt"])
+def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path, how: str) -> None:
+    before = state_of(root)
+    talk = Conversation(installed, "setup", "--root", root, "--autostart", "on", "--mode", "observe")
+    talk.answers("Your choice [1]: ", "")
+    talk.answers("Stop and disable it?", "n")
+    talk.hears("Do this? [Y/n] ")
+    if how == "interrupt":
+        talk.process.send_signal(signal.SIGINT)
+    else:
+        os.write(talk.mine, b"n\n" if how == "no" else b"\x04")
+    assert talk.ended() == (-signal.SIGINT if how == "interrupt" else EX_NOINPUT)
+    assert state_of(root) == before
+
+
+def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Path) -> None:
+    keys = ["--performance", "KEY_F10", "--power", "KEY_F9"]
+    ran = installed.run("setup", "--root", root, "--yes", "--json", "--stop-others", "--autostart", "off", *keys)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert json.loads(ran.stdout) == {
+        "mode": "govern",
+        "performance": "KEY_F10",
+        "power": "KEY_F9",
+        "disabled": ["tlp.service"],
+        "autostart": False,
+        "configuration_changed": True,
+        "started": False,
+    }
+    again = installed.run("setup", "--root", root, "--yes", "--json", *keys)
+    assert json.loads(again.stdout)["configuration_changed"] is False
+    checked = installed.run("check", root / "etc/happe/happe.toml")
+    assert 'keys.performance = "KEY_F10"' in checked.stdout
+
+
+def refused(happectl: HappeCtl, root: Path, *arguments: str) -> tuple[int, str]:
+    """What a setup that is refused says; it has changed nothing."""
+    before = state_of(root)
+    ran = happectl.run("setup", "--root", root, *arguments)
+    assert state_of(root) == before
+    return ran.returncode, ran.stderr
+
+
+def test_what_cannot_be_is_refused_before_anything_is_changed(happectl: HappeCtl, root: Path) -> None:
+    assert refused(happectl, root)[0] == EX_USAGE
+    assert "setup asks at a terminal" in refused(happectl, root)[1]
+    assert refused(happectl, root, "--yes", "--power", "KEY_F9")[0] == EX_USAGE
+    status, said = refused(happectl, root, "--yes", "--performance", "KEY_A", "--power", "KEY_F9")
+    assert (status, "keys.performance" in said) == (EX_USAGE, True)
+    (root / "etc/happe/happe.toml").write_text('mode = "drive"\n')
+    status, said = refused(happectl, root, "--yes")
+    assert (status, f"{root}/etc/happe/happe.toml:1: mode" in said) == (EX_DATAERR, True)
