@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
     CLI::App program(
         "happe-sim - HAPPE's learning governor in simulation.\n\n"
         "Runs the loop of the daemon on a recorded trace (replay), on simulated participants and the paper's ThinkPad\n"
-        "T61 (study), or on this machine's real utilisation with simulated frequencies (observe).",
+        "T61 (study, play), or on this machine's real utilisation with simulated frequencies (observe).",
         "happe-sim");
     program.set_version_flag("--version", "happe-sim " HAPPE_VERSION);
     program.require_subcommand(1);
@@ -62,6 +62,7 @@ int main(int argc, char** argv) try {
     int status = 0;
     happe::add_replay(program, status);
     happe::add_study(program, status);
+    happe::add_play(program, status);
     happe::add_observe(program, status);
     happe::add_self_description(program,
                                 {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});

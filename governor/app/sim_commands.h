@@ -9,6 +9,7 @@
 namespace happe {
 
 void add_replay(CLI::App& program, int& status);
+void add_play(CLI::App& program, int& status);
 void add_study(CLI::App& program, int& status);
 void add_observe(CLI::App& program, int& status);
 

@@ -17,7 +17,7 @@
 namespace happe {
 namespace {
 
-constexpr Micros kStep{40'000};  // divides ondemand's 80 ms and the loop's 1 s
+constexpr Micros kStep = kStudyStep;
 constexpr double kStepSeconds = std::chrono::duration<double>(kStep).count();
 
 constexpr std::array kNames{
@@ -55,6 +55,9 @@ public:
         }
         if (hooks_.trace) {
             hooks_.trace(result_, observation_line(turn));
+        }
+        if (hooks_.turned) {
+            hooks_.turned(turn);
         }
     }
     void failed(const Error& error) override { throw std::logic_error("simulation: " + error.message); }
@@ -96,14 +99,23 @@ sim::Random stream(const RunResult& run, const sim::ApplicationParameters& appli
         {run.seed, purpose, run.participant, sim::label(application.name), sim::label(run.condition.name())});
 }
 
+// What is the same in all of a participant's runs of an application.
+sim::Random drawn(std::uint64_t seed, Stream purpose, std::size_t participant,
+                  const sim::ApplicationParameters& application) {
+    return sim::Random({seed, purpose, participant, sim::label(application.name)});
+}
+
 // One participant plays one application once.
 class Session {
 public:
-    Session(const StudyPlan& plan, RunResult& result, MemoryProfiles& profiles, const StudyHooks& hooks)
+    Session(const StudyPlan& plan, const Play& what, RunResult& result, MemoryProfiles& profiles,
+            const StudyHooks& hooks)
         : application_(plan.participants.applications[result.application]),
           result_(result),
+          hooks_(hooks),
           has_keys_(result.condition.is_happe() || result.condition.rule == Rule::Udfs),
-          whom_{fmt::format("participant-{}", result.participant + 1), application_.name},
+          whom_{what.user, application_.name},
+          clock_(what.began),
           governor_(kernel_governor(result.condition, result.taste)),
           oracle_(dynamic_cast<sim::Oracle*>(governor_.get())),
           udfs_(dynamic_cast<sim::Udfs*>(governor_.get())),
@@ -122,7 +134,7 @@ public:
     }
 
     void play(Micros run_time) {
-        while (clock_.now().time_since_epoch() < run_time) {
+        for (const MonoTime end = clock_.now() + run_time; clock_.now() < end;) {
             step();
         }
         result_.watts = machine_.mean_watts();
@@ -161,6 +173,9 @@ private:
         machine_.run(kStep, demand);
         clock_.advance(kStep);
         count_state();
+        if (hooks_.drew) {
+            hooks_.drew(machine_.watts());
+        }
         if (player_.live(clock_.now(), kStepSeconds, machine_.khz(), demand.front())) {
             loop_.pressed(clock_.now());
         }
@@ -190,6 +205,7 @@ private:
 
     const sim::ApplicationParameters& application_;
     RunResult& result_;
+    const StudyHooks& hooks_;
     bool has_keys_;
     Served whom_;
     sim::VirtualClock clock_;
@@ -262,27 +278,40 @@ StudyPlan a3_plan() {
     return plan;
 }
 
+Cohort::Cohort(const StudyPlan& plan, std::uint64_t seed)
+    : plan_(plan), seed_(seed), people_(sim::people(plan.count, plan.participants.people, seed)) {}
+
+RunResult Cohort::play(const Play& what, const StudyHooks& hooks) {
+    RunResult run;
+    run.seed = seed_;
+    run.participant = what.participant;
+    run.application = what.application;
+    run.condition = what.condition;
+    run.person = people_.at(what.participant);
+    run.taste = taste(what);
+    Session(plan_, what, run, profiles_, hooks).play(plan_.run_time);
+    return run;
+}
+
+sim::Taste Cohort::taste(const Play& what) const {
+    const sim::ApplicationParameters& application = plan_.participants.applications.at(what.application);
+    return sim::taste(people_.at(what.participant), application, plan_.participants.people,
+                      drawn(seed_, kTaste, what.participant, application));
+}
+
 std::vector<RunResult> run_study(const StudyPlan& plan, std::uint64_t seed, const StudyHooks& hooks) {
-    const std::vector<sim::Person> people = sim::people(plan.count, plan.participants.people, seed);
+    Cohort cohort(plan, seed);
     std::vector<RunResult> runs;
-    MemoryProfiles profiles;
-    for (std::size_t participant = 0; participant < people.size(); ++participant) {
+    for (std::size_t participant = 0; participant < plan.count; ++participant) {
         for (std::size_t index = 0; index < plan.participants.applications.size(); ++index) {
-            const sim::ApplicationParameters& application = plan.participants.applications[index];
-            const auto drawn = [&](Stream purpose) {
-                return sim::Random({seed, purpose, participant, sim::label(application.name)});
-            };
-            const sim::Taste taste =
-                sim::taste(people[participant], application, plan.participants.people, drawn(kTaste));
-            for (const Condition& condition : order(plan, drawn(kOrder))) {
-                RunResult& run = runs.emplace_back();
-                run.seed = seed;
-                run.participant = participant;
-                run.application = index;
-                run.condition = condition;
-                run.person = people[participant];
-                run.taste = taste;
-                Session(plan, run, profiles, hooks).play(plan.run_time);
+            const auto& application = plan.participants.applications[index];
+            for (const Condition& condition : order(plan, drawn(seed, kOrder, participant, application))) {
+                runs.push_back(cohort.play({.participant = participant,
+                                            .application = index,
+                                            .condition = condition,
+                                            .user = fmt::format("participant-{}", participant + 1),
+                                            .began = {}},
+                                           hooks));
                 if (hooks.run_done) {
                     hooks.run_done();
                 }

@@ -4,6 +4,8 @@
 
 #include "governor/app/participants_document.h"
 #include "governor/core/uafp.h"
+#include "governor/ports/memory_profiles.h"
+#include "governor/ports/witness.h"
 
 #include <array>
 #include <functional>
@@ -70,6 +72,37 @@ struct StudyHooks {
     std::function<void()> run_done;  // for a progress bar; called from the thread that runs the study
     // Takes a run's trace (docs/traces.md) a line at a time; empty if nobody wants it.
     std::function<void(const RunResult& which, const std::string& line)> trace;
+    std::function<void(const Turn&)> turned;
+    std::function<void(double watts)> drew;  // what the machine draws, for each step of kStudyStep
+};
+
+inline constexpr Micros kStudyStep{40'000};  // divides ondemand's 80 ms and the loop's 1 s
+
+// One run to be played: by whom (from 0), what (an index into the plan's applications), under what.
+struct Play {
+    std::size_t participant = 0;
+    std::size_t application = 0;
+    Condition condition;
+    std::string user;  // in traces and profiles
+    MonoTime began;    // of the clock in its trace
+};
+
+// One seed's participants. What a run draws depends on its labels alone; profiles stay from run to run.
+class Cohort {
+public:
+    // Keeps a reference to the plan.
+    Cohort(const StudyPlan& plan, std::uint64_t seed);
+
+    [[nodiscard]] const std::vector<sim::Person>& people() const { return people_; }
+    RunResult play(const Play& what, const StudyHooks& hooks);
+
+private:
+    [[nodiscard]] sim::Taste taste(const Play& what) const;
+
+    const StudyPlan& plan_;
+    std::uint64_t seed_;
+    std::vector<sim::Person> people_;
+    MemoryProfiles profiles_;
 };
 
 // All runs of one seed, in the order they were made: by participant, application, condition.

@@ -74,7 +74,7 @@ std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, Trace
     const auto work = [&] {
         try {
             for (std::size_t i = next++; i < runs.size(); i = next++) {
-                StudyHooks hooks{.run_done = request.run_done, .trace = {}};
+                StudyHooks hooks{.run_done = request.run_done, .trace = {}, .turned = {}, .drew = {}};
                 if (traces != nullptr && i == 0) {
                     hooks.trace = [traces](const RunResult& run, const std::string& line) { traces->add(run, line); };
                 }

@@ -33,7 +33,7 @@ TEST(Condition, has_a_name_that_leads_back_to_it) {
 TEST(Study, makes_every_run_once_in_the_papers_order) {
     const StudyPlan plan = small(paper_plan(), 2);
     int done = 0;
-    const auto runs = run_study(plan, 1, {.run_done = [&done] { ++done; }, .trace = {}});
+    const auto runs = run_study(plan, 1, {.run_done = [&done] { ++done; }, .trace = {}, .turned = {}, .drew = {}});
     ASSERT_EQ(runs.size(), 2U * 4U * 5U);
     EXPECT_EQ(done, 40);
     EXPECT_EQ(runs[0].condition.name(), "ondemand");
@@ -117,11 +117,16 @@ TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_wi
 TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
     const StudyPlan plan = small(paper_plan(), 2);
     std::map<std::pair<std::size_t, std::string>, std::string> traces;
-    run_study(plan, 2, {.run_done = {}, .trace = [&](const RunResult& run, const std::string& line) {
-                            if (run.condition.is_happe()) {
-                                traces[{run.participant * 100 + run.application, run.condition.name()}] += line;
-                            }
-                        }});
+    run_study(plan, 2,
+              {.run_done = {},
+               .trace =
+                   [&](const RunResult& run, const std::string& line) {
+                       if (run.condition.is_happe()) {
+                           traces[{run.participant * 100 + run.application, run.condition.name()}] += line;
+                       }
+                   },
+               .turned = {},
+               .drew = {}});
     ASSERT_EQ(traces.size(), 2U * 4U * 3U);
     int changes = 0;
     for (const auto& [which, text] : traces) {
@@ -148,6 +153,47 @@ TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
         }
     }
     EXPECT_GT(changes, 0);
+}
+
+// As in the paper: all games under one condition, then all under the next.
+TEST(Cohort, plays_the_runs_of_the_study_in_another_order_for_other_names_at_other_times) {
+    const StudyPlan plan = small(paper_plan(), 2);
+    const auto studied = run_study(plan, 4, {});
+    Cohort cohort(plan, 4);
+    MonoTime began(std::chrono::hours(1));
+    for (const Condition& condition : plan.conditions) {
+        for (const RunResult& same : studied) {
+            if (same.condition != condition) {
+                continue;
+            }
+            double sum = 0.0;
+            int steps = 0;
+            std::string last;
+            const auto hooks = StudyHooks{.run_done = {},
+                                          .trace = [&](const RunResult&, const std::string& line) { last = line; },
+                                          .turned = {},
+                                          .drew =
+                                              [&](double watts) {
+                                                  sum += watts;
+                                                  ++steps;
+                                              }};
+            const RunResult run = cohort.play({.participant = same.participant,
+                                               .application = same.application,
+                                               .condition = condition,
+                                               .user = "subject:" + std::to_string(same.participant),
+                                               .began = began},
+                                              hooks);
+            EXPECT_EQ(run.watts, same.watts);
+            EXPECT_EQ(run.rating, same.rating);
+            EXPECT_EQ(run.uafp.has_value(), same.uafp.has_value());
+            EXPECT_EQ(steps, plan.run_time / kStudyStep);
+            EXPECT_NEAR(sum / steps, run.watts, 1e-9);
+            began += plan.run_time;
+            const auto seen = nlohmann::json::parse(last);
+            EXPECT_EQ(seen["t_us"], began.time_since_epoch().count());
+            EXPECT_EQ(seen["user"].is_null(), !condition.is_happe());
+        }
+    }
 }
 
 TEST(Tables, give_means_and_sample_standard_deviations_and_savings) {

@@ -8,6 +8,7 @@ namespace happe::sim {
 // Time that passes when it is told to.
 class VirtualClock {
 public:
+    explicit VirtualClock(MonoTime begin = {}) : now_(begin) {}
     [[nodiscard]] MonoTime now() const { return now_; }
     void advance(Micros by) { now_ += by; }
 

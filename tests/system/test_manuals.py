@@ -59,7 +59,7 @@ def test_man_shows_the_page(page: Path) -> None:
 def test_the_simulators_page_has_its_commands_and_options(happe_sim: HappeSim) -> None:
     """What --help lists is in the page."""
     text = happe_sim.run("--manual").stdout.decode().replace("\\-", "-")
-    for command in ("replay", "study", "observe"):
+    for command in ("replay", "study", "play", "observe"):
         assert f'.SS "happe-sim {command}"' in text
         listed = happe_sim.run(command, "--help").stdout.decode()
         for option in set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", listed, re.MULTILINE)):
@@ -96,7 +96,7 @@ def completed(happe_sim: HappeSim, tmp_path: Path, *words: str) -> set[str]:
     ("words", "offered"),
     [
         (["st"], {"study"}),
-        ([""], {"replay", "study", "observe"}),
+        ([""], {"replay", "study", "play", "observe"}),
         (["--ver"], {"--version"}),
         (["study", "--pro"], {"--protocol"}),
         (["study", "--protocol", ""], {"paper", "a3"}),

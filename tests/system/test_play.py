@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-sim play`: single runs, as they are asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from program import HappeSim
+
+GOOD = {"participant": 2, "application": "torcs", "condition": "T-HAPPE", "user": "alice", "started_us": 7_000_000}
+
+
+def asked(**changed: object) -> bytes:
+    """A line that asks for a run; a field that is None is left out."""
+    said = {name: value for name, value in (GOOD | changed).items() if value is not None}
+    return json.dumps(said).encode() + b"\n"
+
+
+def test_profiles_stay_from_run_to_run_and_times_are_those_asked_for(happe_sim: HappeSim) -> None:
+    lines = asked() + asked(condition="O-HAPPE", started_us=200_000_000) + asked(condition="ondemand")
+    ran = happe_sim.run("play", "--participants", "3", "--seed", "5", stdin=lines)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    who, training, operating, ondemand = (json.loads(line) for line in ran.stdout.splitlines())
+    assert len(who["people"]) == 3
+    assert training["profile_before"] is None
+    assert training["profile_after"] == operating["profile_before"]
+    assert operating["header"]["uafp"] == [{"user": "alice", "app": "torcs", "khz": operating["profile_before"]}]
+    assert operating["observations"][-1]["t_us"] == 320_000_000
+    assert ondemand["observations"][0]["user"] is ondemand["profile_after"] is None
+    for run in (training, operating, ondemand):
+        mean_w = sum(run["milliwatts"]) / len(run["milliwatts"]) / 1000
+        assert len(run["milliwatts"]) * run["step_us"] == 120_000_000
+        assert mean_w == pytest.approx(run["mean_w"], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"[]\n", "is no JSON object"),
+        (b"{\n", "is no JSON object"),
+        (asked(condition="T-HAPPY"), "condition: unknown"),
+        (asked(application="chess"), "application: unknown"),
+        (asked(participant=4), "participant: must be 1 to 3"),
+        (asked(participant=-1), "participant: must be a whole number"),
+        (asked(user=""), "user: has no or too many characters"),
+        (asked(started_us=1e99), "started_us: must be a whole number"),
+        (asked(started_us=10**16), "started_us: is too late"),
+        (asked(user=None), "user: must be a text"),
+        (asked(colour="red"), "has a field that is unknown"),
+    ],
+)
+def test_a_line_that_asks_for_nothing_is_refused_by_its_number_and_field(
+    happe_sim: HappeSim, line: bytes, message: str
+) -> None:
+    ran = happe_sim.run("play", "--participants", "3", stdin=asked() + line)
+    assert (ran.returncode, ran.stderr.decode()) == (65, f"happe-sim: <stdin>:2: {message}\n")
+    found: list[Any] = ran.stdout.splitlines()
+    assert len(found) == 2
