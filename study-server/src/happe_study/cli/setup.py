@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -22,7 +23,7 @@ Secrets are made once. Without secrets/allocation.key no study can ever be unbli
 
 Examples:
   happe-server init --administrator you@example.org
-  sudo happe-server init --owner happe-server --public-url https://study.example.org --trusted-proxies 1
+  sudo happe-server init --public-url https://study.example.org --trusted-proxies 1
   happe-server --config ./server.toml init --data ./data --administrator you@example.org --password-file -
   happe-server init --database-url-file /etc/happe/database-url"""
 
@@ -54,7 +55,10 @@ def _known(_context: click.Context, _parameter: click.Parameter, user: str | Non
 @click.option("--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand before it  [0]")
 @click.option("--administrator", metavar="EMAIL", help="The first administrator  [asked for]")
 @click.option(
-    "--owner", metavar="USER", callback=_known, help="Make it another user's, who will run it; root alone may"
+    "--owner",
+    metavar="USER",
+    callback=_known,
+    help="Make it another user's, who will run it; root alone may  [happe-server, if there is one]",
 )
 @passwords.password_file
 @pass_server
@@ -76,12 +80,23 @@ def init(  # noqa: PLR0913, PLR0917 - an option each
         data.absolute(),
         database_url_file.absolute() if database_url_file else None,
         {name: value for name, value in given.items() if value is not None},
-        owner,
+        owner or _owner_by_package(server.path),
     )
     config = setting_up.check(wish)
     email = administrator or click.prompt("E-mail address of the first administrator", err=True)
     setting_up.set_up(wish, config, email, passwords.new(password_file, email), server.operator)
     click.echo(_next_steps(wish, https=config.https))
+
+
+def _owner_by_package(config: Path) -> str | None:
+    """The user as whom systemd runs the server of the usual place, where a package made one."""
+    if config != DEFAULT_CONFIG or os.geteuid() != 0:
+        return None
+    try:
+        owner_of.user_of("happe-server")
+    except KeyError:
+        return None
+    return "happe-server"
 
 
 def _next_steps(wish: setting_up.Wish, *, https: bool) -> str:
