@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what HAPPE is built with on Debian 12, as root or with sudo, and says what. Does nothing where nothing is missing.
-#   usage: packaging/setup.sh demo|all
+#   usage: packaging/setup.sh demo|all|package
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,10 +21,14 @@ all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 
     xvfb openbox xfwm4 picom sway xwayland weston grim qt6-wayland xdotool x11-utils x11-xserver-utils fonts-dejavu-core
     sigrok-cli libcomedi0 libiio0"
 
+# To make packages, and to test them: after `all`.
+package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmdebstrap python3-pip python3-setuptools python3-wheel rpm"
+
 case ${1-} in
     demo) packages=$demo ;;
     all) packages=$all ;;
-    *) echo "usage: packaging/setup.sh demo|all" >&2; exit 64 ;;
+    package) packages=$package ;;
+    *) echo "usage: packaging/setup.sh demo|all|package" >&2; exit 64 ;;
 esac
 
 command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
@@ -49,6 +53,8 @@ else
     echo "setup: all Debian packages are there"
 fi
 
+[ "$1" != package ] || exit 0
+
 # Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change.
 lock=packaging/requirements-$1.txt
 stamp=build/venv/.installed-$1
@@ -65,19 +71,17 @@ else
 fi
 
 # The study server and the power logger run from their sources.
-if [ "$1" = all ]; then
-    for site in build/venv/lib/python3*/site-packages; do
-        printf '%s\n' "$PWD/packaging/cli/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
-        rm -f "$site/happe_study.pth"
-    done
-    mkdir -p build/bin
-    for program in happe-server:happe_study happe-power:happe_power; do
-        printf '#!/bin/sh\nexec "%s/build/venv/bin/python" -m %s "$@"\n' "$PWD" "${program#*:}" >"build/bin/${program%:*}"
-        chmod +x "build/bin/${program%:*}"
-    done
-fi
+for site in build/venv/lib/python3*/site-packages; do
+    printf '%s\n' "$PWD/packaging/cli/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
+    rm -f "$site/happe_study.pth"
+done
+mkdir -p build/bin
+for program in happe-server:happe_study happe-power:happe_power; do
+    printf '#!/bin/sh\nexec "%s/build/venv/bin/python" -m %s "$@"\n' "$PWD" "${program#*:}" >"build/bin/${program%:*}"
+    chmod +x "build/bin/${program%:*}"
+done
 
-# JavaScript that the tests put into pages. Nothing of it is in the tree.
+# JavaScript: htmx, which the server serves from its static files, and what the tests put into pages. Nothing of it is in git.
 if [ "$1" = all ]; then
     stamp=study-server/node_modules/.installed
     if ! cmp -s study-server/package.json $stamp; then
@@ -87,4 +91,5 @@ if [ "$1" = all ]; then
     else
         echo "setup: all JavaScript packages are there"
     fi
+    install -D -m 644 study-server/node_modules/htmx.org/dist/htmx.min.js study-server/src/happe_study/static/vendor/htmx.min.js
 fi

@@ -77,6 +77,8 @@ def scene(world: World) -> Scene:
     arguments = {
         "study": study.name,
         "participants/code": target.code,
+        "profiles/code": target.code,
+        "application": "torcs",
         "runs/code": run.code,
         "devices/code": target_device.code,
         "email": "target@example.org",
@@ -85,6 +87,8 @@ def scene(world: World) -> Scene:
         "trace": CLIENT_ID,
         "number": 0,
         "table": "runs",
+        "what": "measures",
+        "file": "report.pdf",
         "filename": "happe.css",
     }
     return Scene(

@@ -169,3 +169,16 @@ def _last(scene: Scene) -> Iterator[Good]:
     every = {"reason": "all participants are through", "confirmation": LOCKED}
     yield Good(custodian, "POST", "/studies/{study}/runs/{code}/unblinding", {"study": LOCKED, "code": run}, one)
     yield Good(custodian, "POST", "/studies/{study}/unblinding", {"study": LOCKED}, every)
+    yield from _profiles(scene)
+
+
+def _profiles(scene: Scene) -> Iterator[Good]:
+    """What there is after unblinding."""
+    staff, locked = Role.REVIEWER, {"study": LOCKED}
+    one = locked | {"code": scene.participants["sitting"], "application": scene.taught}
+    yield Good(staff, "GET", "/studies/{study}/profiles", locked, query={"sort": "presses", "limit": 1})
+    yield Good(staff, "GET", "/studies/{study}/profiles/{code}/{application}", one)
+    for review in ({"kind": "note", "text": "Two\nlines."}, {"kind": "flag", "text": "It ends too early."}):
+        yield Good(staff, "POST", "/studies/{study}/profiles/{code}/{application}/reviews", one, review)
+    for form in ("csv", "json"):
+        yield Good(staff, "POST", "/studies/{study}/profiles/file", locked, query={"format": form})

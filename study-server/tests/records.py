@@ -17,6 +17,7 @@ Json = dict[str, Any]
 
 LADDER = [800000, 1200000, 1600000, 2200000, 2300000]  # kHz, the paper's (section A.3), calibrated
 SECOND = 1_000_000
+SUBJECT = "subject:4HT2XC0N"
 BOOT = "0f8fad5b-d9cb-469f-a165-70867728950e"
 SOFTWARE = {"happed": "0.1.0", "happe-study": "0.1.0", "libcpupower": "6.1.0-25"}
 MACHINE = {
@@ -40,13 +41,23 @@ def identity(seed: int) -> str:
     return str(uuid.UUID(int=Random(seed).getrandbits(128), version=4))  # noqa: S311 - no secret
 
 
-def make(
-    run_code: str = "7ZK3M9QA", seconds: int = 120, seed: int = 1, *, client_id: str | None = None, kernel: bool = False
+def make(  # noqa: PLR0913 - all but the first three are named
+    run_code: str = "7ZK3M9QA",
+    seconds: int = 120,
+    seed: int = 1,
+    *,
+    client_id: str | None = None,
+    kernel: bool = False,
+    presses: float = 0.05,
+    before: list[int] | None = None,
 ) -> Json:
-    """A valid record of `seconds` samples. With `kernel` it is ondemand's: nobody is served and nothing is learned."""
+    """A valid record of `seconds` samples. With `kernel` it is ondemand's: nobody is served and nothing is learned.
+
+    `presses`: how many there are a second, on average. `before`: the profile that the run finds.
+    """
     random = Random(seed)  # noqa: S311 - no secret
     started_us = random.randrange(10**9, 10**12)
-    person = None if kernel else _Person(random)
+    person = None if kernel else _Person(random, presses, before or [LADDER[0]] * 10)
     lines = [_line(random, started_us + second * SECOND, person) for second in range(1, seconds + 1)]
     return {
         "format": "happe-run/1",
@@ -55,10 +66,10 @@ def make(
         "clock": f"monotonic:{BOOT}",
         "started_us": started_us,
         "ended_us": started_us + seconds * SECOND + 350,
-        "header": header(),
+        "header": header() | {"uafp": [{"user": SUBJECT, "app": "torcs", "khz": before}] if before else []},
         "observations": lines,
-        "profile_before": None,
-        "profile_after": person.levels if person and person.learned else None,
+        "profile_before": before,
+        "profile_after": person.levels if person and person.learned else before,
         "learned": person.learned if person else [],
         "indicator": random.random() < 0.5,  # noqa: PLR2004 - a fair coin
         "rating": random.randint(1, 5),
@@ -82,15 +93,16 @@ def header() -> Json:
 class _Person:
     """Who presses a key now and then, and what this taught."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, often: float, levels: list[int]) -> None:
         self.random = random
+        self.often = often
         self.khz = LADDER[0]
-        self.levels = [LADDER[0]] * 10
+        self.levels = levels
         self.learned: list[Json] = []
 
     def presses(self, t_us: int) -> list[Json]:
-        """The presses in the second before `t_us`: none, or one in every twenty seconds."""
-        if self.random.random() > 0.05:  # noqa: PLR2004
+        """The presses in the second before `t_us`: none or one."""
+        if self.random.random() > self.often:
             return []
         key = "performance" if self.random.random() < 0.7 else "power"  # noqa: PLR2004
         return [{"t_us": t_us - self.random.randrange(SECOND // 2), "key": key}]
@@ -119,7 +131,7 @@ def _line(random: Random, t_us: int, person: _Person | None) -> Json:
     util = [max(0, min(SECOND, int(wanted / khz * SECOND))), random.randrange(50_000, 250_000)]
     line: Json = {
         "t_us": t_us,
-        "user": "subject:4HT2XC0N" if person else None,
+        "user": SUBJECT if person else None,
         "app": "torcs" if person else None,
         "policies": [{"id": 0, "cur_khz": khz, "util_ppm": util}],
         "keys": person.presses(t_us) if person else [],

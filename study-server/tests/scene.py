@@ -48,6 +48,7 @@ class Scene:
     enrolment_code: str = ""
     open_trace: str = ""
     sealed_trace: str = ""
+    taught: str = ""  # the application of that record's run
     record: str = ""  # the id of the one record that is there
 
     def names(self) -> dict[str, str]:
@@ -62,6 +63,7 @@ class Scene:
         codes = {
             "/runs/": list(self.runs.values()),
             "/participants/": list(self.participants.values()),
+            "/profiles/": list(self.participants.values()),
             "/devices/": [self.spare, self.meter, self.laptop],
         }
         return {
@@ -72,6 +74,7 @@ class Scene:
             "trace": [self.open_trace, self.sealed_trace],
             "number": ["0", "1", "7"],
             "table": ["runs", "participants"],
+            "application": ["torcs", "glest"],
         }
 
 
@@ -116,6 +119,7 @@ def _runs(world: World, scene: Scene, sitting: Participant, laptop: Enrolled) ->
     record = records.make(complete, 20)
     assert put_record(world.client(laptop.token), record).status_code == HTTPStatus.CREATED
     scene.record = record["id"]
+    scene.taught = runs_of(world, sitting)[0].application
     answered(world, rated, laptop)
     ended(world, over, laptop)
     scene.runs = {"complete": complete, "rated": rated, "ended": over, "next": on, "planned": planned}

@@ -70,11 +70,24 @@ def chromium() -> Iterator[Browser]:
 class Watched:
     """A browser's page, and what it should not have done."""
 
-    def __init__(self, browser: Browser, url: str, width: int = 1280, height: int = HEIGHT, scale: float = 1) -> None:
+    def __init__(  # noqa: PLR0913 - what a window is
+        self,
+        browser: Browser,
+        url: str,
+        width: int = 1280,
+        height: int = HEIGHT,
+        scale: float = 1,
+        *,
+        script: bool = True,
+    ) -> None:
         """A new window of this size on the server at `url`; `scale` is the number of pixels to a CSS pixel."""
         self.url = url
         self.context = browser.new_context(
-            viewport={"width": width, "height": height}, device_scale_factor=scale, base_url=url, locale="en-GB"
+            viewport={"width": width, "height": height},
+            device_scale_factor=scale,
+            base_url=url,
+            locale="en-GB",
+            java_script_enabled=script,
         )
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []

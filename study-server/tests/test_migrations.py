@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -13,6 +15,17 @@ from happe_study import migrations
 from happe_study.clock import now_us
 from happe_study.database import Database
 from happe_study.models import Base
+
+RUN_WITH_RECORD = """
+    INSERT INTO studies (id, name, title, protocol, protocol_sha256, state, created_us)
+    VALUES (:other, :name, 'x', 'x', 'x', 'locked', 1);
+    INSERT INTO participants (id, study_id, code, state, created_us) VALUES (:id, :other, :name, 'enrolled', 1);
+    INSERT INTO runs
+    (id, participant_id, code, position, attempt, application, phase, seconds, state, condition_sealed)
+    VALUES (:id, :id, :name, 1, 1, 'x', 'main', 1, 'rated', 'x');
+    INSERT INTO run_records (id, run_id, client_id, digest, document, received_us, taken_out)
+    VALUES (:id, :id, :client, 'x', 'x', 1, :id = 0)
+"""
 
 
 @pytest.fixture
@@ -29,7 +42,7 @@ def test_a_migrated_database_is_what_the_models_say(database: Database) -> None:
 
 def test_every_migration_goes_down_and_up_again(database: Database) -> None:
     tables = set(inspect(database.engine).get_table_names())
-    revisions = ["0001", "0002", "0003_custodians"]
+    revisions = ["0001", "0002", "0003_custodians", "0004_sealed_records", "0005_profiles", "0006_reports"]
     for revision in revisions:
         migrations.downgrade(database, revision)
         assert migrations.current(database) == revision
@@ -80,4 +93,24 @@ def test_a_role_of_an_older_server_is_held_since_the_upgrade_and_no_old_token_is
         assert connection.scalar(text("SELECT granted_us FROM grants")) >= before_us
         assert connection.scalar(text("SELECT proven_us FROM tokens")) is None
         assert connection.scalar(text("SELECT password_given_us FROM accounts")) is None
+    database.dispose()
+
+
+def test_runs_of_an_older_server_know_their_study_and_lose_nothing(database: Database) -> None:
+    # Given two studies, each with a run that has a record
+    migrations.downgrade(database, "0006_reports")
+    with database.engine.begin() as connection:
+        for number in (1, 2):
+            values = {"id": number, "other": 3 - number, "name": f"study-{number}", "client": str(UUID(int=number))}
+            for statement in RUN_WITH_RECORD.split(";"):
+                connection.execute(text(statement), values)
+
+    # When
+    migrations.upgrade(database)
+
+    # Then
+    with database.engine.connect() as connection:
+        asked = "SELECT runs.id, runs.study_id, client_id IS NOT NULL FROM runs JOIN run_records ON run_id = runs.id"
+        rows = connection.execute(text(f"{asked} ORDER BY runs.id")).all()
+        assert [tuple(row) for row in rows] == [(1, 2, True), (2, 1, True)]
     database.dispose()

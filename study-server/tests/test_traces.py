@@ -328,6 +328,19 @@ def test_staff_sees_how_far_a_trace_is_and_neither_bytes_nor_watts(world: World)
     assert (sealed["meter"], sealed["laptop"]) == (begun.meter.device.code, begun.laptop.device.code)
 
 
+def test_staff_reads_traces_a_page_at_a_time(world: World) -> None:
+    begun, staff = begin(world), world.staff(Role.EXPERIMENTER)
+    headers = [begun.header | {"id": str(uuid4())} for _ in range(4)]
+    assert [put_trace(begun.client, header).status_code for header in headers] == [201] * 4
+    address, seen, following = f"/api/v1/studies/{begun.study.name}/traces", [], ""
+    while following is not None:
+        page = said(staff.get(f"{address}?limit=2{following and '&after=' + following}"))
+        seen.append([each["trace"] for each in page["traces"]])
+        following = page["next"]
+    assert [len(traces) for traces in seen] == [2, 2, 1]
+    assert [trace for traces in seen for trace in traces] == sorted([begun.id, *(header["id"] for header in headers)])
+
+
 @pytest.mark.parametrize("path", ["", "/seal"])
 def test_documents_of_the_wrong_type_or_size_are_refused(small_world: World, path: str) -> None:
     begun = begin(small_world)

@@ -15,6 +15,7 @@ from happe_study.accounts import sign_in
 from happe_study.allocation import pages as unblinding_pages
 from happe_study.audit import pages as audit_pages
 from happe_study.audit import routes as audit_routes
+from happe_study.checks import pages as check_pages
 from happe_study.config import Config, Secrets, load_secrets
 from happe_study.database import Database
 from happe_study.devices import pages as device_pages
@@ -26,11 +27,15 @@ from happe_study.participants import pages as participant_pages
 from happe_study.participants import routes as participant_routes
 from happe_study.participants import staff_pages as participant_staff
 from happe_study.parts import Parts, parts
+from happe_study.profiles import pages as profile_pages
+from happe_study.profiles import routes as profile_routes
+from happe_study.reports import pages as report_pages
 from happe_study.runs import device_routes as run_device_routes
 from happe_study.runs import pages as run_pages
 from happe_study.runs import record_routes
 from happe_study.runs import routes as run_routes
 from happe_study.runs import staff_pages as run_staff
+from happe_study.runs import view_pages as run_view
 from happe_study.studies import pages as study_pages
 from happe_study.studies import routes as study_routes
 from happe_study.traces import routes as trace_routes
@@ -86,5 +91,7 @@ def blueprints() -> Iterator[Blueprint]:
     yield from (participant_routes.api, participant_pages.pages)
     yield from (run_routes.api, run_device_routes.api, run_pages.pages)
     yield from (device_routes.api, record_routes.api, trace_routes.api)
-    yield from (study_pages.pages, participant_staff.pages, run_staff.pages, device_pages.pages)
+    yield from (study_pages.pages, participant_staff.pages, run_staff.pages, run_view.pages, device_pages.pages)
     yield from (unblinding_pages.pages, audit_pages.pages)
+    yield from (check_pages.pages, report_pages.pages)
+    yield from (profile_routes.api, profile_pages.pages)

@@ -42,10 +42,11 @@ def rows_after(
     rows = list(session.scalars(query.order_by(code).limit(page.limit + 1)))
     more = len(rows) > page.limit
     rows = rows[: page.limit]
-    return rows, _cursor(getattr(rows[-1], code.key)) if more else None
+    return rows, cursor_after(getattr(rows[-1], code.key)) if more else None
 
 
-def _cursor(code: str) -> str:
+def cursor_after(code: str) -> str:
+    """Where a list goes on after a row of this code."""
     return base64.urlsafe_b64encode(code.encode()).rstrip(b"=").decode()
 
 

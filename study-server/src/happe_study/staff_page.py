@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from flask import current_app, flash, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
 
 from happe_study.accounts.rights import Right
+from happe_study.charts import drawn, swatch
 from happe_study.clock import now_us
 from happe_study.problems import FieldError, Problem, unprocessable
 from happe_study.rules import Who, caller, check, rule_of
@@ -44,7 +46,10 @@ MAIN = (
 OF_A_STUDY = (
     ("study_pages.study", "Overview"),
     ("participant_staff.participants", "Participants"),
+    ("profile_pages.profiles", "Profiles"),
     ("device_pages.devices", "Devices"),
+    ("check_pages.checks", "Checks"),
+    ("report_pages.report", "Report"),
     ("study_pages.protocol", "Protocol"),
     ("study_pages.roles", "Roles"),
     ("unblinding_pages.unblinding", "Unblinding"),
@@ -64,10 +69,14 @@ def install(app: Flask) -> None:
     """Give templates what the pages for staff need."""
     app.add_template_filter(when)
     app.add_template_filter(ago)
+    app.add_template_filter(roughly)
     app.add_template_filter(grouped)
     app.add_template_filter(counted)
     app.add_template_global(may_open)
     app.add_template_global(navigation)
+    app.add_template_global(drawn)
+    app.add_template_global(swatch)
+    app.add_template_global(has_htmx)
     app.add_template_global(caller, "visitor")
     app.add_template_global(Who)
     app.add_template_global(Right)
@@ -154,6 +163,11 @@ def may_open(endpoint: str, **view_args: str) -> bool:
     return True
 
 
+def has_htmx() -> bool:
+    """Whether the script that makes pages smoother was installed with the server (packaging/setup.sh)."""
+    return Path(current_app.static_folder or "", "vendor/htmx.min.js").is_file()
+
+
 def navigation(study: Study | None = None) -> list[Link]:
     """The pages, of the whole site or of a study, that the caller may open."""
     pages, arguments = OF_A_STUDY if study else MAIN, {"study": study.name} if study else {}
@@ -184,6 +198,14 @@ def ago(at_us: int | None, otherwise: str = "never") -> Markup | str:
     words = duration(max(now_us() - at_us, 0))
     template = Markup('<time datetime="{}" title="{} UTC">{} ago</time>')
     return template.format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:%Y-%m-%d %H:%M:%S}", words)
+
+
+def roughly(at_us: int | None, otherwise: str = "never") -> str:
+    """How long ago a moment was, in minutes or more."""
+    if at_us is None:
+        return otherwise
+    age_us = max(now_us() - at_us, 0)
+    return "just now" if age_us < 60 * SECOND_US else f"{duration(age_us)} ago"
 
 
 def duration(us: int) -> str:

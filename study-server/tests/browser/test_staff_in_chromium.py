@@ -62,6 +62,7 @@ PAGES = {
     "participant-unblinded": (INVESTIGATOR, "/studies/finished/participants/{finished}"),
     "participant-replace": (EXPERIMENTER, "/studies/crossover/participants/{code}/replace"),
     "participant-withdraw": (EXPERIMENTER, "/studies/crossover/participants/{code}/withdraw"),
+    "run": (EXPERIMENTER, "/studies/crossover/runs/{run}"),
     "run-abort": (EXPERIMENTER, "/studies/crossover/runs/{run}/abort"),
     "run-repeat": (EXPERIMENTER, "/studies/crossover/runs/{aborted}/repeat"),
     "devices": (INVESTIGATOR, "/studies/crossover/devices"),
@@ -308,12 +309,16 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
+MOST_TABS = ["Overview", "Participants", "Profiles", "Devices", "Checks", "Report", "Protocol", "Roles"]
+
+
 @pytest.mark.parametrize(
     ("who", "main", "of_a_study"),
     [
-        (INVESTIGATOR, ["Studies", "You"], ["Overview", "Participants", "Devices", "Protocol", "Roles"]),
-        (EXPERIMENTER, ["Studies", "You"], ["Overview", "Participants", "Devices", "Protocol", "Roles"]),
-        (Role.ANALYST, ["Studies", "You"], ["Overview", "Participants", "Protocol", "Roles"]),
+        (INVESTIGATOR, ["Studies", "You"], MOST_TABS),
+        (EXPERIMENTER, ["Studies", "You"], ["Overview", "Participants", "Devices", "Checks", "Protocol", "Roles"]),
+        (Role.ANALYST, ["Studies", "You"], [tab for tab in MOST_TABS if tab != "Devices"]),
+        (Role.REVIEWER, ["Studies", "You"], ["Overview", "Profiles", "Protocol", "Roles"]),
         (CUSTODIAN, ["Studies", "You"], ["Overview", "Protocol", "Roles", "Unblinding"]),
         (AUDITOR, ["Studies", "Audit log", "You"], ["Overview", "Protocol", "Roles"]),
         (ADMINISTRATOR, ["Studies", "Accounts", "You"], ["Overview", "Devices", "Protocol", "Roles"]),

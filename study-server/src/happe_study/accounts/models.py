@@ -36,7 +36,8 @@ class Grant(Base):
     __table_args__ = (
         UniqueConstraint("account_id", "role", "study_id"),
         CheckConstraint(
-            "role IN ('investigator', 'experimenter', 'analyst', 'custodian', 'auditor', 'administrator')", "role"
+            "role IN ('investigator', 'experimenter', 'analyst', 'custodian', 'auditor', 'administrator', 'reviewer')",
+            "role",
         ),
     )
 

@@ -93,6 +93,7 @@ def another_attempt(run: Run, secrets: Secrets) -> Run:
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     return Run(
         participant_id=run.participant_id,
+        study_id=run.study_id,
         code=code,
         position=run.position,
         attempt=run.attempt + 1,
@@ -123,6 +124,7 @@ def _run(participant: Participant, planned: PlannedRun, protocol: Protocol, secr
     code = new_code()
     return Run(
         participant_id=participant.id,
+        study_id=participant.study_id,
         code=code,
         position=planned.position,
         application=planned.application,

@@ -14,24 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.analysis.documents import PowerModel
+from happe_study.analysis.machines import T61, PowerModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-T61 = PowerModel(
-    "Lenovo ThinkPad T61 of the paper, Table A.2",
-    "2010",
-    (800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000),
-    (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
-    (
-        (24.40, 24.80, 25.22, 25.03, 25.37, 25.81, 25.81, 26.41, 26.60, 26.69, 26.74),
-        (25.73, 26.02, 26.34, 25.95, 26.92, 27.40, 27.80, 27.92, 27.94, 28.15, 28.55),
-        (26.14, 26.73, 27.30, 27.93, 28.55, 29.51, 29.86, 30.00, 30.50, 31.19, 32.27),
-        (29.35, 30.01, 30.81, 31.91, 32.77, 33.79, 34.87, 36.00, 37.25, 38.52, 40.18),
-        (30.72, 32.01, 33.07, 34.75, 35.55, 36.78, 39.06, 40.52, 42.24, 43.62, 45.04),
-    ),
-)
+__all__ = ["SHOWN_PERCENT", "T61", "Bound", "PowerModel", "best", "bounds"]
+
 SHOWN_PERCENT = (80.0, 90.0, 100.0)  # "above 80 %"
 
 

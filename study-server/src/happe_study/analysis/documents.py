@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from jsonschema_rs import Draft202012Validator, Registry
 
 from happe_study import strict_json
+from happe_study.analysis.machines import PowerModel
 from happe_study.contract import schema_folder
 from happe_study.faults import BadDocumentError, pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+__all__ = ["InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
 
 MOST_TOLD = 20
 
@@ -32,18 +35,33 @@ class InputError(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none."""
+    """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none.
+
+    Times are microseconds of the server's clock; `seconds_w` are the means of the seconds after `from_us`, None where
+    there are no samples. What a document does not say is None or empty.
+    """
 
     run: str
     mean_w: float | None = None
     uncertainty_w: float | None = None
     calibration: str = ""
     refused: str = ""
+    laptop: str = ""
+    meter: str = ""
+    trace: str = ""
+    from_us: int | None = None
+    to_us: int | None = None
+    seconds_w: tuple[float | None, ...] = ()
 
 
 def read_measures(file: Path) -> dict[str, Measure]:
     """The measures of a file by run. InputError says what is wrong with it."""
-    document = _checked(file, "power-measures")
+    return measures_in(file.read_bytes(), str(file))
+
+
+def measures_in(raw: bytes, file: str) -> dict[str, Measure]:
+    """The measures in a file's bytes by run. InputError says what is wrong with it."""
+    document = _checked(raw, file, "power-measures")
     measures = [_measure(each) for each in document["measures"]]
     found = {each.run: each for each in measures}
     if len(found) < len(measures):
@@ -53,27 +71,24 @@ def read_measures(file: Path) -> dict[str, Measure]:
 
 
 def _measure(fields: dict[str, Any]) -> Measure:
+    cut = {name: fields[name] for name in ("laptop", "meter", "trace", "from_us", "to_us") if name in fields}
     if "refused" in fields:
-        return Measure(fields["run"], refused=fields["refused"])
+        return Measure(fields["run"], refused=fields["refused"], **cut)
     calibration = fields["calibration"]
     says = f"{calibration['standing']}: {calibration['says']}"
-    return Measure(fields["run"], float(fields["mean_w"]), float(fields["expanded_uncertainty"]), says)
-
-
-@dataclass(frozen=True)
-class PowerModel:
-    """Watts by frequency (kHz, the rows, ascending) and utilisation (percent, the columns, ascending)."""
-
-    machine: str
-    measured: str
-    frequencies_khz: tuple[int, ...]
-    utilisations_percent: tuple[float, ...]
-    watts: tuple[tuple[float, ...], ...]
+    seconds = tuple(None if watts is None else float(watts) for watts in fields.get("seconds_w", ()))
+    watts, uncertainty = float(fields["mean_w"]), float(fields["expanded_uncertainty"])
+    return Measure(fields["run"], watts, uncertainty, says, seconds_w=seconds, **cut)
 
 
 def read_model(file: Path) -> PowerModel:
     """The power model of a file. InputError says what is wrong with it."""
-    document = _checked(file, "power-model")
+    return model_in(file.read_bytes(), str(file))
+
+
+def model_in(raw: bytes, file: str) -> PowerModel:
+    """The power model in a file's bytes. InputError says what is wrong with it."""
+    document = _checked(raw, file, "power-model")
     rows, columns = document["frequencies_khz"], document["utilisations_percent"]
     shape = [len(row) for row in document["watts"]]
     if shape != [len(columns)] * len(rows):
@@ -85,9 +100,9 @@ def read_model(file: Path) -> PowerModel:
     return PowerModel(document["machine"], document["measured"], tuple(rows), tuple(map(float, columns)), watts)
 
 
-def _checked(file: Path, kind: str) -> dict[str, Any]:
+def _checked(raw: bytes, file: str, kind: str) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = strict_json.read(file.read_bytes(), fractions=True)
+        document: dict[str, Any] = strict_json.read(raw, fractions=True)
     except BadDocumentError as error:
         raise InputError([f"{file}: {fault.pointer}: {fault.detail}" for fault in error.faults]) from None
     schemas = {path.name: json.loads(path.read_text()) for path in schema_folder().glob("*.schema.json")}

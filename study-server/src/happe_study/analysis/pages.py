@@ -7,7 +7,7 @@ import base64
 import io
 import json
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -51,15 +51,46 @@ def html(report: Report) -> bytes:
 
 
 def _image(picture: Picture) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg(picture)).decode()}"
+
+
+def svg(picture: Picture) -> bytes:
+    """A figure by itself. To be asked for before the PDF, which writes captions into figures."""
     file = io.BytesIO()
     with mpl.rc_context(SETTINGS):
         picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return file.getvalue()
 
 
 def results(report: Report) -> bytes:
     """The numbers as JSON. ValueError for a number that is none: it should have been refused."""
     return (json.dumps(report.document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def shown(report: Report) -> bytes:
+    """What a page of the server's shows of the report, as JSON: everything but the figures themselves."""
+    document = {
+        "title": report.title,
+        "warnings": warnings(report),
+        "facts": list(report.facts),
+        "sections": [_shown_section(section) for section in report.sections],
+    }
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def _shown_section(section: Section) -> dict[str, Any]:
+    fields = ("caption", "columns", "rows", "notes", "names")
+    return {
+        "key": section.key,
+        "title": section.title,
+        "weight": str(section.weight),
+        "text": section.text,
+        "refused": section.refused,
+        "tables": [{name: getattr(table, name) for name in fields} for table in section.tables if table.rows],
+        "pictures": [
+            {"key": picture.key, "caption": picture.caption, "about": picture.about} for picture in section.pictures
+        ],
+    }
 
 
 def pdf(report: Report) -> bytes:

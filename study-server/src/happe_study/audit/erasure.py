@@ -29,7 +29,9 @@ from happe_study.clock import now_us
 from happe_study.codes import new_code
 from happe_study.devices.models import Sitting
 from happe_study.participants.models import Participant
-from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.profiles import reviews
+from happe_study.profiles.models import LearningEvent, Profile, TaughtRun, Uafp
+from happe_study.reports import forgetting
 from happe_study.runs.machine import State
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened, stored
@@ -56,8 +58,10 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
     A trace goes if nobody else sat at its laptop while it was recorded.
     """
     runs = select(Run.id).where(Run.participant_id == participant.id)
-    for table in (RunRecord, Uafp, LearningEvent):
+    for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
+    reviews.forget(session, participant.id)
+    session.execute(delete(Profile).where(Profile.participant_id == participant.id))
     session.execute(update(Run).where(Run.participant_id == participant.id).values(_empty(MEASURED + HANDLES)))
     recordings = only_during(session, participant.id)
     forget(session, recordings)
@@ -76,6 +80,9 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
     participant.code = names[participant.code]
     open_ones = update(Sitting).where(Sitting.participant_id == participant.id, Sitting.ended_us.is_(None))
     session.execute(open_ones.values(ended_us=now_us()))
+    reviews.forget(session, participant.id)
+    mine = update(Profile).where(Profile.participant_id == participant.id)
+    session.execute(mine.values(participant=participant.code))
     if not _completed(runs):
         allocation.release(session, participant)
     _forget_person(session, participant)
@@ -117,6 +124,7 @@ def _completed(runs: Sequence[Run]) -> bool:
 def _forget_person(session: Session, participant: Participant) -> None:
     """What both ways have in common. Appends to the audit log how many details are gone."""
     session.flush()
+    forgetting.forget(session, participant.study_id)
     session.execute(delete(Token).where(Token.participant_id == participant.id))
     session.execute(update(Participant).where(Participant.id == participant.id).values(_empty(TOLD)))
     session.refresh(participant)

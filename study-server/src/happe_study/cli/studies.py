@@ -15,7 +15,7 @@ from sqlalchemy import select
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_study.allocation import custodians
-from happe_study.cli import exporting, named, unblinding
+from happe_study.cli import exporting, named, tracing, unblinding, verifying
 from happe_study.cli.server import Server, pass_server
 from happe_study.studies import services
 from happe_study.studies.models import Study
@@ -40,7 +40,7 @@ file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type
 
 @click.group(cls=Group, epilog=MORE)
 def study() -> None:
-    """Studies: check a protocol, create, lock, look at, unblind, export."""
+    """Studies: check a protocol, create, lock, look at, unblind, export, verify."""
 
 
 @study.command(epilog=examples("happe-server study check paper-a3.toml", "happe-server study check - <paper-a3.toml"))
@@ -143,6 +143,8 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
 
 study.add_command(unblinding.unblind)
 study.add_command(exporting.export)
+study.add_command(tracing.traces)
+study.add_command(verifying.verify)
 
 
 def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

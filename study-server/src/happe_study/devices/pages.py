@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, g, request, url_for
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from happe_study.accounts.rights import Right
 from happe_study.clock import now_us
@@ -128,8 +128,9 @@ def _about_one(name: str, title: str, study: str, code: str, problem: Problem | 
 
 
 def _clocks(session: Session, study: Study) -> dict[int, ClockEstimate]:
-    """Each device's last clock estimate."""
-    latest = select(func.max(ClockEstimate.id)).join(Device, Device.id == ClockEstimate.device_id)
-    newest = latest.where(Device.study_id == study.id).group_by(ClockEstimate.device_id)
-    rows = session.scalars(select(ClockEstimate).where(ClockEstimate.id.in_(newest)))
+    """Each device's last clock estimate: one look for each, however many there are."""
+    mine = select(ClockEstimate.id).where(ClockEstimate.device_id == Device.id).correlate(Device)
+    newest = mine.order_by(ClockEstimate.server_us.desc(), ClockEstimate.id.desc()).limit(1).scalar_subquery()
+    ids = session.scalars(select(newest).where(Device.study_id == study.id)).all()
+    rows = session.scalars(select(ClockEstimate).where(ClockEstimate.id.in_(ids)))
     return {row.device_id: row for row in rows}

@@ -37,7 +37,8 @@ class Participant(Base):
     __table_args__ = (
         CheckConstraint("state IN ('invited', 'consented', 'enrolled', 'done', 'withdrawn', 'replaced')", "state"),
         CheckConstraint("on_withdrawal IN ('erase', 'deidentify')", "on_withdrawal"),
-        Index("ix_participants_study_id_state", "study_id", "state"),
+        Index("ix_participants_study_id_code", "study_id", "code"),
+        Index("ix_participants_study_id_state_code", "study_id", "state", "code"),
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import Select, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
 from happe_study import contract
 from happe_study.allocation.sealing import SealError
@@ -19,7 +19,9 @@ from happe_study.contract import Kind
 from happe_study.database import table
 from happe_study.faults import BadDocumentError
 from happe_study.participants.models import Participant
-from happe_study.profiles.models import LearningEvent, Uafp
+from happe_study.profiles import summaries
+from happe_study.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.runs.lessons import ladders, untaught
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.record import run_record
 from happe_study.runs.stored import opened
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
 
     from happe_study.config import Secrets
     from happe_study.runs.record import RunRecord as Content
+    from happe_study.strict_json import Json
 
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 100  # records; a long one takes some megabytes
-_UAFPS, _EVENTS = insert(table(Uafp)), insert(table(LearningEvent))
+MOST_LISTED = 100
+MOST_RECORDS = 1 << 31
+_UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), insert(table(TaughtRun))
 
 
 @dataclass
@@ -46,6 +51,16 @@ class Taken:
     unreadable: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What a record taught, and the kHz that its UAFP could hold."""
+
+    run_id: int
+    record: Content
+    ladder: list[int]
+    warm: bool
+
+
 def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
     """Make rows of what the records of an unblinded study taught and are not made of yet.
 
@@ -54,42 +69,76 @@ def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
     taken, last = Taken(), 0
     while found := session.execute(_left(study_id, last)).all():
         last = found[-1].id
-        read = [(row, _content(row, secrets)) for row in found]
-        taken.unreadable += [row.code for row, content in read if content is None]
-        _keep(session, [(row.run_id, content) for row, content in read if content is not None])
-        done = [row.id for row, content in read if content is not None]
+        read = [(row, _learned(row, secrets)) for row in found]
+        taken.unreadable += [row.code for row, learned in read if learned is None]
+        done = [row.id for row, learned in read if learned is not None]
+        _keep(session, [learned for _row, learned in read if learned is not None])
         session.execute(update(RunRecord).where(RunRecord.id.in_(done)).values(taken_out=True))
+        summaries.refresh(session, study_id, {row.participant_id for row, learned in read if learned is not None})
         taken.records += len(done)
     return taken
 
 
-def _left(study_id: int, after: int) -> Select[int, int, str, str, bytes]:
-    columns = select(RunRecord.id, RunRecord.run_id, Run.code, RunRecord.client_id, RunRecord.document)
+def left(session: Session, study_id: int) -> list[str]:
+    """Codes of runs whose record has come and is not taken out yet, at most 100.
+
+    The limit within keeps SQLite from asking every run of the study: those that are left are few, and in an index.
+    """
+    untaken = select(RunRecord.run_id).where(~RunRecord.taken_out).limit(MOST_RECORDS).subquery()
+    mine = select(Run.code).join(untaken, Run.id == untaken.c.run_id).where(Run.study_id == study_id)
+    return list(session.scalars(mine.limit(MOST_LISTED)))
+
+
+def _left(study_id: int, after: int) -> Select[int, int, str, int, str, bytes]:
+    run = (RunRecord.run_id, Run.code, Run.participant_id)
+    columns = select(RunRecord.id, *run, RunRecord.client_id, RunRecord.document)
     mine = columns.join(Run, RunRecord.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
-    left = mine.where(Participant.study_id == study_id, RunRecord.taken_out.is_(False), RunRecord.id > after)
-    return left.order_by(RunRecord.id).limit(AT_ONCE).with_for_update(of=RunRecord)
+    untaken = mine.where(Participant.study_id == study_id, ~RunRecord.taken_out, RunRecord.id > after)
+    return untaken.order_by(RunRecord.id).limit(AT_ONCE).with_for_update(of=RunRecord)
 
 
-def _content(row: Any, secrets: Secrets) -> Content | None:  # noqa: ANN401 - a row of `_left`
+def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a row of `_left`
     """A stored record. It kept its contract when it came; one that does not any more must not stop an unblinding."""
     try:
         document = contract.check(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
-        return run_record(document, run=row.code, client_id=row.client_id)
+        record = run_record(document, run=row.code, client_id=row.client_id)
     except SealError:
         log.error("a stored record does not open")  # noqa: TRY400 - it has no more to say
+        return None
     except BadDocumentError as error:
         log.error("a stored record breaks its contract", faults=len(error.faults))  # noqa: TRY400 - as above
-    return None
+        return None
+    header = document["header"]
+    return Learned(row.run_id, record, shared_ladder(header), header.get("settings", {}).get("warm_start", False))
 
 
-def _keep(session: Session, learned: Sequence[tuple[int, Content]]) -> None:
+def shared_ladder(header: Json) -> list[int]:
+    """The kHz that a UAFP can hold, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
+    every = [ladder.khz for ladder in ladders(header).values()]
+    ref = max(khz[-1] for khz in every)
+    return sorted({untaught(header)[0], *(one * ref // khz[-1] for khz in every for one in khz)})
+
+
+def _keep(session: Session, learned: Sequence[Learned]) -> None:
+    """Put rows in the place of those that an earlier taking out made."""
+    runs = [each.run_id for each in learned]
+    for model in (Uafp, LearningEvent, TaughtRun):
+        session.execute(delete(model).where(model.run_id.in_(runs)))
     uafps = [
-        {"run_id": run_id, "moment": moment, "khz": list(khz)}
-        for run_id, record in learned
-        for moment, khz in (("before", record.profile_before), ("after", record.profile_after))
+        {"run_id": each.run_id, "moment": moment, "khz": list(khz)}
+        for each in learned
+        for moment, khz in (("before", each.record.profile_before), ("after", each.record.profile_after))
         if khz
     ]
-    events = [{"run_id": run_id, **vars(lesson)} for run_id, record in learned for lesson in record.learned]
-    for statement, rows in ((_UAFPS, uafps), (_EVENTS, events)):
+    events = [{"run_id": each.run_id, **vars(lesson)} for each in learned for lesson in each.record.learned]
+    served = [_taught_run(each) for each in learned if each.record.served is not None]
+    for statement, rows in ((_UAFPS, uafps), (_EVENTS, events), (_RUNS, served)):
         if rows:
             session.execute(statement, rows)
+
+
+def _taught_run(learned: Learned) -> dict[str, Any]:
+    record = learned.record
+    times = {"started_us": record.started_us, "ended_us": record.ended_us}
+    about = {"lessons": len(record.learned), "warm": learned.warm, "ladder": learned.ladder}
+    return {"run_id": learned.run_id, **times, **about}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, Uuid
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.database import Base, Code, Digest, Micros, Name, Serial
@@ -22,10 +22,15 @@ class Run(Base):
         CheckConstraint("state IN ('planned', 'started', 'rated', 'complete', 'aborted', 'replaced')", "state"),
         CheckConstraint("phase IN ('training', 'main')", "phase"),
         Index("ix_runs_participant_id_state", "participant_id", "state"),
+        Index("ix_runs_study_id_code", "study_id", "code"),
+        Index("ix_runs_study_id_state_code", "study_id", "state", "code"),
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     participant_id: Mapped[int] = mapped_column(ForeignKey("participants.id", ondelete="CASCADE"))
+    study_id: Mapped[int] = mapped_column(
+        BigInteger
+    )  # the participant's: a study's runs are listed and counted by an index
     code: Mapped[str] = mapped_column(Code, unique=True)
     position: Mapped[int]  # from 1, within the participant
     attempt: Mapped[int] = mapped_column(default=1)
@@ -56,6 +61,14 @@ class RunRecord(Base):
     """What a laptop recorded of a run (profiles/schema/run-record.schema.json), as it came, sealed (stored.py)."""
 
     __tablename__ = "run_records"
+    __table_args__ = (
+        Index(
+            "ix_run_records_left",
+            "run_id",
+            sqlite_where=text("taken_out = 0"),
+            postgresql_where=text("NOT taken_out"),
+        ),
+    )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, redirect, request, url_for
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from markupsafe import Markup
 from sqlalchemy import or_, select
 
 from happe_study.accounts.models import Account, Grant
@@ -19,6 +21,7 @@ from happe_study.problems import bad_request, conflict
 from happe_study.rules import anybody, caller, signed_in, staff
 from happe_study.staff_page import done, or_again, page, require_tick
 from happe_study.studies import services
+from happe_study.studies.progress import progress as progress_of
 from happe_study.studies.protocol import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -47,6 +50,8 @@ WORDS = {
     Right.UNBLIND: "unblind it, or one run in an emergency",
     Right.AUDIT_READ: "read its audit log",
     Right.ACCOUNT_MANAGE: "make accounts and give roles",
+    Right.PROFILE_READ: "see what was learned, after unblinding",
+    Right.PROFILE_REVIEW: "write notes on what was learned, and flag it",
 }
 
 
@@ -96,14 +101,32 @@ def study(study: str) -> Response:
     """How far a study is."""
     with parts().database.reading() as session:
         found = services.find(session, study)
-        status = services.status(session, found)
         facts: dict[str, Any] = {
-            "status": status,
-            "progress": _progress(status),
+            "news": _news(session, found),
             "protocol": services.protocol_of(found),
             "custodians": _custodians(session, found),
         }
         return page("study", found.title, study=found, **facts)
+
+
+@pages.get("/studies/<study>/progress")
+@staff(Right.STUDY_READ)
+def progress(study: str) -> Response:
+    """The part of that page that changes by itself. 204 if nothing did: `seen` is what the page has now."""
+    with parts().database.reading() as session:
+        digest, news = _news(session, services.find(session, study))
+    if request.args.get("seen") == digest:
+        return make_response("", HTTPStatus.NO_CONTENT)
+    return make_response(news)
+
+
+def _news(session: Session, study: Study) -> tuple[str, Markup]:
+    """How far a study is as a part of a page, and a digest of it."""
+    facts = {"study": study, "progress": progress_of(session, study, caller().rights_in(study.id))}
+    text = render_template("staff/_progress.html", **facts)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    seen = Markup('<input type="hidden" id="progress-seen" name="seen" value="{}">').format(digest)
+    return digest, Markup(text) + seen  # noqa: S704 - a template's
 
 
 @pages.get("/studies/<study>/protocol")

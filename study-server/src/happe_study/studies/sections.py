@@ -258,7 +258,7 @@ class Strata:
     """Participants by their answer to a question, with as many slots for each answer as its quota says."""
 
     by: Slug
-    quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=1000)]], Field(min_length=1, max_length=50)]
+    quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=10_000)]], Field(min_length=1, max_length=50)]
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
@@ -288,14 +288,14 @@ DONT_KNOW = GuessChoice("dont-know", "I don't know")
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Protocol:
-    """A study's protocol: up to 16 applications, 1 to 1000 participants.
+    """A study's protocol: up to 16 applications, 1 to 10,000 participants.
 
     Sections that are left out have their defaults; a section that the scheme has no use for is an error.
     """
 
     name: Slug
     title: Line
-    participants: Annotated[StrictInt, Field(ge=1, le=1000)]
+    participants: Annotated[StrictInt, Field(ge=1, le=10_000)]
     applications: Annotated[tuple[Application, ...], Field(alias="application", min_length=1, max_length=16)]
     order: Order
     consent: Consent

@@ -15,7 +15,18 @@ class Trace(Base):
     """A recording of one meter at one laptop (profiles/schema/power-trace.schema.json)."""
 
     __tablename__ = "traces"
-    __table_args__ = (Index("ix_traces_study_id", "study_id"), Index("ix_traces_device_id", "device_id"))
+    __table_args__ = (
+        Index("ix_traces_study_id_client_id", "study_id", "client_id"),
+        Index("ix_traces_device_id", "device_id"),
+        Index(
+            "ix_traces_study_id_device_id_sealed_us_parts_stored_bytes",
+            "study_id",
+            "device_id",
+            "sealed_us",
+            "parts",
+            "stored_bytes",
+        ),
+    )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))

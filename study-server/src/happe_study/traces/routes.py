@@ -7,15 +7,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Annotated, Any
-from uuid import UUID  # noqa: TC003 - a route's argument
+from uuid import UUID  # noqa: TC003 - pydantic asks for it
 
 from apiflask import APIBlueprint
 from flask import g, request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.exceptions import HTTPException
 
 from happe_study.accounts.rights import Right
 from happe_study.contract import MOST_BYTES, Kind
+from happe_study.paging import MOST_ROWS
 from happe_study.parts import parts
 from happe_study.problems import Problem, bad_request, too_large
 from happe_study.rules import caller, device, staff
@@ -81,10 +82,20 @@ class ProgressOut(BaseModel):
     seconds: int
 
 
+class TracesPage(BaseModel):
+    """Which part of a study's traces: what comes after a trace's id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: UUID | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = MOST_ROWS
+
+
 class TracesOut(BaseModel):
-    """A study's traces, by when they began."""
+    """A page of traces, in the order of their ids; `next` is the `after` of the page that follows, null at the end."""
 
     traces: list[ProgressOut]
+    next: str | None
 
 
 NOT_WHOLE = "Sealed with another manifest; or `missing`, `mismatched` and `unexpected` list the parts that are."
@@ -170,12 +181,16 @@ def seal_trace(trace: UUID) -> Json:
 
 @api.get("/studies/<study>/traces")
 @staff(Right.DEVICE_READ)
+@api.input(TracesPage, location="query")
 @api.output(TracesOut)
-def list_traces(study: str) -> Json:
+@api.doc(responses={422: "There is no such page."})
+def list_traces(study: str, query_data: TracesPage) -> Json:
     """How far a study's traces are."""
-    study_id = g.happe_study_ids(study)
+    study_id, limit = g.happe_study_ids(study), query_data.limit
     with parts().database.reading() as session:
-        return {"traces": [asdict(each) for each in services.progress(session, study_id)]}
+        found = services.progress(session, study_id, query_data.after, limit + 1)
+    following = found[limit - 1].trace if len(found) > limit else None
+    return {"traces": [asdict(each) for each in found[:limit]], "next": following}
 
 
 def _found(trace: UUID) -> Json:

@@ -221,8 +221,8 @@ class Progress:
     seconds: int  # by the manifest; before it, what parts of nominal length make
 
 
-def progress(session: Session, study_id: int) -> list[Progress]:
-    """How far a study's traces are, by when they began."""
+def progress(session: Session, study_id: int, after: UUID | None, most: int) -> list[Progress]:
+    """How far a study's traces are, by their ids: the first ones after an id, or of all."""
     meter, laptop = aliased(Device), aliased(Device)
     counted = select(func.count()).where(TracePart.trace_id == Trace.id).scalar_subquery()
     query = (
@@ -230,9 +230,12 @@ def progress(session: Session, study_id: int) -> list[Progress]:
         .join(meter, Trace.device_id == meter.id)
         .outerjoin(laptop, Trace.laptop_id == laptop.id)
         .where(Trace.study_id == study_id)
-        .order_by(Trace.created_us, Trace.id)
+        .order_by(Trace.client_id)
+        .limit(most)
         .options(defer(Trace.manifest))
     )
+    if after is not None:
+        query = query.where(Trace.client_id > str(after))
     return [_progress(*row) for row in session.execute(query)]
 
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The checks of a study's data, for its researchers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, g
+from sqlalchemy import func, select
+
+from happe_study.accounts.rights import Right
+from happe_study.checks.findings import Check, Verdict
+from happe_study.checks.services import check_study
+from happe_study.participants.models import Participant
+from happe_study.parts import parts
+from happe_study.rules import caller, staff
+from happe_study.runs.models import Run
+from happe_study.staff_page import page
+from happe_study.studies.models import Study, StudyState
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+
+pages = Blueprint("check_pages", __name__)
+
+MOST_RUNS = 2000  # that a page opens the records of; of more, the command line does
+
+
+@pages.get("/studies/<study>/checks")
+@staff(Right.RUN_READ)
+def checks(study: str) -> Response:
+    """What the checks say now. What could tell a condition is for who may export, after unblinding."""
+    with parts().database.reading() as session:
+        found = session.get_one(Study, g.happe_study_ids(study))
+        conditions = caller().may(Right.EXPORT, found.id) and found.state == StudyState.UNBLINDED
+        too_many = _runs(session, found.id) > MOST_RUNS
+        made: list[Check] = []
+        if not too_many:
+            config, key = parts().config, parts().secrets.allocation
+            made = check_study(session, found, key, config.traces_folder, conditions=conditions)
+        return page("checks", "Checks", study=found, checks=made, too_many=too_many, Verdict=Verdict)
+
+
+def _runs(session: Session, study_id: int) -> int:
+    query = select(func.count(Run.id)).join(Participant, Run.participant_id == Participant.id)
+    return session.scalar(query.where(Participant.study_id == study_id)) or 0

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`happe-server study traces`: an unblinded study's power traces as folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.errors import Failure
+from happe_study.audit.chain import append
+from happe_study.cli import named
+from happe_study.cli.errors import PROGRAM
+from happe_study.cli.server import Server, pass_server
+from happe_study.studies.models import StudyState
+from happe_study.traces.downloads import Downloaded, download
+from happe_study.traces.storage import Storage
+
+MORE = """Writes FOLDER/UUID for each trace, as `happe-power` has traces in its spool: header, parts, gaps, clock
+estimates and manifest. Each part is compared with what the meter sent. Traces that are there already are
+passed over, so that an interrupted download goes on. Nobody gets a trace before the study is unblinded, as
+power tells conditions; each download is in the audit log. The exit status is 1 if a trace is not whole.
+
+Examples:
+  happe-server study traces crossover --out traces
+  happe-power measures export/crossover-runs.csv --trace traces --out measures.json"""
+
+
+@click.command(cls=Command, epilog=MORE)
+@click.argument("name", metavar="STUDY")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder for the traces"
+)
+@json_option
+@pass_server
+def traces(server: Server, name: str, out: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Write a study's power traces into folders, for `happe-power measures`."""
+    out.mkdir(exist_ok=True)
+    with server.writing() as session:
+        study = named.study(session, name)
+        if study.state != StudyState.UNBLINDED:
+            raise Failure(os.EX_NOPERM, f"{name}: nobody gets its power traces before it is unblinded")
+        append(session, "study.exported", None, study_id=study.id, study=name, table="power-traces", format="parquet")
+    written: list[Downloaded] = []
+    with server.reading() as session:
+        for each in download(session, study.id, Storage(server.config.traces_folder), out):
+            written.append(each)
+            PROGRAM.show([f"{each.folder}: {fault}; the trace was not written" for fault in each.faults])
+    if as_json:
+        print_json([_document(each) for each in written])
+    elif written:
+        print_table([(str(each.folder), _said(each)) for each in written])
+    else:
+        click.echo(f"{name} has no power trace.")
+    if any(each.faults for each in written):
+        sys.exit(1)
+
+
+def _document(each: Downloaded) -> dict[str, object]:
+    fields = ("trace", "parts", "bytes", "there", "sealed", "faults")
+    return {"folder": str(each.folder), **{name: getattr(each, name) for name in fields}}
+
+
+def _said(each: Downloaded) -> str:
+    if each.faults:
+        return "not written"
+    if each.there:
+        return "was there"
+    return f"{each.parts} parts, {each.bytes} bytes{'' if each.sealed else ', not sealed'}"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a device's clock to the server's, out of its clock estimates (docs/uploads.md, Clocks). Pure.
+
+Between two estimates the offset is a straight line; beyond the first and the last it stays, and the bound grows. The
+power logger reckons alike (docs/uncertainty.md, To the server's clock).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DRIFT_PPM = 500  # of two clocks against each other
+WANDER_PPM = 1  # of a quartz between two estimates
+
+
+class Estimated(Protocol):
+    """A clock estimate: server time = device time + offset_us, within uncertainty_us, at device_us."""
+
+    @property
+    def device_us(self) -> int: ...  # noqa: D102
+
+    @property
+    def offset_us(self) -> int: ...  # noqa: D102
+
+    @property
+    def uncertainty_us(self) -> int: ...  # noqa: D102
+
+
+class ClockSetError(Exception):
+    """Two estimates differ by more than they and the clocks' rates allow."""
+
+
+@dataclass(frozen=True)
+class Offset:
+    """The server's time less the device's, within a bound, in microseconds."""
+
+    us: float
+    bound_us: float
+
+
+@dataclass(frozen=True)
+class ServerTime:
+    """A clock of a device, by at least one estimate, ascending."""
+
+    estimates: tuple[Estimated, ...]
+
+    def offset(self, device_us: float) -> Offset:
+        """How far the clock is from the server's at a time of its own."""
+        at = bisect_right(self.estimates, device_us, key=lambda each: each.device_us)
+        if not 0 < at < len(self.estimates):
+            nearest = self.estimates[0 if at == 0 else -1]
+            away = abs(device_us - nearest.device_us)
+            return Offset(nearest.offset_us, nearest.uncertainty_us + away * DRIFT_PPM * 1e-6)
+        before, after = self.estimates[at - 1], self.estimates[at]
+        share = (device_us - before.device_us) / (after.device_us - before.device_us)
+        away = min(device_us - before.device_us, after.device_us - device_us)
+        return Offset(
+            (1 - share) * before.offset_us + share * after.offset_us,
+            (1 - share) * before.uncertainty_us + share * after.uncertainty_us + away * WANDER_PPM * 1e-6,
+        )
+
+    def server_us(self, device_us: float) -> float:
+        """The server's time at a time of the device."""
+        return device_us + self.offset(device_us).us
+
+    def device_us(self, server_us: float) -> float:
+        """The device's time at a time of the server."""
+        guess = server_us - self.offset(server_us - self.estimates[0].offset_us).us
+        return server_us - self.offset(guess).us  # drift is so small that once more changes nothing
+
+
+def server_time(estimates: Iterable[Estimated]) -> ServerTime | None:
+    """The clock that estimates in any order tell of; None: there are none. Raises ClockSetError."""
+    ordered = sorted(estimates, key=lambda each: (each.device_us, each.uncertainty_us))
+    first_of_each = [each for i, each in enumerate(ordered) if i == 0 or each.device_us != ordered[i - 1].device_us]
+    for before, after in pairwise(ordered):
+        drift = (after.device_us - before.device_us) * DRIFT_PPM * 1e-6
+        if abs(after.offset_us - before.offset_us) > before.uncertainty_us + after.uncertainty_us + drift:
+            raise ClockSetError("the clock was set between two comparisons with the server")
+    return ServerTime(tuple(first_of_each)) if first_of_each else None

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What goes when a participant leaves: reports and measures of the study, which hold data of everybody in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, select
+
+from happe_study.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+
+def forget(session: Session, study_id: int) -> None:
+    """Remove all reports of a study and the measured power; both can be made anew from what is left."""
+    mine = select(Report.id).where(Report.study_id == study_id)
+    session.execute(delete(ReportFile).where(ReportFile.report_id.in_(mine)))
+    session.execute(delete(Report).where(Report.study_id == study_id))
+    of_study = AnalysisDocument.study_id == study_id, AnalysisDocument.kind == DocumentKind.MEASURES
+    session.execute(delete(AnalysisDocument).where(*of_study))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run's record says over its time, in seconds from its start. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_study.strict_json import Json
+
+SECOND_US = 1_000_000
+SERIES_US = 1_000_000  # a press nearer than this to the key's press before belongs to its series (docs/traces.md)
+KHZ_A_GHZ = 1_000_000
+SLACK = 1e-9  # seconds
+LONGEST_PERIOD = 2  # sample periods; after more than these what lies between is not known
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that held from one time to another; None: it is not known."""
+
+    begin: float
+    end: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Press:
+    """A press of one of the two keys, whether it counted, the frequency (GHz) then, and what it taught."""
+
+    at: float
+    key: str
+    counted: bool
+    ghz: float
+    lesson: str
+
+
+@dataclass(frozen=True)
+class RunSeries:
+    """A run over `seconds`. Utilisation in percent by CPU, frequency in GHz by policy."""
+
+    seconds: float
+    utilisation: dict[str, list[Held]]
+    frequency: dict[str, list[Held]]
+    highest_ghz: float
+    presses: list[Press]
+    interruptions: list[tuple[float, float, str]]
+
+
+def run_series(record: Json) -> RunSeries:
+    """The series of a record that keeps its contract."""
+    started = record["started_us"]
+    length = (record["ended_us"] - started) / SECOND_US
+    utilisation: dict[str, list[Held]] = defaultdict(list)
+    frequency: dict[str, list[Held]] = defaultdict(list)
+    longest = LONGEST_PERIOD * record["header"]["period_us"]
+    before = started
+    for line in record["observations"]:
+        begin = (max(before, line["t_us"] - longest) - started) / SECOND_US
+        end = (line["t_us"] - started) / SECOND_US
+        for name, percent in _cpus(line):
+            utilisation[name].append(Held(begin, end, percent))
+        for policy in line["policies"]:
+            if "cur_khz" in policy:
+                frequency[f"policy {policy['id']}"].append(Held(begin, end, policy["cur_khz"] / KHZ_A_GHZ))
+        before = line["t_us"]
+    ladders = [khz for ladder in record["header"]["ladders_khz"].values() for khz in ladder]
+    return RunSeries(
+        length, dict(utilisation), dict(frequency), max(ladders) / KHZ_A_GHZ, list(_presses(record)), _stops(record)
+    )
+
+
+def _cpus(line: Json) -> Iterator[tuple[str, float]]:
+    """Each CPU's name and percent: by policy where there are several."""
+    for policy in line["policies"]:
+        for number, ppm in enumerate(policy["util_ppm"]):
+            of = f" of policy {policy['id']}" if len(line["policies"]) > 1 else ""
+            yield f"CPU {number}{of}", ppm / 10_000
+
+
+def _presses(record: Json) -> Iterator[Press]:
+    """Each press. One counted if its line has a lesson of its key, and it begins a series, the first on that line."""
+    lessons = {(each["t_us"], each["key"]): each for each in record["learned"]}
+    last: dict[str, int] = {}
+    for line in record["observations"]:
+        for press in line.get("keys", ()):
+            key, at = press["key"], press["t_us"]
+            begins = at - last.get(key, at - SERIES_US) >= SERIES_US
+            last[key] = at
+            lesson = lessons.pop((line["t_us"], key), None) if begins else None
+            ghz = _ghz(line, lesson)
+            yield Press((at - record["started_us"]) / SECOND_US, key, lesson is not None, ghz, _taught(lesson))
+
+
+def _ghz(line: Json, lesson: Json | None) -> float:
+    khz = lesson["cur_khz"] if lesson else max((each.get("cur_khz", 0) for each in line["policies"]), default=0)
+    return float(khz / KHZ_A_GHZ)
+
+
+def _taught(lesson: Json | None) -> str:
+    if lesson is None:
+        return ""
+    return f"level {lesson['level']}: {lesson['from_khz'] / 1e6:.2f} to {lesson['to_khz'] / 1e6:.2f} GHz"
+
+
+def _stops(record: Json) -> list[tuple[float, float, str]]:
+    """What came between, from when to when, and why."""
+    found = []
+    for each in record.get("interruptions", ()):
+        begin = (each["t_us"] - record["started_us"]) / SECOND_US
+        end = (each.get("until_us", each["t_us"]) - record["started_us"]) / SECOND_US
+        found.append((begin, end, each["reason"]))
+    return found
+
+
+def joined(held: list[Held]) -> list[tuple[float, float] | None]:
+    """Points of a step line: where a value begins; None where none is known."""
+    points: list[tuple[float, float] | None] = []
+    for number, each in enumerate(held):
+        points.append((each.begin, each.value))
+        if number + 1 == len(held) or held[number + 1].begin > each.end + SLACK:
+            points += [(each.end, each.value), None]
+    return points
+
+
+def seen(held: list[Held], begin: float, end: float) -> list[Held]:
+    """What held some time between two times, of what is by time."""
+    first = bisect_right(held, begin, key=lambda each: each.end)
+    return held[first : bisect_left(held, end, key=lambda each: each.begin)]
+
+
+def together(values: dict[str, list[Held]]) -> list[Held]:
+    """What is known of several things, by time."""
+    return sorted((each for held in values.values() for each in held), key=lambda each: each.begin)
+
+
+def mean(held: list[Held], begin: float, end: float) -> float | None:
+    """The mean over what is known between two times; None: nothing is."""
+    known = [(min(each.end, end) - max(each.begin, begin), each.value) for each in seen(held, begin, end)]
+    length = sum(share for share, _value in known)
+    return sum(share * value for share, value in known) / length if length else None

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The run view and the live progress in Chromium: with and without JavaScript, by keyboard and pointer, at 200 %."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import select
+
+import given_accounts
+import given_power
+import given_studies
+from happe_study.accounts.rights import Role
+from happe_study.devices import services as devices
+from happe_study.devices.models import DeviceKind
+from happe_study.participants import services as participants
+from happe_study.studies.models import Study
+from serve import Watched, WorldServer
+from test_rules import LIMITS
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from given_power import MeasuredRun
+
+WIDE, TWICE, NARROW = 1280, 640, 320  # CSS pixels; 200 % of 1280 are 640
+SOON_MS = 8000
+TITLE = "#figure-title"
+EMAIL = "investigator@example.org"
+GAP = (20.0, 20.5)
+RATE_HZ = 2000
+PARTS = {"whole": "", "closer": "?from=18&to=24", "single": "?from=7.0001&to=7.0101"}
+
+
+@dataclass
+class Lab:
+    """A server with a measured run and an open study, and an investigator's cookies."""
+
+    world: World
+    server: WorldServer
+    browser: Browser
+    run: MeasuredRun
+    cookies: list[dict[str, str]]
+
+    def open(self, path: str, width: int = WIDE, *, script: bool = True) -> Watched:
+        """A window on a page."""
+        window = Watched(self.browser, self.server.url, width, script=script)
+        window.context.add_cookies(self.cookies)  # type: ignore[arg-type] # Playwright's own cookies
+        window.page.goto(path)
+        return window
+
+
+@pytest.fixture(scope="module")
+def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+    """An investigator who has signed in."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    shutil.copy(sqlite_template, folder / "server.db")
+    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    given_accounts.account(world, Role.INVESTIGATOR, email=EMAIL)
+    run = given_power.measured_run(world, rate_hz=RATE_HZ, gap=GAP)
+    given_studies.study(world, protocol=given_studies.small("open"))
+    with WorldServer(world) as server:
+        window = Watched(browser, server.url, WIDE)
+        window.page.goto("/sign-in")
+        window.page.fill("#email", EMAIL)
+        window.page.fill("#password", given_accounts.PASSWORD)
+        window.page.click("main button")
+        window.page.wait_for_url("**/studies")
+        cookies = window.context.cookies()
+        window.close()
+        yield Lab(world, server, browser, run, cookies)  # type: ignore[arg-type]
+    world.close()
+
+
+def heading(page: Page) -> str:
+    return page.locator(TITLE).inner_text()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_run_is_accessible_and_fits_light_and_dark_wide_and_narrow_and_at_200_percent(lab: Lab, name: str) -> None:
+    window = lab.open(lab.run.path + PARTS[name])
+    page = window.page
+    assert page.locator("h1").count() == 1
+    assert page.locator("#figure .plot").count() == 3
+    page.locator("summary").first.click()
+    for scheme in ("dark", "light"):
+        assert window.axe(scheme) == []
+        window.picture(f"run-{name}-{WIDE}-{scheme}")
+    for width in (TWICE, NARROW):
+        window.resize(width)
+        assert window.overflow() == 0, width
+        window.picture(f"run-{name}-{width}-light")
+    assert window.axe() == []
+    assert window.wrong == []
+    window.close()
+
+
+def test_somebody_looks_closer_by_keyboard_alone_and_only_the_figure_is_exchanged(lab: Lab) -> None:
+    window = lab.open(lab.run.path)
+    page, keys = window.page, window.page.keyboard
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    for _ in range(40):
+        keys.press("Tab")
+        if page.evaluate("document.activeElement.id") == "way-closer":
+            break
+    keys.press("Enter")
+    expect(page.locator(TITLE)).to_have_text(re.compile("^From"), timeout=SOON_MS)
+    assert page.evaluate("document.querySelector('h1').dataset.kept") == "yes"
+    assert page.evaluate("document.activeElement.id") == "way-closer", "the focus stays where it was"
+    assert re.search(r"\?from=22\.5\d*&to=37\.5\d*$", page.url)
+    for _ in range(10):
+        keys.press("Tab")
+        if page.evaluate("document.activeElement.id") == "from":
+            break
+    keys.press("Control+A")
+    keys.type("10")
+    keys.press("Tab")
+    keys.press("Control+A")
+    keys.type("11")
+    keys.press("Enter")
+    expect(page.locator(TITLE)).to_have_text("From 10 to 11 s", timeout=SOON_MS)
+    page.go_back()
+    expect(page.locator(TITLE)).to_have_text(re.compile("^From 22.5"), timeout=SOON_MS)
+    assert window.wrong == []
+    window.close()
+
+
+def test_dragging_over_a_chart_draws_that_part_and_a_click_looks_closer(lab: Lab) -> None:
+    window = lab.open(lab.run.path)
+    page = window.page
+    plot = page.locator("#figure .plot").nth(1)
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 4, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.4, middle)
+    assert page.locator(".chosen").count() == 3
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.up()
+    expect(page.locator(TITLE)).to_have_text(re.compile("^From"), timeout=SOON_MS)
+    begin, end = (float(each) for each in re.findall(r"=([0-9.]+)", page.url))
+    assert begin == pytest.approx(lab.run.seconds / 4, abs=0.2)
+    assert end == pytest.approx(lab.run.seconds / 2, abs=0.2)
+    before = heading(page)
+    page.locator("#figure .plot").first.click()
+    expect(page.locator(TITLE)).not_to_have_text(before, timeout=SOON_MS)
+    assert window.wrong == []
+    window.close()
+
+
+def test_all_of_it_works_without_javascript(lab: Lab) -> None:
+    window = lab.open(lab.run.path, script=False)
+    page = window.page
+    page.click("#way-closer")
+    assert heading(page).startswith("From 22.5")
+    page.fill("#from", "10")
+    page.fill("#to", "11")
+    page.click(".zoom button")
+    assert heading(page) == "From 10 to 11 s"
+    page.fill("#from", "12")
+    page.click(".zoom button")
+    assert page.locator("#to-error").inner_text().startswith("Must be at least")
+    page.goto("/studies/open")
+    assert page.locator("text=Reload the page for news.").is_visible()
+    window.close()
+
+
+def test_progress_comes_by_itself_while_the_page_is_in_sight(lab: Lab) -> None:
+    window = lab.open("/studies/open")
+    page = window.page
+    asked: list[int] = []
+    page.on("response", lambda answer: asked.append(answer.status) if "/progress" in answer.url else None)
+    with page.expect_response("**/progress*") as nothing:
+        _ask(page)
+    assert nothing.value.status == 204, "nothing has changed"
+    with lab.world.database.writing() as session:
+        study = session.scalars(select(Study).where(Study.name == "open")).one()
+        participants.invite(session, study, None)
+        devices.create(session, study.id, "laptop <3", DeviceKind.LAPTOP, None)
+    expect(page.locator("#progress")).to_contain_text("laptop <3", timeout=2 * SOON_MS)
+    assert page.locator("#participants-by-state tr", has_text="invited").locator("td").inner_text() == "1"
+    assert page.locator("#progress-said").inner_text().endswith("runs complete.")
+    assert page.locator("#progress #progress-seen").count() == 1
+    assert 200 in asked
+    assert window.axe() == []
+    for width in (TWICE, NARROW):
+        window.resize(width)
+        assert window.overflow() == 0
+    assert window.wrong == []
+    window.close()
+
+
+def test_who_is_signed_out_meanwhile_is_led_to_the_sign_in(lab: Lab) -> None:
+    window = lab.open("/studies/open")
+    window.context.clear_cookies()
+    _ask(window.page)
+    window.page.wait_for_url("**/sign-in*")
+    window.close()
+
+
+def _ask(page: Page) -> None:
+    """The five seconds are over."""
+    page.evaluate("askForNews()")
+
+
+def test_no_page_weakens_the_policy_for_scripts_and_styles(lab: Lab) -> None:
+    window = lab.open(lab.run.path)
+    answer = window.page.request.get(lab.run.path)
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "script-src 'self'" in policy
+    text = answer.text()
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|hx-on|hx-vals", text)
+    assert re.findall(r"<script[^>]*>(.*?)</script>", text) == ["", ""]
+    window.close()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A researcher makes a report and reads it in Chromium, and sees what the checks say."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import update
+
+import given_accounts
+import given_reports
+from happe_study.accounts.rights import Role
+from happe_study.devices.models import ClockEstimate, Device
+from happe_study.reports import services
+from happe_study.reports.services import Stage
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from serve import Watched, WorldServer
+from test_rules import LIMITS
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+WIDE, NARROW = 1280, 320
+ANALYST = "analyst@example.org"
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorldServer]:
+    """A server with an unblinded study, and a locked one."""
+    assert browser.is_connected()
+    folder = tmp_path_factory.mktemp("reports")
+    shutil.copy(sqlite_template, folder / "server.db")
+    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    given_accounts.account(world, Role.ANALYST, email=ANALYST)
+    given_reports.finished(world)
+    given_reports.finished(world, "running", participants=1, unblinded=False)
+    with pytest.MonkeyPatch.context() as patch, WorldServer(world) as serving:
+        patch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
+        yield serving
+    world.close()
+
+
+def _plant(world: World) -> None:
+    """Something for the checks to find: a run with another condition than it had, and a clock that is off."""
+    with world.database.writing() as session:
+        run = session.query(Run).filter_by(condition="ondemand").first()
+        assert run is not None
+        run.condition = "O-HAPPE"
+        laptop = session.query(Device).filter_by(id=run.device_id).one()
+        for number, offset in enumerate((0, 2_000_000)):
+            facts = {"device_us": number * 60_000_000, "server_us": 1, "offset_us": offset, "uncertainty_us": 2000}
+            name = f"0000000{number}-2222-4333-8444-555555555555"
+            session.add(ClockEstimate(device_id=laptop.id, client_id=name, clock="monotonic:x", probes=1, **facts))
+        session.execute(update(Run).where(Run.id == run.id).values(condition="O-HAPPE"))
+
+
+def window(browser: Browser, server: WorldServer) -> Watched:
+    """A window of the analyst's."""
+    made = Watched(browser, server.url, WIDE)
+    made.page.goto("/sign-in")
+    made.page.fill("#email", ANALYST)
+    made.page.fill("#password", given_accounts.PASSWORD)
+    made.page.get_by_role("button", name="Sign in").click()
+    made.page.wait_for_url("**/studies")
+    return made
+
+
+def look(watched: Watched, name: str) -> None:
+    """A page is as it should be, light and dark, wide and narrow; keep pictures of it."""
+    assert watched.page.locator("h1").count() == 1
+    for scheme in ("dark", "light"):
+        assert watched.axe(scheme) == [], name
+        watched.picture(f"{name}-{WIDE}-{scheme}")
+    watched.resize(NARROW)
+    assert watched.axe() == [], name
+    watched.picture(f"{name}-{NARROW}-light")
+    assert watched.overflow() == 0, name
+    watched.resize(WIDE)
+    assert watched.overflow() == 0, name
+    assert watched.wrong == [], name
+
+
+def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> None:
+    watched = window(browser, server)
+    page = watched.page
+    page.goto("/studies/running/report")
+    assert page.locator("h2").first.inner_text() == "Not before the study is unblinded"
+    look(watched, "report-later")
+    page.goto("/studies/finished/report")
+    look(watched, "report-none")
+    # When a document is wrong
+    page.set_input_files("#measures", {"name": "m.json", "mimeType": "application/json", "buffer": b'{"measures": 1}'})
+    page.locator("form[action$=measures] button").click()
+    page.wait_for_selector("[role=alert]")
+    assert page.title().startswith("Error: ")
+    assert page.locator("#measures").get_attribute("aria-invalid") == "true"
+    look(watched, "report-wrong")
+    # When it is right
+    raw = given_reports.measures(server.world)
+    page.set_input_files("#measures", {"name": "measures.json", "mimeType": "application/json", "buffer": raw})
+    page.locator("form[action$=measures] button").click()
+    page.get_by_text("40 measured, 0 refused").wait_for()
+    page.get_by_role("button", name="Make it").click()
+    assert page.get_by_text("Report 1 is being made").first.is_visible()
+    look(watched, "report-making")
+    with server.world.database.reading() as session:
+        study = session.query(Study).filter_by(name="finished").one()
+    assert given_reports.waited(server.world, study) == [Stage.MADE]
+    page.goto("/studies/finished/report")
+    look(watched, "report-there")
+    page.get_by_role("link", name="Report 1", exact=True).click()
+    page.get_by_role("heading", name="Report 1", exact=True).wait_for()
+    broken = "images => images.filter(each => !each.complete || each.naturalWidth === 0).map(each => each.src)"
+    page.wait_for_load_state("load")
+    assert page.locator("figure img").count() >= 1
+    assert page.locator("figure img").evaluate_all(broken) == []
+    look(watched, "report-made")
+    with page.expect_download() as started:
+        page.get_by_role("link", name="report.pdf").click()
+    assert started.value.suggested_filename == "finished-1-report.pdf"
+    watched.close()
+
+
+def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> None:
+    _plant(server.world)
+    watched = window(browser, server)
+    page = watched.page
+    page.goto("/studies/finished/checks")
+    verdicts = dict(
+        zip(
+            page.locator("tbody th a").all_inner_texts(),
+            page.locator("tbody td .state").all_inner_texts(),
+            strict=False,
+        )
+    )
+    assert verdicts["Clocks"] == "suspect"
+    assert verdicts["Conditions"] == "suspect"
+    assert verdicts["Doubled runs"] == "ok"
+    assert page.get_by_text("its clock went +2.0 s between two estimates 60 s apart").count() == 1
+    look(watched, "checks")
+    page.goto("/studies/running/checks")
+    look(watched, "checks-blinded")
+    watched.close()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs that tests begin with, whose record and power have been uploaded, in parts as docs/uploads.md has them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import given_devices
+import given_participants as people
+import given_studies
+import records
+from happe_study.allocation import unblinding
+from happe_study.allocation.unblinding import Order
+from happe_study.devices import services as devices
+from happe_study.studies.models import Study
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from numpy.typing import NDArray
+
+    from world import World
+
+Json = dict[str, Any]
+
+METER_BOOT = "11111111-2222-4333-8444-555555555555"
+SECOND = 1_000_000
+SERVER_US = 1_793_440_000_000_000  # the server's time when the run began
+BEFORE = 5  # seconds that the trace begins before the run
+METER_US = 5_000_000_000  # the meter's clock at its first sample
+UNCERTAIN_US = 1500
+OHM, VOLT = 0.1, 19.5  # of a rig whose record says these exactly
+SCALE = 1.0 / 2**15
+
+
+@dataclass
+class MeasuredRun:
+    """A complete run of an unblinded study, and the power of its laptop meanwhile."""
+
+    study: str
+    participant: str
+    code: str
+    record: Json
+    trace: str
+    watts: NDArray[np.float64]  # at each index, as the trace has them
+    rate_hz: int
+    manifest: Json = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted by its record."""
+        return float(self.record["ended_us"] - self.record["started_us"]) / SECOND
+
+    @property
+    def path(self) -> str:
+        """The page of the run."""
+        return f"/studies/{self.study}/runs/{self.code}"
+
+    def mean(self, begin: float, end: float) -> float:
+        """Mean watts between two times of the run."""
+        first, last = (round((BEFORE + at) * self.rate_hz) for at in (begin, end))
+        return float(np.nanmean(self.watts[first:last]))
+
+
+def measured_run(  # noqa: PLR0913 - what can be otherwise
+    world: World,
+    name: str = "measured",
+    *,
+    seconds: int = 60,
+    rate_hz: int = 10_000,
+    gap: tuple[float, float] | None = None,
+    calibrated: bool = True,
+    record: Json | None = None,
+    unblinded: bool = True,
+    meter_name: str = "bench meter",
+) -> MeasuredRun:
+    """A run of `seconds`; with a `gap` (seconds of the run) its power has none then."""
+    study = given_studies.study(world, name, protocol=given_studies.small(name))
+    row, _link = people.participant(world, study)
+    laptop = people.laptop_with(world, study, row)
+    meter = given_devices.device(world, study, "meter", name=meter_name)
+    code = people.runs_of(world, row)[0].code
+    people.answered(world, code, laptop)
+    made = (record or records.make(code, seconds, 4, client_id=str(uuid4()), presses=0.12)) | {"run": code}
+    assert given_devices.put_record(world.client(laptop.token), made).status_code == HTTPStatus.CREATED
+    run = MeasuredRun(study.name, row.code, code, made, "", _watts(made, seconds, rate_hz, gap), rate_hz)
+    _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", made["started_us"], SERVER_US)
+    _compare_clocks(world, meter, f"monotonic:{METER_BOOT}", METER_US + BEFORE * SECOND, SERVER_US)
+    header = _header(study, meter, laptop, rate_hz, calibrated=calibrated)
+    client = world.client(meter.token)
+    assert given_devices.put_trace(client, header).status_code == HTTPStatus.CREATED
+    run.trace = header["id"]
+    run.manifest = _send(client, header, run)
+    sealed = given_devices.put_seal(client, run.manifest)
+    assert sealed.status_code == HTTPStatus.OK, sealed.text
+    if unblinded:
+        unblind(world, study)
+    return run
+
+
+def unblind(world: World, study: Study) -> None:
+    """Reveal a study's conditions."""
+    with world.database.writing() as session:
+        order = Order(None, "the last participant is done", study.name)
+        unblinding.unblind(session, session.get_one(Study, study.id), fixed_secrets(), order)
+
+
+def _watts(record: Json, seconds: int, rate_hz: int, gap: tuple[float, float] | None) -> NDArray[np.float64]:
+    """12 W, 20 W more for a busy CPU at full speed, a ripple, a spike of 60 W each second; in the steps of the card."""
+    at = np.arange((seconds + 2 * BEFORE) * rate_hz) / rate_hz - BEFORE
+    busy = np.zeros(seconds)
+    for number, line in enumerate(record["observations"][:seconds]):
+        policy = line["policies"][0]
+        busy[number] = max(policy["util_ppm"]) / 1e6 * policy["cur_khz"] / records.LADDER[-1]
+    second = np.clip(at.astype(int), 0, seconds - 1)
+    watts = 12 + 20 * np.where((at >= 0) & (at < seconds), busy[second], 0) + 0.4 * np.sin(at * 2 * np.pi * 50)
+    watts[::rate_hz] = 60
+    watts = np.round(watts / VOLT * OHM / SCALE) * SCALE / OHM * VOLT
+    if gap is not None:
+        watts[(at >= gap[0]) & (at < gap[1])] = np.nan
+    return watts
+
+
+def _compare_clocks(world: World, device: given_devices.Enrolled, clock: str, device_us: int, server_us: int) -> None:
+    """Estimates a minute before and ten after, as a clock that does not drift gives them."""
+    with world.database.writing() as session:
+        for away in (-60 * SECOND, 600 * SECOND):
+            sent, received = device_us + away, server_us + away
+            probe = [[sent - UNCERTAIN_US, received, received, sent + UNCERTAIN_US]]
+            devices.estimate_clock(session, device.device.id, str(uuid4()), clock, probe)
+
+
+def _header(
+    study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled, rate_hz: int, *, calibrated: bool
+) -> Json:
+    header = given_devices.header(study, meter, laptop, clock=f"monotonic:{METER_BOOT}", rate_hz=rate_hz)
+    exact = {"standard_uncertainty": 0.0001, "source": "made up"}
+    record = {name: header["calibration"][name] for name in ("name", "sha256", "date", "expires")}
+    record |= {"shunt_ohm": exact | {"value": OHM}, "supply_volt": exact | {"value": VOLT}}
+    record |= {"wiring": {"shunt": "return", "supply_measured": "after"}}
+    channel = header["channels"][0] | {"scale": SCALE}
+    power = channel | {"measures": "power", "unit": "W", "scale": SCALE / OHM * VOLT}
+    return header | {
+        "channels": [channel if calibrated else power],
+        "calibration": record if calibrated else None,
+        "source": {"kind": "nidaqmx", "device": "NI 6034E"},
+    }
+
+
+def _send(client: FlaskClient, header: Json, run: MeasuredRun) -> Json:
+    """Upload parts of ten seconds; the manifest."""
+    rows = header["part_seconds"] * run.rate_hz
+    raw = run.watts / VOLT * OHM / SCALE
+    listed: list[Json] = []
+    for begin in range(0, len(raw), rows):
+        here = raw[begin : begin + rows]
+        if np.isnan(here).all():
+            continue
+        content = part(header, len(listed), begin, here)
+        answer = given_devices.put_part(client, run.trace or header["id"], len(listed), content)
+        assert answer.status_code == HTTPStatus.CREATED, answer.text
+        first = begin + int(np.flatnonzero(~np.isnan(here))[0])
+        samples = int((~np.isnan(here)).sum())
+        digest = hashlib.sha256(content).hexdigest()
+        listed.append({"number": len(listed), "bytes": len(content), "sha256": digest})
+        listed[-1] |= {"first_index": first, "samples": samples}
+    gaps = [{"from_index": a, "to_index": b, "reason": "overflow"} for a, b in _runs(np.isnan(raw))]
+    return {
+        "format": "happe-power-manifest/1",
+        "trace": header["id"],
+        "count": len(listed),
+        "parts": listed,
+        "samples": sum(each["samples"] for each in listed),
+        "end_index": len(raw),
+        "gaps": gaps,
+        "ended": _pair(len(raw) - 1, run.rate_hz),
+        "time_base": [_pair(0, run.rate_hz)],
+    }
+
+
+def part(header: Json, number: int, begin: int, raw: NDArray[np.float64]) -> bytes:
+    """A part's file of one column; where `raw` is NaN there is no sample."""
+    there = ~np.isnan(raw)
+    rate_hz = int(header["rate_hz"])
+    said = {
+        "trace": header["id"],
+        "number": number,
+        "runs": [[begin + a, b - a] for a, b in _runs(there)],
+        "time_base": [list(_pair(begin + at, rate_hz).values()) for at in range(0, len(raw), rate_hz)],
+    }
+    name = header["channels"][0]["name"]
+    schema = pa.schema([pa.field(name, pa.int16(), nullable=False)])
+    table = pa.table([pa.array(np.round(raw[there]).astype(np.int16))], schema=schema)
+    stream = io.BytesIO()
+    with pq.ParquetWriter(
+        stream, schema, compression="zstd", use_dictionary=False, column_encoding={name: "DELTA_BINARY_PACKED"}
+    ) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"happe": json.dumps(said)})
+    return stream.getvalue()
+
+
+def _runs(there: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _pair(index: int, rate_hz: int) -> Json:
+    since_us = index * SECOND // rate_hz
+    return {"index": index, "monotonic_us": METER_US + since_us, "realtime_us": SERVER_US + since_us}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study in which participants taught something, and its unblinding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import given_participants as people
+import records
+from given_devices import put_record
+from given_studies import small, study
+from happe_study.allocation import unblinding
+from happe_study.allocation.sealing import open_condition
+from happe_study.allocation.unblinding import Order
+from happe_study.studies.models import Study
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from happe_study.participants.models import Participant
+    from happe_study.runs.models import Run
+    from world import World
+
+Json = records.Json
+
+SECONDS = 60
+OFTEN = 0.15  # presses a second, so that each run of a minute teaches
+
+
+def taught(
+    world: World, *, name: str = "small", players: int = 2, runs: int = 10, blind: bool = False
+) -> list[Participant]:
+    """A study that is unblinded when some participants have played their first runs; who they are.
+
+    The last of them presses no key.
+    """
+    made = study(world, protocol=small(name))
+    those = [people.participant(world, made)[0] for _ in range(players)]
+    for number, row in enumerate(those):
+        play(world, made, row, runs, presses=OFTEN if number < players - 1 else 0.0, seed=100 * number)
+    if not blind:
+        unblind(world, made)
+    return those
+
+
+def play(  # noqa: PLR0913 - a study's
+    world: World, made: Study, row: Participant, runs: int, *, presses: float, seed: int
+) -> list[Json]:
+    """A participant plays runs at a laptop, which uploads their records; these."""
+    laptop = people.laptop_with(world, made, row)
+    known: dict[str, list[int] | None] = {}
+    uploaded = []
+    for number, run in enumerate(people.runs_of(world, row)[:runs]):
+        record = _record(run, known, presses, seed + number)
+        people.answered(world, run.code, laptop)
+        answer = put_record(world.client(laptop.token), record)
+        assert answer.status_code == 201, answer.text  # noqa: PLR2004 - Created
+        uploaded.append(record)
+    return uploaded
+
+
+def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: int) -> Json:
+    """What a laptop records of a run, and leaves in what it knows of each application."""
+    governor = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed).governor
+    if not governor.endswith("-HAPPE"):
+        return records.make(run.code, SECONDS, seed, client_id=str(uuid4()), kernel=True)
+    before = None if governor == "T-HAPPE" else known.get(run.application)
+    chance = {"client_id": str(uuid4()), "presses": presses}
+    record = records.make(run.code, SECONDS, seed, before=before and list(before), **chance)  # type: ignore[arg-type]
+    known[run.application] = record["profile_after"]
+    return record
+
+
+def unblind(world: World, made: Study) -> None:
+    """The custodian unblinds a study."""
+    with world.database.writing() as session:
+        found = session.get_one(Study, made.id)
+        unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", made.name))

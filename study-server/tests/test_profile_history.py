@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a profile came to be is told by Algorithm 4, and what does not follow is named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from happe_study.profiles.drawing import lessons_of, spread, steps, strip
+from happe_study.profiles.history import Chapter, told
+from happe_study.profiles.summaries import summary
+from happe_study.profiles.words import also, ghz, percent_of, since, spans
+from happe_study.runs.record import Lesson
+
+LADDER = (800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000)
+LOW = (800_000,) * 10
+S = 1_000_000
+
+
+def lesson(at_s: int, key: str, level: int, from_khz: int, to_khz: int) -> Lesson:
+    return Lesson(100 * S + at_s * S, key, 0, level, from_khz, to_khz, from_khz, 900_000)
+
+
+# Level 3 learns 1.2 GHz and raises 4 to 9; level 5 learns 1.6 and raises 6 to 9; level 6 falls to 1.2 and lowers 5.
+LESSONS = (
+    lesson(16, "performance", 3, 800_000, 1_200_000),
+    lesson(22, "performance", 5, 1_200_000, 1_600_000),
+    lesson(67, "power", 6, 1_600_000, 1_200_000),
+)
+AFTER = (800_000, 800_000, 800_000, 1_200_000, 1_200_000, 1_200_000, 1_200_000, 1_600_000, 1_600_000, 1_600_000)
+TRAINING = Chapter(
+    "T0000000", "T-HAPPE", 1, 7, 100 * S, 220 * S, LADDER, warm=False, before=None, after=AFTER, lessons=LESSONS
+)
+LATER = Chapter("B0000000", "B-HAPPE", 1, 8, 300 * S, 400 * S, LADDER, warm=False, before=AFTER, after=AFTER)
+
+
+def test_the_profile_after_each_lesson_is_told_with_what_else_it_moved() -> None:
+    history = told([TRAINING, LATER])
+    assert history.doubts == ()
+    assert history.after(0) == LOW
+    assert history.after(1) == LOW[:3] + (1_200_000,) * 7
+    assert [also(step) for step in history.steps] == [
+        ["raised 4\N{EN DASH}9 to 1.2 GHz"],
+        ["raised 6\N{EN DASH}9 to 1.6 GHz"],
+        ["lowered 5 to 1.2 GHz"],
+    ]
+    assert history.after(3) == history.levels == AFTER
+    assert [since(step) for step in history.steps] == ["0:16", "0:22", "1:07"]
+    assert [step.number for step in history.of_run("T0000000")] == [1, 2, 3]
+    assert history.of_run("B0000000") == ()
+
+
+@pytest.mark.parametrize(
+    ("chapters", "run", "says"),
+    [
+        ([replace(TRAINING, lessons=LESSONS[:2]), LATER], "T0000000", "see level 5, 6"),
+        ([replace(TRAINING, lessons=LESSONS[1:])], "T0000000", "lesson 1 says that level 5 was 1200000 kHz"),
+        ([TRAINING, replace(LATER, before=LOW, after=LOW)], "B0000000", "than run T0000000 left"),
+        ([TRAINING, replace(LATER, before=None, after=None)], "B0000000", "than run T0000000 left"),
+        ([LATER], "B0000000", "that no run before it left"),
+    ],
+)
+def test_what_does_not_follow_is_named_with_its_run(chapters: list[Chapter], run: str, says: str) -> None:
+    history = told(chapters)
+    assert [doubt.run for doubt in history.doubts][:1] == [run]
+    assert says in " ".join(doubt.says for doubt in history.doubts)
+    assert not summary(history)["agrees"]
+
+
+def test_a_training_that_is_repeated_begins_untaught_again() -> None:
+    again = replace(TRAINING, run="T0000001", attempt=2)
+    assert told([TRAINING, again, LATER]).doubts == ()
+
+
+def test_of_a_warm_start_nobody_knows_what_it_began_with() -> None:
+    history = told([replace(TRAINING, warm=True)])
+    assert history.doubts == ()
+    assert [history.after(number) for number in range(4)] == [None] * 4
+    assert history.levels == AFTER
+
+
+def test_a_summary_counts_what_can_be_searched() -> None:
+    found = summary(told([TRAINING, LATER]))
+    assert (found["runs"], found["performance"], found["power"], found["last_us"]) == (2, 2, 1, 7)
+    assert (found["khz"], found["highest_khz"], found["f_max_khz"]) == (list(AFTER), 1_600_000, 2_300_000)
+    assert (found["changed"], found["hit_top"], found["hit_bottom"]) == (True, False, False)
+    ends = (lesson(1, "performance", 9, 800_000, 2_300_000), lesson(2, "power", 0, 800_000, 800_000))
+    at_ends = replace(TRAINING, lessons=ends, after=(*LOW[:9], 2_300_000))
+    found = summary(told([at_ends]))
+    assert (found["hit_top"], found["hit_bottom"], found["agrees"]) == (True, True, True)
+    silent = summary(told([replace(LATER, before=None, after=None)]))
+    assert (silent["khz"], silent["changed"], silent["last_us"]) == (list(LOW), False, 0)
+
+
+def test_charts_say_in_words_what_they_draw() -> None:
+    history = told([TRAINING])
+    chart = steps("x", "Both", [("before", LOW), ("after", AFTER)], LADDER)
+    assert chart.table
+    assert chart.table.rows[5] == ["5", "0.8", "1.2"]
+    assert [len(layer.marks) for layer in lessons_of("x", TRAINING, history.steps).layers] == [2, 1]  # type: ignore[union-attr]
+    counted = spread("x", "All", [(LOW, 1), (AFTER, 1)]).table
+    assert counted
+    assert counted.rows[0] == ["1.6", *["0"] * 7, "1", "1", "1"]
+    assert counted.rows[-1] == ["0.8", "2", "2", "2", *["1"] * 7]
+    drawn = strip(AFTER, LADDER, numbered=True)
+    assert 'aria-label="GHz by level: 0.8 0.8 0.8 1.2 1.2 1.2 1.2 1.6 1.6 1.6"' in drawn
+    assert re.findall(r"<text [^>]*>([0-9.]+)</text>", drawn) == [ghz(khz) for khz in AFTER]
+    assert strip(LOW, LADDER[:1]).count("heat-0") == len(LOW)
+
+
+def test_frequencies_and_shares_are_written_one_way() -> None:
+    assert [ghz(khz) for khz in (800_000, 2_201_000, 2_000_000, 1_234_567)] == ["0.8", "2.201", "2.0", "1.234567"]
+    assert [percent_of(*each)[:-2] for each in ((0, 9), (1, 1000), (999, 1000), (9, 9))] == ["0", "1", "99", "100"]
+    assert spans([1, 3, 4, 5, 8]) == "1, 3\N{EN DASH}5, 8"

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles are found, told, compared, downloaded and reviewed after unblinding, and before it nobody sees any of it."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+from sqlalchemy import delete, func, select, update
+
+import given_participants as people
+import given_profiles
+from given_accounts import browser, post
+from happe_study.accounts.rights import Role
+from happe_study.audit.models import AuditDetail
+from happe_study.audit.verify import verify_log
+from happe_study.participants import services as participants
+from happe_study.participants.models import Participant
+from happe_study.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
+from happe_study.runs.lessons import learn
+from happe_study.runs.models import Run, RunRecord
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from flask.testing import FlaskClient
+
+    from postgres import Postgres
+
+Json = dict[str, Any]
+
+PAGES, API = "/studies/small/profiles", "/api/v1/studies/small/profiles"
+SCHEMA = Path(__file__).parents[2] / "profiles/schema/profile.schema.json"
+
+
+@dataclass
+class Lab:
+    """An unblinded study of three participants, the last of whom pressed no key."""
+
+    world: World
+    reviewer: FlaskClient
+    codes: list[str]
+
+    def every(self, **query: str | int) -> list[Json]:
+        """All profiles that are looked for, a page at a time."""
+        found: list[Json] = []
+        cursor: dict[str, str] = {}
+        while True:
+            answer = self.reviewer.get(API, query_string={"limit": 4, **query, **cursor}).get_json()
+            found += answer["profiles"]
+            if answer["next"] is None:
+                assert answer["count"] == len(found)
+                return found
+            cursor = {"cursor": answer["next"]}
+
+    def told(self, profile: Json) -> Json:
+        """A profile with its lessons."""
+        found: Json = self.reviewer.get(f"{API}/{key(profile)}").get_json()
+        return found
+
+
+def key(profile: Json) -> str:
+    """A profile's part of an address."""
+    return f"{profile['participant']}/{profile['application']}"
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One for all who only look, on each kind of database."""
+    folder: Path = tmp_path_factory.mktemp("learned")
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        (folder / "server.db").write_bytes(template.read_bytes())
+        url = f"sqlite:///{folder / 'server.db'}"
+    else:
+        cluster: Postgres = request.getfixturevalue("postgres")
+        cluster.execute("CREATE DATABASE learned TEMPLATE template_happe")
+        url = cluster.url("learned")
+    world = World(folder, url)
+    rows = given_profiles.taught(world, players=3)
+    reviewer = world.client(world.account(Role.REVIEWER))
+    yield Lab(world, reviewer, [row.code for row in rows])
+    world.close()
+
+
+def text_of(client: FlaskClient, path: str, **query: str) -> str:
+    """A page's text."""
+    answer = client.get(path, query_string=query)
+    assert answer.status_code == 200, answer.text
+    return html.unescape(answer.text)
+
+
+def test_before_unblinding_nothing_is_there_and_every_page_says_why(small_world: World) -> None:
+    (row,) = given_profiles.taught(small_world, players=1, runs=2, blind=True)
+    reviewer = small_world.client(small_world.account(Role.REVIEWER))
+    for page in ("", "/map", "/comparison", f"/{row.code}", f"/{row.code}/torcs"):
+        assert "Not before the study is unblinded" in text_of(reviewer, PAGES + page)
+    assert [reviewer.get(f"{API}{each}").status_code for each in ("", f"/{row.code}/torcs")] == [409, 409]
+    for path in ("/download", "/take-in", f"/{row.code}/torcs", f"/{row.code}/torcs/lessons"):
+        assert reviewer.post(PAGES + path, data={"format": "csv", "do": "note", "note": "x"}).status_code == 409
+    with small_world.database.reading() as session:
+        assert [session.scalar(select(func.count()).select_from(each)) for each in (Profile, TaughtRun)] == [0, 0]
+
+
+def test_each_profile_is_what_its_lessons_make_of_it(lab: Lab) -> None:
+    profiles = lab.every()
+    assert [each["participant"] for each in profiles] == sorted(code for code in lab.codes for _application in range(2))
+    for profile in profiles:
+        told = lab.told(profile)
+        assert (told["doubts"], profile["agrees"]) == ([], True)
+        levels = [profile["ladder"][0]] * 10
+        lessons = [lesson for run in told["taught_runs"] for lesson in run["lessons"]]
+        for number, lesson in enumerate(lessons, start=1):
+            levels = learn(levels, lesson["level"], lesson["to_khz"])
+            assert (lesson["number"], lesson["khz"]) == (number, levels)
+        assert levels == profile["khz"]
+        assert len(lessons) == profile["performance"] + profile["power"]
+        assert told["taught_runs"][0]["condition"] == "T-HAPPE"
+        assert {run["condition"] for run in told["taught_runs"]} == {"T-HAPPE", "O-HAPPE", "B-HAPPE"}
+
+
+FILTERS: dict[str, tuple[dict[str, str | int], Callable[[Json, Lab], bool]]] = {
+    "code": ({"q": "{code}"}, lambda p, lab: p["participant"] == lab.codes[0]),
+    "begin of a code": ({"q": "{begin}"}, lambda p, lab: p["participant"].startswith(lab.codes[0][:2])),
+    "part of a name": ({"q": "ORC"}, lambda p, _lab: p["application"] == "torcs"),
+    "nobody": ({"q": "%"}, lambda _p, _lab: False),
+    "application": ({"application": "glest"}, lambda p, _lab: p["application"] == "glest"),
+    "condition": ({"condition": "B-HAPPE"}, lambda p, lab: bool(taught_in(lab.told(p), "B-HAPPE"))),
+    "none": ({"keys": "none"}, lambda p, _lab: p["performance"] + p["power"] == 0),
+    "both": ({"keys": "both"}, lambda p, _lab: p["performance"] > 0 < p["power"]),
+    "performance": ({"keys": "performance"}, lambda p, _lab: p["performance"] > 0 == p["power"]),
+    "top": ({"end": "top"}, lambda p, lab: asked_for(lab.told(p), "performance", p["ladder"][-1])),
+    "bottom": ({"end": "bottom"}, lambda p, lab: asked_for(lab.told(p), "power", p["ladder"][0])),
+    "changed": ({"change": "changed"}, lambda p, _lab: p["performance"] + p["power"] > 0),
+    "unchanged": ({"change": "unchanged"}, lambda p, _lab: p["performance"] + p["power"] == 0),
+    "level": ({"level": 5, "above_mhz": 1200}, lambda p, _lab: p["khz"][5] > 1_200_000),
+    "any level": ({"above_mhz": 2200}, lambda p, _lab: p["khz"][9] > 2_200_000),
+    "agrees": ({"check": "agrees", "marked": "unflagged"}, lambda _p, _lab: True),
+    "flagged": ({"marked": "flagged"}, lambda _p, _lab: False),
+}
+
+
+def taught_in(told: Json, condition: str) -> list[Json]:
+    """The lessons that runs under a condition taught."""
+    return [lesson for run in told["taught_runs"] if run["condition"] == condition for lesson in run["lessons"]]
+
+
+def asked_for(told: Json, name: str, khz: int) -> bool:
+    """Whether a press of a key asked for a frequency."""
+    every = (lesson for run in told["taught_runs"] for lesson in run["lessons"])
+    return any((lesson["key"], lesson["to_khz"]) == (name, khz) for lesson in every)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_what_is_looked_for_is_found_and_nothing_else(lab: Lab, name: str) -> None:
+    query, is_wanted = FILTERS[name]
+    names = {"code": lab.codes[0].lower(), "begin": lab.codes[0][:2]}
+    asked = {field: value.format(**names) if isinstance(value, str) else value for field, value in query.items()}
+    expected = [key(profile) for profile in lab.every() if is_wanted(profile, lab)]
+    assert [key(profile) for profile in lab.every(**asked)] == expected
+    shown = text_of(lab.reviewer, PAGES, **{field: str(value) for field, value in asked.items()})
+    assert re.findall(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)"', shown) == expected
+
+
+def test_every_order_shows_each_profile_once(lab: Lab) -> None:
+    orders: dict[str, Callable[[Json], Any]] = {
+        "presses": lambda p: p["performance"] + p["power"],
+        "latest": lambda p: p["last_us"] or 0,
+        "highest": lambda p: p["khz"][9],
+    }
+    every = lab.every()
+    assert [key(p) for p in every] == sorted(map(key, every))
+    for sort, order in orders.items():
+        by = [(order(p), p["participant"], p["application"]) for p in lab.every(sort=sort, limit=1)]
+        assert by == sorted(((order(p), p["participant"], p["application"]) for p in every), reverse=True), sort
+
+
+@pytest.mark.parametrize("cursor", ["x", "e30", "WzEsMiwzXQ", "WzEsIkFBQUFBQUFBIiwiXHUwMDAwIl0", "é", "!" * 300])
+def test_a_cursor_that_was_not_given_out_is_refused(lab: Lab, cursor: str) -> None:
+    assert lab.reviewer.get(API, query_string={"cursor": cursor}).status_code == 422
+    assert lab.reviewer.get(PAGES, query_string={"cursor": cursor}).status_code == 422
+
+
+def test_a_mistake_in_what_is_looked_for_is_said_at_its_field(lab: Lab) -> None:
+    answer = lab.reviewer.get(PAGES, query_string={"above_mhz": '"fast"', "level": "12", "keys": "both"})
+    assert answer.status_code == 422
+    assert 'value="&#34;fast&#34;"' in answer.text
+    assert '<option value="both" selected>' in answer.text
+    assert 'id="above_mhz-error">Must be a whole number of MHz' in answer.text
+    assert "Must be a level from 0 to 9." in answer.text
+
+
+def test_a_profile_is_shown_after_any_of_its_lessons(lab: Lab) -> None:
+    profile = max(lab.every(), key=lambda p: p["power"])
+    lessons = [lesson for run in lab.told(profile)["taught_runs"] for lesson in run["lessons"]]
+    page = f"{PAGES}/{key(profile)}"
+    for after, said in (
+        ("0", "After lesson 0"),
+        ("2", "After lesson 2"),
+        ("999999", "In the end"),
+        ("x", "In the end"),
+    ):
+        assert f'<h2 id="state">{said}' in text_of(lab.reviewer, page, after=after)
+    second = text_of(lab.reviewer, page, after="2")
+    drawn = " ".join(f"{khz / 1e6:g}" if khz % 1_000_000 else f"{khz // 1_000_000}.0" for khz in lessons[1]["khz"])
+    assert f"after lesson 2: {drawn} GHz</desc>" in second
+    assert len(re.findall(r'<th scope="row" class="number"><a href=', second)) == len(lessons)
+    assert text_of(lab.reviewer, f"{PAGES}/{lab.codes[2]}/torcs").count("Nobody taught it anything") == 1
+    analyst = lab.world.client(lab.world.account(Role.ANALYST))
+    assert ["<textarea" in text_of(client, page) for client in (lab.reviewer, analyst)] == [True, False]
+
+
+def test_maps_show_everybody_or_all_of_one(lab: Lab) -> None:
+    row = re.compile(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)"')
+    mapped = text_of(lab.reviewer, f"{PAGES}/map", application="glest", sort="highest")
+    assert row.findall(mapped) == [key(p) for p in lab.every(application="glest", sort="highest")]
+    levels = [p["khz"][9] for p in lab.every(application="torcs")]
+    shown = text_of(lab.reviewer, f"{PAGES}/map", application="torcs")
+    assert f"{max(levels) / 1e6:g} GHz: {levels.count(max(levels))} of 3" in shown
+    assert row.findall(text_of(lab.reviewer, f"{PAGES}/{lab.codes[1]}")) == [
+        f"{lab.codes[1]}/glest", f"{lab.codes[1]}/torcs",
+    ]  # fmt: skip
+    for nobody in ("00000000", "x", "%00"):
+        assert lab.reviewer.get(f"{PAGES}/{nobody}").status_code == 404
+
+
+def test_two_users_two_applications_and_before_and_after_are_compared(lab: Lab) -> None:
+    one, other = lab.codes[:2]
+    run = lab.told({"participant": one, "application": "torcs"})["taught_runs"][0]
+    khz = {key(p): p["khz"] for p in lab.every()}
+    pairs = {
+        (f"{one}/torcs", f"{other.lower()}/torcs"): (khz[f"{one}/torcs"], khz[f"{other}/torcs"]),
+        (f"{one}/torcs", f"{one}/glest"): (khz[f"{one}/torcs"], khz[f"{one}/glest"]),
+        (f"{run['run']}:before", f"{run['run']}:after"): (run["before_khz"], run["after_khz"]),
+        (f"{one}/torcs@0", f"{one}/torcs@1"): ([800_000] * 10, run["lessons"][0]["khz"]),
+    }
+    for (first, second), (a, b) in pairs.items():
+        page = text_of(lab.reviewer, f"{PAGES}/comparison", one=first, other=second)
+        more = [round(float(each) * 1e6) for each in re.findall(r"▲ ([0-9.]+) GHz more", page)]
+        less = [round(float(each) * 1e6) for each in re.findall(r"▼ ([0-9.]+) GHz less", page)]
+        changes = [y - x for x, y in zip(a, b, strict=True)]
+        assert (more, less) == ([each for each in changes if each > 0], [-each for each in changes if each < 0])
+
+
+def test_what_cannot_be_compared_is_said_at_its_field(lab: Lab) -> None:
+    for text in ("x", "00000000/torcs", f"{lab.codes[0]}/chess", f"{lab.codes[0]}/torcs@99999", "00000000:after"):
+        answer = lab.reviewer.get(f"{PAGES}/comparison", query_string={"one": text, "other": text})
+        assert (answer.status_code, answer.text.count('class="error"')) == (422, 2), text
+
+
+def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -> None:
+    wanted = lab.every(application="torcs")
+    document = lab.reviewer.post(f"{API}/file?format=json&application=torcs").data
+    jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(json.loads(document))
+    assert json.loads(document) == {
+        "format": "happe-profile/1",
+        "f_max_khz": 2_300_000,
+        "profiles": [{"user": f"subject:{p['participant']}", "app": "torcs", "khz": p["khz"]} for p in wanted],
+    }
+    assert json.loads(lab.reviewer.post(f"{API}/file?format=json&q=nobody").data)["profiles"] == []
+    answer = lab.reviewer.post(f"{PAGES}/download", data={"format": "csv", "application": "torcs"})
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="small-uafps.csv"'
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["participant"] for row in rows] == [p["participant"] for p in wanted]
+    assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in rows] == [p["khz"] for p in wanted]
+    assert lab.reviewer.post(f"{PAGES}/download", data={"format": "xls"}).status_code == 422
+    one = max(lab.every(), key=lambda p: p["power"])
+    lessons = csv.DictReader(io.StringIO(lab.reviewer.post(f"{PAGES}/{key(one)}/lessons").text))
+    every = [lesson for run in lab.told(one)["taught_runs"] for lesson in run["lessons"]]
+    assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in lessons] == [lesson["khz"] for lesson in every]
+
+
+def test_a_document_is_not_made_of_two_machines(small_world: World) -> None:
+    given_profiles.taught(small_world, players=2, runs=1)
+    with small_world.database.writing() as session:
+        last = session.scalar(select(func.max(Profile.id)))
+        session.execute(update(Profile).where(Profile.id == last).values(f_max_khz=2_000_000))
+    reviewer = small_world.client(small_world.account(Role.REVIEWER))
+    assert reviewer.post(f"{API}/file?format=json").status_code == 409
+    assert len(reviewer.post(f"{API}/file?format=csv").text.splitlines()) == 3
+
+
+def test_a_changed_lesson_or_profile_is_named(small_world: World) -> None:
+    row, _silent = given_profiles.taught(small_world, players=2, runs=1)
+    reviewer = small_world.client(small_world.account(Role.REVIEWER))
+    run = people.runs_of(small_world, row)[0]
+    page = f"{PAGES}/{row.code}/{run.application}"
+    assert "Something does not follow" not in text_of(reviewer, page)
+    with small_world.database.writing() as session:
+        last = session.scalar(select(func.max(LearningEvent.id)))
+        session.execute(update(LearningEvent).where(LearningEvent.id == last).values(to_khz=2_299_999))
+    said = text_of(reviewer, page)
+    assert "Something does not follow" in said
+    assert f'Run <span class="code">{run.code}</span>: its lessons' in said
+    assert "t lead to what it left: see level" in said
+
+
+def test_a_profile_is_noted_flagged_and_the_log_says_who_not_what(world: World) -> None:
+    row, _silent = given_profiles.taught(world, players=2, runs=1)
+    client = browser(world, Role.REVIEWER)
+    application = people.runs_of(world, row)[0].application
+    page = f"{PAGES}/{row.code}/{application}"
+    assert post(client, page, do="note", note="Two <b>lines</b>,\r\nand ends.").headers["Location"] == page
+    assert "Two &lt;b&gt;lines&lt;/b&gt;,\nand ends." in client.get(page).text
+    assert post(client, page, do="flag", reason="ends too early").headers["Location"] == page
+    twice = post(client, page, do="flag", reason="ends too early")
+    assert (twice.status_code, "flagged already" in twice.text) == (409, True)
+    for form in (
+        {"do": "note", "note": " "},
+        {"do": "note", "note": "\x07"},
+        {"do": "flag", "reason": ""},
+        {"do": "x"},
+    ):
+        assert post(client, page, **form).status_code == 422
+    assert f"{row.code}/{application}" in client.get(f"{PAGES}?marked=flagged").text
+    assert client.get(f"{PAGES}?marked=flagged").text.count("1 note") == 1
+    assert post(client, page, do="unflag", reason="it does not").status_code == 303
+    with world.database.reading() as session:
+        details = [row for row in session.scalars(select(AuditDetail.detail)) if "application" in row]
+    mine = [each for each in details if each["by"] == "staff:ada@example.org"]
+    assert mine == [{"by": "staff:ada@example.org", "participant": row.code, "application": application}] * 3
+
+
+@pytest.mark.parametrize(("choice", "left"), [("erase", 0), ("deidentify", 1)])
+def test_what_was_written_goes_with_a_participant_who_withdraws(world: World, choice: str, left: int) -> None:
+    row, other = given_profiles.taught(world, players=2, runs=1)
+    token = world.account(Role.REVIEWER)
+    for code, application in ((each.code, people.runs_of(world, each)[0].application) for each in (row, other)):
+        for review in ({"kind": "note", "text": "Ada was here."}, {"kind": "flag", "text": "Ada again."}):
+            answer = world.client(token).post(f"{API}/{code}/{application}/reviews", json=review)
+            assert answer.status_code == 201, answer.text
+    with world.database.writing() as session:
+        person = session.get_one(Participant, row.id)
+        person.on_withdrawal = choice
+        session.flush()
+        participants.withdraw(session, person, fixed_secrets(), None)
+    with world.database.reading() as session:
+        assert len(session.scalars(select(ProfileReview)).all()) == 2
+        mine = session.scalars(select(Profile).where(Profile.participant_id == row.id)).all()
+        assert [(each.notes, each.flagged) for each in mine] == [(0, True)] * left
+        taught = select(func.count()).select_from(TaughtRun).join(Run, Run.id == TaughtRun.run_id)
+        assert session.scalar(taught.where(Run.participant_id == row.id)) == left
+    with world.database.reading() as session:
+        assert verify_log(session).faults == []
+
+
+def test_records_that_are_not_in_are_named_and_taken_in_once(world: World) -> None:
+    row, _silent = given_profiles.taught(world, players=2, runs=1)
+    client = browser(world, Role.REVIEWER)
+    code = people.runs_of(world, row)[0].code
+    before = text_of(client, PAGES)
+    assert "not in here" not in before
+    with world.database.writing() as session:
+        session.execute(update(RunRecord).values(taken_out=False))
+        session.execute(delete(TaughtRun))
+        session.execute(update(Profile).values(flagged=True))
+    assert f'<span class="code">{code}</span>' in text_of(client, PAGES)
+    with world.database.reading() as session:
+        rows = [session.scalar(select(func.count()).select_from(each)) for each in (Uafp, LearningEvent, Profile)]
+    assert post(client, f"{PAGES}/take-in", page=PAGES).headers["Location"] == PAGES
+    after = text_of(client, PAGES)
+    assert "2 records taken in." in after
+    assert after.count("flagged</span>") == 2
+    with world.database.reading() as session:
+        assert rows == [
+            session.scalar(select(func.count()).select_from(each)) for each in (Uafp, LearningEvent, Profile)
+        ]
+        assert set(session.scalars(select(RunRecord.taken_out))) == {True}

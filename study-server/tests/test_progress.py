@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The live progress: what changed is sent, and nothing if nothing did; what needs attention, to who may know of it."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select, update
+
+import given_devices
+import given_participants as people
+import given_studies
+import given_traces
+import records
+from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.clock import now_us
+from happe_study.devices import services as devices
+from happe_study.devices.models import Device
+from happe_study.runs.models import Run
+from happe_study.studies.models import Study
+from happe_study.studies.progress import HOUR_US, MINUTE_US, progress
+
+if TYPE_CHECKING:
+    from world import World
+
+SEEN = re.compile(r'name="seen" value="([0-9a-f]{16})"')
+HEARTBEAT: dict[str, Any] = {"state": "idle", "software": {"happe-power": "0.1.0"}, "free_gib": 100, "spool": 0}
+EVERY = frozenset(Right)
+
+
+def to_look_after(world: World, study: Study, rights: frozenset[Right] = EVERY) -> list[str]:
+    with world.database.reading() as session:
+        return [each.words for each in progress(session, session.get_one(Study, study.id), rights).attention]
+
+
+def beats(world: World, device: given_devices.Enrolled, ago_us: int = 0, **said: object) -> None:
+    with world.database.writing() as session:
+        devices.heartbeat(session, device.device.id, HEARTBEAT | said)
+        at = update(Device).where(Device.id == device.device.id)
+        session.execute(at.values(heartbeat_us=now_us() - ago_us))
+
+
+def test_what_changed_is_sent_and_nothing_if_nothing_did(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    client = world.staff(Role.INVESTIGATOR)
+    page = client.get("/studies/small").text
+    seen = SEEN.search(page)
+    assert seen
+    path = f"/studies/small/progress?seen={seen[1]}"
+    same = client.get(path)
+    assert (same.status_code, same.data) == (HTTPStatus.NO_CONTENT, b"")
+    people.participant(world, study)
+    news = client.get(path)
+    assert news.status_code == HTTPStatus.OK
+    assert "<html" not in news.text
+    found = SEEN.search(news.text)
+    assert found
+    assert found[1] != seen[1]
+    assert client.get(f"/studies/small/progress?seen={found[1]}").status_code == HTTPStatus.NO_CONTENT
+
+
+def test_without_htmx_there_is_no_script(small_world: World) -> None:
+    given_studies.study(small_world, protocol=given_studies.small())
+    client = small_world.staff(Role.INVESTIGATOR)
+    assert client.get("/studies/small").text.count("<script") == 2
+    small_world.app.jinja_env.globals["has_htmx"] = bool
+    assert "<script" not in client.get("/studies/small").text
+
+
+def test_devices_that_are_in_trouble_are_to_be_looked_after(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    laptop = given_devices.device(small_world, study, name="red")
+    meter = given_devices.device(small_world, study, "meter", name="bench")
+    assert to_look_after(small_world, study) == []
+    beats(small_world, meter, free_gib=4)
+    assert to_look_after(small_world, study) == [
+        "bench has 4 GiB left",
+        "the clock of bench was never compared with the server",
+    ]
+    with small_world.database.writing() as session:
+        probes = [[now_us(), now_us(), now_us() + 1, now_us() + 400_000]]
+        devices.estimate_clock(session, meter.device.id, str(uuid4()), "realtime", probes)
+    beats(small_world, meter)
+    beats(small_world, laptop, state="fault")
+    assert to_look_after(small_world, study) == [
+        "the clock of bench is known within 200 ms alone",
+        "red reports a fault",
+    ]
+    beats(small_world, laptop, 25 * HOUR_US, state="fault")
+    assert to_look_after(small_world, study, EVERY - {Right.DEVICE_READ}) == []
+
+
+def test_a_trace_that_does_not_go_on_is_to_be_looked_after(small_world: World) -> None:
+    trace = given_traces.uploaded(small_world, 2)
+    with small_world.database.writing() as session:
+        study = session.scalars(select(Study)).one()
+        meter = session.scalars(select(Device).where(Device.kind == "meter")).one()
+        session.expunge_all()
+    assert trace.trace
+    enrolled = given_devices.Enrolled(meter, "", None)
+    beats(small_world, enrolled, 6 * MINUTE_US, state="recording")
+    assert any("was recording and has fallen silent" in each for each in to_look_after(small_world, study))
+    beats(small_world, enrolled, state="recording")
+    assert not any("fallen silent" in each for each in to_look_after(small_world, study))
+
+
+def test_runs_that_should_have_gone_on_are_to_be_looked_after(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    row, _link = people.participant(small_world, study)
+    laptop = people.laptop_with(small_world, study, row)
+    first, second = people.runs_of(small_world, row)[:2]
+    people.answered(small_world, first.code, laptop)
+    people.started(small_world, second.code, laptop)
+    assert to_look_after(small_world, study) == []
+    with small_world.database.writing() as session:
+        late = now_us() - 2 * HOUR_US
+        session.execute(update(Run).where(Run.id == first.id).values(rated_us=late))
+        session.execute(update(Run).where(Run.id == second.id).values(started_us=late))
+    wanted = ["was started and is not rated", "is rated, but its record has not come"]
+    assert to_look_after(small_world, study) == wanted
+    assert to_look_after(small_world, study, EVERY - {Right.RUN_READ}) == []
+    record = records.make(first.code, 5)
+    assert given_devices.put_record(small_world.client(laptop.token), record).status_code == HTTPStatus.CREATED
+    assert to_look_after(small_world, study) == wanted[:1]
+
+
+@pytest.mark.parametrize("role", Role)
+def test_everybody_sees_as_much_of_it_as_their_rights_allow(small_world: World, role: Role) -> None:
+    trace = given_traces.uploaded(small_world, 1)
+    text = small_world.staff(role).get("/studies/small/progress").text
+    sees_devices = Right.DEVICE_READ in RIGHTS[role]
+    assert ("0 of 1 sealed" in text) == sees_devices
+    assert "MiB" not in text, "a size tells a condition"
+    assert "Last heard of" in text
+    assert trace.acknowledged

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The analyst's pages: what a report is made from, the process that makes it, and what is left of it afterwards."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+import given_devices
+import given_participants as people
+import given_reports
+import records
+from given_accounts import browser, token_of
+from happe_study.accounts.rights import Role
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.participants import services as participants
+from happe_study.participants.models import Participant
+from happe_study.reports import locks, services
+from happe_study.reports.models import AnalysisDocument, Report, ReportFile
+from happe_study.reports.services import Stage
+from happe_study.runs.models import Run
+from world import World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from happe_study.studies.models import Study
+    from operated import Operated
+
+PAGE = "/studies/finished/report"
+
+
+class Lab:
+    """A study whose report was made, and its analyst."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.study: Study = given_reports.finished(world)
+        self.analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+
+
+@pytest.fixture(scope="module")
+def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One for all tests that make a report, which takes seconds."""
+    folder = tmp_path_factory.mktemp("reports")
+    shutil.copy(sqlite_template, folder / "server.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
+        made = Lab(World(folder, f"sqlite:///{folder / 'server.db'}"))
+        upload(made.analyst, given_reports.measures(made.world))
+        send(made.analyst, PAGE)
+        assert given_reports.waited(made.world, made.study) == [Stage.MADE]
+        yield made
+        made.world.close()
+
+
+def send(client: FlaskClient, path: str, **fields: object) -> TestResponse:
+    """A form of the report's page."""
+    return client.post(path, data={"csrf_token": token_of(client.get(PAGE)), **fields})
+
+
+def upload(client: FlaskClient, raw: bytes, what: str = "measures") -> TestResponse:
+    """Upload a document."""
+    return send(client, f"{PAGE}/{what}", **{what: (io.BytesIO(raw), f"{what}.json")})
+
+
+def actions(world: World, *wanted: str) -> list[tuple[str, dict[str, object]]]:
+    """What the audit log has of these actions, else of reports."""
+    with world.database.reading() as session:
+        rows = session.execute(
+            select(AuditEntry.action, AuditDetail.detail)
+            .join(AuditDetail, AuditDetail.number == AuditEntry.number)
+            .order_by(AuditEntry.number)
+        )
+        begins = wanted or ("report.", "analysis.")
+        return [(action, detail) for action, detail in rows if action.startswith(begins)]
+
+
+def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
+    overview = lab.analyst.get(PAGE).text
+    assert f'<a href="{PAGE}/1">Report 1</a>' in overview
+    assert "analyst@example.org" in overview
+    page = lab.analyst.get(f"{PAGE}/1").text
+    # Then it has the paper's tables, what they rest on, and how to make them again
+    assert "Table A.1" in page
+    assert "confirmatory" in page
+    assert "calibration rig of 2026-10-01" in page
+    assert "as it was locked, SHA-256" in page
+    assert "happe-server analyse export --power measures.json --out report" in page
+    assert 'style="' not in page
+    # And everything it links to is there
+    for link in set(re.findall(rf'(?:href|src)="({PAGE}/1/[^"]+)"', page)):
+        answer = lab.analyst.get(link)
+        assert answer.status_code == HTTPStatus.OK, link
+        assert answer.data
+    pictures = re.findall(r'src="([^"]+\.svg)"', page)
+    assert pictures
+    assert lab.analyst.get(pictures[0]).content_type.startswith("image/svg+xml")
+    results = json.loads(lab.analyst.get(f"{PAGE}/1/results.json").data)
+    assert (results["format"], results["study"]) == ("happe-analysis/1", "finished")
+    assert lab.analyst.get(f"{PAGE}/1/report.pdf").data.startswith(b"%PDF")
+    for nothing in ("page.json", "none", "../1/results.json"):
+        assert lab.analyst.get(f"{PAGE}/1/{nothing}").status_code == HTTPStatus.NOT_FOUND
+    assert lab.analyst.get(f"{PAGE}/2").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_the_log_says_who_made_a_report_of_what(lab: Lab) -> None:
+    (uploaded, document), (begun, report) = actions(lab.world)
+    assert (uploaded, begun) == ("analysis.uploaded", "report.begun")
+    assert document["by"] == report["by"] == "staff:analyst@example.org"
+    assert report["power"] == document["sha256"]
+    assert (report["study"], report["report"], report["machine"]) == ("finished", 1, None)
+
+
+def test_one_report_of_a_study_is_made_at_a_time(lab: Lab) -> None:
+    with locks.taken(lab.world.config.data, lab.study.id) as lock:
+        assert lock is not None
+        answer = send(lab.analyst, PAGE)
+        assert answer.status_code == HTTPStatus.CONFLICT
+        assert "A report of this study is being made" in answer.text
+    assert not locks.is_held(lab.world.config.data, lab.study.id)
+
+
+def test_a_report_whose_process_was_killed_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a report that is being made, whose process is killed
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def kept(*args: Any, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - Popen's
+        started.append(popen(*args, **more))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", kept)
+    send(lab.analyst, PAGE)
+    assert "Report 2 is being made" in lab.analyst.get(PAGE).text
+    started[0].send_signal(signal.SIGKILL)
+    started[0].wait()
+    # Then the page says so, and nothing keeps another from being made
+    assert given_reports.waited(lab.world, lab.study) == [Stage.DIED, Stage.MADE]
+    assert "Its process ended at step" in lab.analyst.get(PAGE).text
+    assert not locks.is_held(lab.world.config.data, lab.study.id)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"{", "is no JSON at line 1"),
+        (b'{"format": "happe-power-measures/1"}', "&#34;measures&#34; is a required property"),
+        (b'{"format": "happe-power-measures/1", "measures": [{"run": "x"}]}', "/measures/0"),
+        (b"\xff", "The file was not taken."),
+    ],
+)
+def test_a_document_that_is_wrong_changes_nothing_and_is_explained(lab: Lab, raw: bytes, said: str) -> None:
+    before = lab.analyst.get(PAGE).text.count("<code>")
+    answer = upload(lab.analyst, raw)
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert said in answer.text
+    assert 'id="measures-error"' in answer.text
+    assert lab.analyst.get(PAGE).text.count("<code>") == before
+    assert "Choose a file." in send(lab.analyst, f"{PAGE}/machine").text
+
+
+def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: World) -> None:
+    given_reports.finished(small_world, participants=1, unblinded=False)
+    analyst = browser(small_world, Role.ANALYST)
+    page = analyst.get(PAGE).text
+    assert "Not before the study is unblinded" in page
+    assert "<dt>Margin</dt><dd>0.25 points of the rating</dd>" in page
+    token = {"csrf_token": token_of(analyst.get("/studies"))}
+    assert analyst.post(PAGE, data=token).status_code == HTTPStatus.CONFLICT
+    form = token | {"measures": (io.BytesIO(b"{}"), "measures.json")}
+    assert analyst.post(f"{PAGE}/measures", data=form).status_code == HTTPStatus.CONFLICT
+    assert analyst.get(f"{PAGE}/1").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(small_world: World) -> None:
+    given_reports.finished(small_world, participants=1, unblinded=False)
+    for role in (Role.EXPERIMENTER, Role.ANALYST):
+        page = browser(small_world, role, email=f"{role}@example.org").get("/studies/finished/checks").text
+        assert page.count("it would tell conditions") == 2
+        assert "T-HAPPE" not in page
+
+
+def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
+    page = lab.analyst.get("/studies/finished/checks").text
+    assert "40 records" in page
+    other = browser(lab.world, Role.EXPERIMENTER, email="experimenter@example.org")
+    assert "40 records" not in other.get("/studies/finished/checks").text
+
+
+def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
+    study = given_reports.finished(small_world, participants=1)
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    upload(analyst, given_reports.measures(small_world))
+    given_reports.died(small_world, study, "analyst@example.org")
+    with small_world.database.writing() as session:
+        session.add(ReportFile(report_id=1, name="results.json", media_type="application/json", content=b"{}"))
+    with small_world.database.writing() as session:
+        row = session.scalars(select(Participant)).one()
+        participants.withdraw(session, row, fixed_secrets(), None)
+    with small_world.database.reading() as session:
+        for model in (Report, ReportFile, AnalysisDocument):
+            assert session.scalars(select(model)).all() == []
+
+
+def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
+    study = given_reports.finished(small_world, participants=0, unblinded=False)
+    people.participant(small_world, study)
+    given_reports.unblind(small_world, study)
+    analyst = browser(small_world, Role.ANALYST)
+    send(analyst, PAGE)
+    assert given_reports.waited(small_world, study) == [Stage.FAILED]
+    assert "no run of it counts: none is complete" in analyst.get(PAGE).text
+
+
+def test_verify_says_on_the_command_line_what_the_page_says(small_operated: Operated) -> None:
+    given_reports.finished(small_operated.world, participants=1)
+    said = small_operated.done("study", "verify", "finished").out
+    first, second = said.splitlines()[:2]
+    assert first.startswith("Clocks: cannot tell. Looked at 0 clock estimates of 0 clocks, 0 records against")
+    assert second == "  No device has compared its clock with the server's."
+    # When power is given, and two conditions have changed places
+    power = small_operated.file.with_name("measures.json")
+    power.write_bytes(given_reports.measures(small_operated.world, mean_w=90.0))
+    with small_operated.world.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.condition == "ondemand")).first()
+        assert run is not None
+        run.condition = "O-HAPPE"
+    ran = small_operated.run("study", "verify", "finished", "--power", power, "--json")
+    verdicts = {check["check"]: check["verdict"] for check in ran.json()["checks"]}
+    assert ran.status == 1
+    assert verdicts == {
+        "clock": "cannot tell",
+        "conditions": "suspect",
+        "parts": "cannot tell",
+        "power": "suspect",
+        "doubles": "ok",
+    }
+    power.write_text("{}")
+    wrong = small_operated.run("study", "verify", "finished", "--power", power)
+    assert (wrong.status, f"{power}: " in wrong.err) == (65, True)
+
+
+def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, tmp_path: Path) -> None:
+    world, out = small_operated.world, tmp_path / "traces"
+    study = given_reports.finished(world, participants=1, unblinded=False)
+    refused = small_operated.run("study", "traces", "finished", "--out", out)
+    assert (refused.status, list(out.iterdir())) == (77, [])
+    laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
+    traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
+    given_reports.unblind(world, study)
+    # Given that a part of the second trace is lost
+    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.parquet")
+    lost.unlink()
+    ran = small_operated.run("study", "traces", "finished", "--out", out)
+    assert ran.status == 1
+    assert f"{out / traces[1]}: part 1 is missing; the trace was not written" in ran.err
+    assert [path.name for path in out.iterdir()] == [traces[0]]
+    # Then the other is as a meter has it, and another time it is passed over
+    assert json.loads((out / traces[0] / "header.json").read_text())["id"] == traces[0]
+    assert (out / traces[0] / "parts/000002.parquet").read_bytes() == records.part(2)
+    again = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
+    assert {each["trace"]: each["there"] for each in again} == {traces[0]: True, traces[1]: False}
+    assert [detail["table"] for _, detail in actions(world, "study.exported")] == ["power-traces"] * 2
+
+
+def _sealed(world: World, study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled) -> str:
+    client, document = world.client(meter.token), given_devices.header(study, meter, laptop)
+    trace: str = document["id"]
+    given_devices.put_trace(client, document)
+    for number in range(3):
+        given_devices.put_part(client, trace, number, records.part(number))
+    assert given_devices.put_seal(client, records.power_manifest(3, trace=trace)).status_code == HTTPStatus.OK
+    return trace

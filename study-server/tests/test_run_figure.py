@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is drawn of a record: the paper's user A, a machine of many CPUs, a long run, periods that nobody measured."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import records
+from happe_study.charts import Band, Step, drawn
+from happe_study.runs.figure import charts, table
+from happe_study.runs.series import mean, run_series
+from happe_study.runs.window import Window, window
+
+Json = dict[str, Any]
+SECOND = 1_000_000
+
+
+def record(lines: list[Json], seconds: int, learned: tuple[Json, ...] = ()) -> Json:
+    made = records.make(seconds=1, presses=0)
+    return made | {
+        "started_us": 0,
+        "ended_us": seconds * SECOND,
+        "observations": lines,
+        "learned": list(learned),
+    }
+
+
+def line(second: int, khz: int, *percent: int, keys: tuple[Json, ...] = ()) -> Json:
+    policies = [{"id": 0, "cur_khz": khz, "util_ppm": [each * 10_000 for each in percent]}]
+    return {
+        "t_us": second * SECOND,
+        "user": "subject:4HT2XC0N",
+        "app": "torcs",
+        "policies": policies,
+        "keys": list(keys),
+    }
+
+
+def press(us: int, key: str = "performance") -> Json:
+    return {"t_us": us, "key": key}
+
+
+def lesson(second: int, key: str = "performance") -> Json:
+    taught = {
+        "policy": 0,
+        "level": 3,
+        "from_khz": 800_000,
+        "to_khz": 1_200_000,
+        "cur_khz": 800_000,
+        "util_ppm": 970_000,
+    }
+    return {"t_us": second * SECOND, "key": key} | taught
+
+
+def test_a_sample_is_of_the_period_that_it_ends() -> None:
+    series = run_series(record([line(1, 800_000, 50, 10), line(2, 1_200_000, 70, 20)], 2))
+    assert [(each.begin, each.end, each.value) for each in series.utilisation["CPU 0"]] == [(0, 1, 50), (1, 2, 70)]
+    assert [each.value for each in series.frequency["policy 0"]] == [0.8, 1.2]
+    assert mean(series.utilisation["CPU 1"], 0.5, 1.25) == pytest.approx((0.5 * 10 + 0.25 * 20) / 0.75)
+    assert mean(series.utilisation["CPU 1"], 2, 3) is None
+
+
+def test_of_a_series_of_presses_the_first_counts_as_the_lesson_says() -> None:
+    keys = (press(15_400_000), press(15_900_000), press(15_950_000, "power"))
+    series = run_series(record([line(16, 800_000, 97, keys=keys), line(17, 1_200_000, 97)], 17, (lesson(16),)))
+    assert [(each.at, each.key, each.counted) for each in series.presses] == [
+        (15.4, "performance", True),
+        (15.9, "performance", False),
+        (15.95, "power", False),
+    ]
+    assert series.presses[0].lesson == "level 3: 0.80 to 1.20 GHz"
+    svg = drawn(charts(series, Window(0, 17, 17), shows_x=True)[1])
+    assert len(re.findall(r'class="mark look-6 up"', svg)) == 1
+    assert len(re.findall(r'class="mark hollow (?:up|down)"', svg)) == 2
+    assert "0:15 performance key: level 3: 0.80 to 1.20 GHz" in svg
+
+
+def test_what_nobody_measured_is_not_drawn() -> None:
+    series = run_series(record([line(1, 800_000, 50), line(10, 800_000, 60)], 10))
+    assert [(each.begin, each.end) for each in series.utilisation["CPU 0"]] == [(0, 1), (8, 10)]
+    step = next(layer for layer in charts(series, Window(0, 10, 10), shows_x=True)[0].layers if isinstance(layer, Step))
+    assert step.points == [(0, 50), (1, 50), None, (8, 60), (10, 60), None]
+
+
+def test_many_cpus_are_drawn_as_their_span_however_close_one_looks() -> None:
+    series = run_series(record([line(n, 800_000, *range(10, 90, 10)) for n in range(1, 31)], 30))
+    for part in (Window(0, 30, 30), Window(7.2, 7.4, 30)):
+        busy = charts(series, part, shows_x=True)[0]
+        band = next(layer for layer in busy.layers if isinstance(layer, Band))
+        assert len(band.rows) >= 2
+        assert {row[1:] for row in band.rows if row} == {(10, 80)}
+        assert [cell[1] for cell in table(series, part, []).rows] == ["45"] * 24
+
+
+def test_four_hours_are_drawn_in_a_few_points() -> None:
+    series = run_series(record([line(n, 800_000, n % 100, 5) for n in range(1, 14_401)], 14_400))
+    svg = drawn(charts(series, Window(0, 14_400, 14_400), shows_x=True)[0])
+    assert len(svg) < 60_000
+    assert svg.count('class="band') == 2
+
+
+def test_a_window_goes_no_further_than_the_run() -> None:
+    whole = window("", "", 60)
+    assert whole.is_whole
+    assert dict(whole.ways())["Further away"] is None
+    closer = whole.zoomed(1 / 4)
+    assert (closer.begin, closer.end) == (22.5, 37.5)
+    assert (closer.moved(-10).begin, closer.moved(10).end) == (0, 60)
+    assert closer.zoomed(100).is_whole
+    least = window("1", "1.0001", 60)
+    assert dict(least.ways())["Closer"] is None
+    assert least.zoomed(1 / 4).width == pytest.approx(least.width)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a run: sealed before unblinding; then its record and its power, on one time axis, to single samples."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import delete, update
+
+import given_power
+from happe_study.accounts.rights import Role
+from happe_study.devices.models import ClockEstimate
+from test_rules import LIMITS
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from given_power import MeasuredRun
+
+
+@dataclass(frozen=True)
+class Given:
+    """A server, a run on it, and who may see it."""
+
+    world: World
+    run: MeasuredRun
+    client: FlaskClient
+
+
+MEAN = re.compile(r"mean of what is seen</dt><dd>([0-9.]+) W")
+COVERAGE = re.compile(r"([0-9.]+) %</dd>")
+
+
+def number(pattern: re.Pattern[str], text: str) -> float:
+    found = pattern.search(text)
+    assert found
+    return float(found[1])
+
+
+@pytest.fixture(scope="module")
+def measured(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
+    """A server with an unblinded run of a minute, half a second of whose power was lost; an analyst."""
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "server.db").write_bytes(sqlite_template.read_bytes())
+    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    yield Given(world, given_power.measured_run(world, gap=(20.0, 20.5)), world.staff(Role.ANALYST))
+    world.close()
+
+
+def test_a_run_is_drawn_with_its_power_down_to_single_samples(measured: Given) -> None:
+    run, client = measured.run, measured.client
+    whole = client.get(run.path)
+    assert whole.status_code == HTTPStatus.OK
+    assert number(MEAN, whole.text) == pytest.approx(run.mean(0, 60), abs=0.002)
+    assert number(COVERAGE, whole.text) == pytest.approx(100 * (1 - 0.5 / 60), abs=0.02)
+    assert "1 stretch without samples, of 500" in whole.text
+    for begin, end in ((10, 30), (41.5, 42.5), (7.0001, 7.0101)):
+        text = client.get(f"{run.path}?from={begin}&to={end}").text
+        assert number(MEAN, text) == pytest.approx(run.mean(begin, end), abs=0.02), (begin, end)
+    assert "single samples" in text
+    assert len(re.findall(r'class="mark look-4 point"', text)) in (100, 101)
+    assert "No samples." in client.get(f"{run.path}?from=20.1&to=20.2").text
+
+
+def test_each_key_press_is_drawn_and_said_to_have_counted_or_not(measured: Given) -> None:
+    run = measured.run
+    text = measured.client.get(run.path).text
+    drawn = len(re.findall(r'<svg class="mark (?:look-6|look-1|hollow) (?:up|down)" x="[0-9.]+%" y="[0-9]', text))
+    presses = sum(len(line["keys"]) for line in run.record["observations"])
+    swatches = len(re.findall(r'<svg class="mark (?:look-6|look-1|hollow) (?:up|down)" x="50%" y="50%"', text))
+    assert drawn - swatches == presses > 0
+    assert text.count("<td>yes</td>") == len(run.record["learned"])
+
+
+def test_summaries_are_kept_and_made_anew_when_they_are_damaged(measured: Given) -> None:
+    world, run, client = measured.world, measured.run, measured.client
+    before = client.get(run.path).text.partition('id="figure"')[2]
+    kept = sorted(world.config.traces_folder.glob("??/*/*.watts"))
+    assert len(kept) == 7
+    for number_of_it, path in enumerate(kept):
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2] if number_of_it % 2 else content[:-1] + b"x")
+    kept[0].unlink()
+    assert client.get(run.path).text.endswith(before)
+    assert all(path.read_bytes() for path in sorted(world.config.traces_folder.glob("??/*/*.watts")))
+
+
+def test_what_takes_too_long_is_said_and_comes_with_the_next_look(
+    measured: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, run, client = measured.world, measured.run, measured.client
+    for path in world.config.traces_folder.glob("??/*/*.watts"):
+        path.unlink()
+    monkeypatch.setattr("happe_study.runs.view_pages.READING_SECONDS", 0.0)
+    looks = 0
+    while "Look again" in client.get(run.path).text:
+        looks += 1
+    assert looks == 6, "one part of seven is read at each look"
+
+
+def test_only_who_may_export_sees_what_was_recorded(measured: Given) -> None:
+    world, run = measured.world, measured.run
+    for client in (measured.client, world.staff(Role.INVESTIGATOR)):
+        assert 'id="figure"' in client.get(run.path).text
+    text = world.staff(Role.EXPERIMENTER).get(run.path).text
+    assert ('id="figure"' in text, "is for those who analyse the study" in text) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("from=x", "from"),
+        ("from=-1", "from"),
+        ("to=61", "to"),
+        ("to=nan", "to"),
+        ("from=inf", "from"),
+        ("from=30&to=30", "to"),
+        ("from=40&to=30", "to"),
+        ("from=1&to=1.00001", "to"),
+    ],
+)
+def test_a_part_that_is_none_is_refused_beside_its_field(measured: Given, query: str, field: str) -> None:
+    answer = measured.client.get(f"{measured.run.path}?{query}")
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert f'id="{field}-error"' in answer.text
+    assert "The whole run" in answer.text
+
+
+def test_before_unblinding_a_run_shows_neither_record_nor_power_and_keeps_no_summary(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, unblinded=False)
+    for role in (Role.INVESTIGATOR, Role.ANALYST, Role.EXPERIMENTER):
+        text = small_world.staff(role).get(run.path).text
+        assert "is sealed" in text
+        assert not re.search(r"<svg|figure-title|T-HAPPE| W</dd>|Key presses", text)
+    assert not list(small_world.config.traces_folder.glob("??/*/*.watts"))
+
+
+def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=30, rate_hz=1000)
+    parts = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
+    parts[1].write_bytes(parts[1].read_bytes()[:-100] + b"x" * 100)
+    parts[2].write_bytes(parts[3].read_bytes())
+    client = small_world.staff(Role.ANALYST)
+    text = client.get(run.path).text
+    assert "part 1 can&#39;t be read" in text
+    assert "part 2 says that it is part 3" in text
+    assert number(COVERAGE, text) == pytest.approx(100 * (1 - 20 / 30), abs=0.1)
+    for path in parts:
+        path.write_bytes(b"PAR1")
+    for path in small_world.config.traces_folder.glob("??/*/*.watts"):
+        path.unlink()
+    assert "none of it can be read: part 0" in client.get(run.path).text
+
+
+def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
+    client = small_world.staff(Role.ANALYST)
+    meters = ClockEstimate.clock.endswith(given_power.METER_BOOT)
+    for hours in (1, -2):  # the trace was an hour later, then an hour earlier
+        with small_world.database.writing() as session:
+            offset = ClockEstimate.offset_us + hours * 3_600_000_000
+            session.execute(update(ClockEstimate).where(meters).values(offset_us=offset))
+        assert "No power trace of this laptop was recorded during the run." in client.get(run.path).text
+    with small_world.database.writing() as session:
+        session.execute(
+            update(ClockEstimate).where(meters, ClockEstimate.device_us > given_power.METER_US).values(offset_us=0)
+        )
+    assert "the clock was set between two comparisons" in client.get(run.path).text
+    with small_world.database.writing() as session:
+        session.execute(delete(ClockEstimate).where(meters))
+    text = client.get(run.path).text
+    assert "the meter&#39;s clock was never compared with the server&#39;s" in text
+    assert MEAN.search(text) is None
+
+
+def test_a_trace_without_a_calibration_says_so(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, calibrated=False)
+    text = small_world.staff(Role.ANALYST).get(run.path).text
+    assert "what these watts are worth is not known" in text
+    assert number(MEAN, text) == pytest.approx(run.mean(0, 10), abs=0.2)
