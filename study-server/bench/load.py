@@ -21,7 +21,7 @@ class Request:
     path: str
     body: bytes
     headers: dict[str, str]
-    expected: int = 201
+    expected: tuple[int, ...] = (201,)
 
 
 @dataclass
@@ -88,7 +88,7 @@ def _client(address: tuple[str, int], share: list[Request], latencies: list[floa
             errors.append(repr(error))
             connection.close()
             continue
-        if response.status == request.expected:
+        if response.status in request.expected:
             latencies.append(time.monotonic() - start)
         else:
             errors.append(f"{response.status} for {request.method}")

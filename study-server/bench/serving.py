@@ -51,7 +51,11 @@ class Server:
 
     def peak_bytes(self) -> int:
         """The most memory that its processes have had resident so far, summed. What they share is counted for each."""
-        return sum(_peak_bytes(pid) for pid in self._pids())
+        return sum(_status_bytes(pid, "VmHWM") for pid in self._pids())
+
+    def resident_bytes(self) -> int:
+        """The memory that the largest of its processes has resident now."""
+        return max(_status_bytes(pid, "VmRSS") for pid in self._pids())
 
     def cpu_seconds(self) -> float:
         """The processor time that its processes have had so far."""
@@ -102,9 +106,9 @@ def _answers(address: tuple[str, int]) -> bool:
     return True
 
 
-def _peak_bytes(pid: int) -> int:
+def _status_bytes(pid: int, name: str) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * KIBI for line in lines if line.startswith("VmHWM:"))
+    return next(int(line.split()[1]) * KIBI for line in lines if line.startswith(f"{name}:"))
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import addresses
 import passwords
 from happe_study import migrations
 from happe_study.database import Database
@@ -31,6 +32,12 @@ settings.load_profile("study-server")
 @pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> Iterator[None]:
     with passwords.quick():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_addresses() -> Iterator[None]:
+    with addresses.compiled_once():
         yield
 
 
