@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test lint lint-style bench pictures locks clean
+.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory lint lint-style bench package package-test pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -17,7 +17,10 @@ build: setup-demo ## Build every program into build/bin/
 	@cmake --preset dev -DHAPPE_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	@cmake --build --preset dev
 
-demo: build ## Run the paper's study in simulation and write its report
+demo: setup-demo ## Run the paper's study with simulated people: server, laptops, meters, unblinding, dashboard (a minute)
+	@mkdir -p build
+	@cmake --preset dev -DHAPPE_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
 test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 25 minutes)
@@ -35,6 +38,9 @@ test-instrumented: dev
 vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
 	@packaging/vm-test.sh
 
+laboratory: dev ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
+	@packaging/laboratory.sh
+
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
 	@packaging/lint.sh tidy
 
@@ -44,8 +50,21 @@ lint-style: setup # all of lint that takes seconds
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@packaging/bench.sh
 
+package: setup ## Build the Debian packages and wheels into build/packages, and check them with lintian
+	@packaging/setup.sh package
+	@packaging/package.sh
+
+package-test: package ## Install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
+	@packaging/package-test.sh
+
 pictures: setup build ## Renew the pictures of the documents
 	@packaging/pictures.sh
+
+docs: setup build ## Make the documents into a site: build/docs/html/index.html
+	@packaging/docs.sh
+
+sbom: setup ## List what HAPPE is made of, in CycloneDX's format: build/sbom.cdx.json
+	@PYTHONPATH=packaging/docs build/venv/bin/python -m happe_docs.sbom build/sbom.cdx.json
 
 locks: setup ## Renew the pinned versions of Python packages
 	@packaging/locks.sh

@@ -1,17 +1,5 @@
 #!/bin/sh
-# The paper's two studies in simulation, and a page that shows them.
-#   usage: packaging/demo.sh [FOLDER]        (build/demo)
+# A whole study with simulated people, and its results beside the paper's: packaging/demo/. Ctrl-C leaves nothing behind.
+#   usage: packaging/demo.sh [--keep FOLDER] [--exit] [--participants N] [--seed N]
 set -eu
-cd "$(dirname "$0")/.."
-out=${1:-build/demo}
-
-echo
-echo "== Section A.5: 24 simulated participants play four games under ondemand and under HAPPE, two minutes each"
-build/bin/happe-sim study --out "$out/paper"
-echo
-echo "== Section A.3: ten simulated participants at five fixed frequencies"
-build/bin/happe-sim study --protocol a3 --out "$out/a3" >"$out/a3.log" 2>&1 || { cat "$out/a3.log"; exit 1; }
-build/venv/bin/python governor/sim/report/report.py "$out/paper" "$out/a3" "$out"
-echo
-echo "Open in a browser: file://$(realpath "$out")/report.html"
-echo "Next: build/bin/happe-sim observe governs a simulated T61 with what this machine does right now."
+exec "$(dirname "$0")/../build/venv/bin/python" "$(dirname "$0")/demo" "$@"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Renews the pictures in docs/img: those of the demonstration, pages of the study server as its tests see them, and a
+# Renews the pictures in docs/img: those of the simulation, pages of the study server as its tests see them, and a
 # simulated power trace.
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/pictures
-packaging/demo.sh build/pictures >/dev/null
+packaging/simulation.sh build/pictures >/dev/null
 mkdir -p docs/img
 cp build/pictures/figure-a3.svg docs/img/training-run.svg
 cp build/pictures/figure-a4-power.svg docs/img/power-by-participant.svg

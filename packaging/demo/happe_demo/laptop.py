@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A simulated laptop: what happed and the wizard of a sitting do at the server, by the interface of devices alone.
+
+It has a key of its own and opens the sealed condition of each run with it, as happed does; nobody else knows it. The
+run itself is happe-sim's: the daemon's loop on a simulated T61, with a simulated person before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nacl.public import PrivateKey, SealedBox
+
+from happe_demo.web import Api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from happe_demo.children import Child
+    from happe_demo.times import HostClock
+
+Json = dict[str, Any]
+
+SECOND = 1_000_000
+PROBES = 16
+PAD = 64 << 10  # a record's length must not tell its condition (docs/uploads.md)
+IDLE_MILLIWATTS = 22_000
+SETTLES_S, THINKS_S, RESTS_S = (5, 10), (4, 12), (10, 30)
+SOFTWARE = {"happe-sim": "0.1.0", "happe-demo": "0.1.0"}
+T61 = {"cpu": "Intel(R) Core(TM)2 Duo CPU     T7700  @ 2.40GHz", "driver": "acpi-cpufreq", "backend": "simulated"}
+ONDEMAND = {"governor": "ondemand", "tunables": {"sampling_rate": "80000", "up_threshold": "80"}}
+USERSPACE: Json = {"governor": "userspace", "tunables": {}}
+
+
+@dataclass
+class Visit:
+    """A participant who comes: who they are to happe-sim (from 1), and the secret of their link."""
+
+    number: int
+    token: str
+
+
+@dataclass
+class Steps:
+    """What the laptop draws: from each of these times on (the study's, microseconds) so many milliwatts."""
+
+    steps: list[list[int]] = field(default_factory=list)
+
+    def add(self, at_us: int, milliwatts: int) -> None:
+        """From now on so many. It is after what was said before."""
+        if not self.steps or self.steps[-1][1] != milliwatts:
+            self.steps.append([at_us, milliwatts])
+
+
+class Laptop:
+    """One laptop and the room that it stands in. Whoever runs it lets the time pass that `sitting` asks for."""
+
+    def __init__(self, url: str, code: str, players: Child, clock: HostClock, random: Random) -> None:
+        """Enrol with a code that staff made."""
+        self._key = PrivateKey.generate()
+        key = base64.b64encode(bytes(self._key.public_key)).decode()
+        enrolled = Api(url)("POST", "devices/enrol", {"code": code, "public_key": key})
+        self.device: str = enrolled["device"]
+        self.power = Steps()
+        self.played: dict[str, Json] = {}  # of each run: who, what, and the true mean power
+        self._api = Api(url, enrolled["token"])
+        self._players, self._clock, self._random = players, clock, random
+        self._boot = str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+    def sitting(self, visit: Visit) -> Iterator[int]:
+        """All runs of a participant. Yields study times (microseconds) at which it is to go on."""
+        self.power.add(self._clock.study.now_us(), IDLE_MILLIWATTS)
+        seated = self._api("PUT", "device/sitting", {"participant": visit.token})
+        self._compare()
+        yield self._after(SETTLES_S)
+        for run in seated["runs"]:
+            yield from self._run(visit, run)
+        self._compare()
+        self._api("DELETE", "device/sitting")
+
+    def _run(self, visit: Visit, run: Json) -> Iterator[int]:
+        path = f"runs/{run['code']}"
+        answer = self._api("POST", f"{path}/start", {"id": str(uuid.uuid4())})
+        began_us = self._clock.study.now_us()
+        condition = self._opened(answer["sealed"])
+        played = self._play(visit, condition, began_us)
+        self._draw(played, began_us)
+        yield began_us + run["seconds"] * SECOND
+        ended_us = self._clock.study.now_us()
+        self._api("PUT", f"{path}/end")
+        self.power.add(self._clock.study.now_us(), IDLE_MILLIWATTS)
+        self.played[run["code"]] = {"number": visit.number, "application": run["application"]} | {
+            "condition": condition["condition"],
+            "mean_w": played["mean_w"],
+        }
+        yield self._after(THINKS_S)
+        self._api("PUT", f"{path}/rating", {"id": str(uuid.uuid4()), "rating": played["rating"]})
+        record = self._record(run["code"], condition, played, (began_us, ended_us))
+        self._api("PUT", f"{path}/record/{record['id']}", padded(record))
+        yield self._after(RESTS_S)
+
+    def _opened(self, sealed: str) -> Json:
+        """What only this laptop can read."""
+        opened: Json = json.loads(SealedBox(self._key).decrypt(base64.b64decode(sealed)))
+        return opened
+
+    def _play(self, visit: Visit, condition: Json, began_us: int) -> Json:
+        what = {"participant": visit.number, "application": condition["application"]}
+        what |= {"condition": condition["condition"], "user": f"subject:{condition['subject']}"}
+        return self._players.ask(what | {"started_us": self._clock.of(began_us)})
+
+    def _draw(self, played: Json, began_us: int) -> None:
+        for number, milliwatts in enumerate(played["milliwatts"]):
+            self.power.add(began_us + number * played["step_us"], milliwatts)
+
+    def _record(self, run: str, condition: Json, played: Json, span_us: tuple[int, int]) -> Json:
+        """The run's record, as happed and the wizard make it (profiles/schema/run-record.schema.json)."""
+        began_us, ended_us = map(self._clock.of, span_us)
+        members = ("header", "observations", "profile_before", "profile_after", "learned", "rating")
+        governor = ONDEMAND if condition["condition"] == "ondemand" else USERSPACE
+        return {
+            "format": "happe-run/1",
+            "run": run,
+            "id": str(uuid.uuid4()),
+            "clock": f"monotonic:{self._boot}",
+            "started_us": began_us,
+            "ended_us": ended_us,
+            **{name: played[name] for name in members},
+            "indicator": condition["indicator"],
+            "machine": T61 | governor,
+            "software": SOFTWARE,
+        }
+
+    def _compare(self) -> None:
+        """Compare clocks with the server."""
+        probes = [self._probe() for _ in range(PROBES)]
+        said = {"clock": f"monotonic:{self._boot}", "probes": probes}
+        self._api("PUT", f"device/clocks/{uuid.uuid4()}", said)
+
+    def _probe(self) -> list[int]:
+        asked = self._clock.now_us()
+        answer = self._api("GET", "clock")
+        return [asked, answer["receive_us"], answer["send_us"], self._clock.now_us()]
+
+    def _after(self, seconds: tuple[int, int]) -> int:
+        """A moment from now, between these."""
+        return self._clock.study.now_us() + round(self._random.uniform(*seconds) * SECOND)
+
+
+def padded(record: Json) -> bytes:
+    """A record as bytes, filled up with blanks."""
+    raw = json.dumps(record, separators=(",", ":")).encode()
+    return raw + b" " * (-len(raw) % PAD)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The people of the study, who use happe-server's command line and its pages as anybody would."""
+
+from __future__ import annotations
+
+import io
+import json
+import secrets
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from happe_cli.errors import Failure
+from happe_demo.children import DemoError
+from happe_demo.web import Browser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+Json = dict[str, Any]
+
+STUDY = "paper-a5"
+WORDS = """amber birch cedar delta ember fjord grove heron inlet juniper kelp
+    lupin maple nectar otter pebble quartz reed sage tern umber vale willow yarrow"""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with an account."""
+
+    email: str
+    role: str
+    password: str
+    does: str  # for whoever looks at the demonstration
+
+
+def staff() -> tuple[Person, ...]:
+    """The study's people, with passwords that nobody had before."""
+    return (
+        Person("ana@example.org", "investigator", _password(), "designed the study; sees its results"),
+        Person("carl@example.org", "custodian", _password(), "has unblinded it, and could do nothing else"),
+        Person("rosa@example.org", "reviewer", _password(), "reviews what was learned for whom"),
+        Person("otto@example.org", "auditor", _password(), "reads the audit log"),
+    )
+
+
+def _password() -> str:
+    return " ".join(secrets.choice(WORDS.split()) for _ in range(4))
+
+
+class Office:
+    """happe-server's commands on one configuration."""
+
+    def __init__(self, config: Path) -> None:
+        """Nothing is there yet."""
+        self._config = config
+
+    def __call__(self, *arguments: str | Path, typed: str = "") -> str:
+        """What a command prints. `typed` is its standard input. Raises DemoError."""
+        from happe_study.cli.program import program  # noqa: PLC0415 - takes a second
+
+        command = ["--config", str(self._config), *map(str, arguments)]
+        printed, before = io.StringIO(), sys.stdin
+        sys.stdin = io.StringIO(typed)
+        try:
+            with redirect_stdout(printed), redirect_stderr(io.StringIO()):
+                program.main(command, prog_name="happe-server", standalone_mode=False)
+        except Failure as error:
+            raise DemoError(f"happe-server {' '.join(map(str, arguments))}", *error.lines) from None
+        except click.ClickException as error:
+            raise DemoError(f"happe-server {' '.join(map(str, arguments))}", error.format_message()) from None
+        finally:
+            sys.stdin = before
+        return printed.getvalue()
+
+    def json(self, *arguments: str | Path) -> Any:  # noqa: ANN401 - JSON of any kind
+        """What a command prints as JSON."""
+        return json.loads(self(*arguments, "--json"))
+
+    def set_up(self, data: Path, listen: str) -> None:
+        """Make a server, with somebody who administers it and whom nobody needs again."""
+        self(
+            *("init", "--data", data, "--listen", listen, "--administrator", "admin@example.org"),
+            *("--password-file", "-"),
+            typed=f"{_password()}\n",
+        )
+        text = self._config.read_text()
+        self._config.write_text(f'metrics_listen = "off"\nworkers = 1\nlog_level = "warning"\n{text}')
+
+    def employ(self, people: Iterable[Person], url: str) -> None:
+        """Give everybody an account and a role. Each changes the password that was given, as the server wants it."""
+        for person in people:
+            given = _password()
+            self("user", "add", person.email, "--password-file", "-", typed=f"{given}\n")
+            self("user", "grant", person.email, person.role, "--study", STUDY)
+            browser = signed_in(url, person.email, given)
+            browser.open("/password")
+            browser.send(
+                "/password", password=given, new_password=person.password, new_password_confirm=person.password
+            )
+
+    def unblind(self, custodian: Person, file: Path) -> Json:
+        """Reveal the conditions, as it is done on the record. `file` has the password meanwhile."""
+        why = "every run is complete, and its record has arrived"
+        command = ("study", "unblind", STUDY, "--custodian", custodian.email, "--reason", why)
+        file.write_text(custodian.password)
+        try:
+            printed = self(*command, "--password-file", file, "--json", typed=f"{STUDY}\n")
+        finally:
+            file.unlink()
+        unblinded: Json = json.loads(printed[printed.index("{") :])
+        return unblinded
+
+
+def signed_in(url: str, email: str, password: str) -> Browser:
+    """The browser of somebody who has signed in."""
+    browser = Browser(url)
+    browser.open("/sign-in")
+    browser.send("/sign-in", email=email, password=password)
+    return browser
+
+
+def take_part(url: str, link: str, person: Json) -> None:
+    """A participant follows the link, agrees, says who they are, and reads what they will do."""
+    browser = Browser(url)
+    browser.open(link)
+    browser.send(link)
+    browser.send("/p/consent", decision="agree", on_withdrawal="erase")
+    skill, major = person["experience"], person["major"]
+    browser.send("/p/questionnaire", computer_experience=skill, game_experience=skill, field_of_study=major)
+    browser.send("/p/handout")
+
+
+def token_of(link: str) -> str:
+    """The secret that a link ends with, by which a laptop knows who sits down."""
+    return link.rsplit("/", 1)[1]
+
+
+def person_of(people: Sequence[Person], role: str) -> Person:
+    """Who has a role."""
+    return next(person for person in people if person.role == role)

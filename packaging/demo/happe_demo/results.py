@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What comes out: watts of each run from the traces, the study's report, and its tables beside the paper's."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from happe_demo.children import DemoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from happe_demo.office import Office
+    from happe_demo.web import Browser
+
+Json = dict[str, Any]
+
+PER_CENT = 100
+REPORT_S = 300.0
+MOST_COLUMNS = 100
+TOTALS = ("improvement_percent", "rating_mean")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How the meters did: the measures' file, and how far they were off what the simulation knows."""
+
+    file: Path
+    runs: int
+    held: int  # runs whose truth lies within the stated uncertainty
+    worst_w: float
+
+    def lines(self) -> Iterator[str]:
+        """The same for the terminal."""
+        yield f"  {self.held} of {self.runs} runs were measured within the stated uncertainty of what was simulated;"
+        yield f"  the worst was {self.worst_w:.3f} W off."
+
+
+def export(office: Office, study: str, folder: Path) -> Path:
+    """Write the unblinded study's tables; that of its runs."""
+    office("study", "export", study, "--out", folder, "--format", "jsonl")
+    return folder / f"{study}-runs.jsonl"
+
+
+def measure(runs: Path, spools: Sequence[Path], played: Mapping[str, Json], file: Path) -> Measured:
+    """Let happe-power cut each run out of its laptop's traces, by the server's clock, into a document.
+
+    `runs`: the exported table. `played`: what the simulation knows of a run. Raises DemoError.
+    """
+    command = [sys.executable, "-m", "happe_power", "measures", str(runs), "--out", str(file)]
+    command += [word for spool in spools for word in ("--trace", str(spool))]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)
+    if ran.returncode:
+        raise DemoError(*(ran.stderr or ran.stdout).splitlines())
+    measures: list[Json] = json.loads(file.read_text())["measures"]
+    off = [(abs(each["mean_w"] - played[each["run"]]["mean_w"]), each["expanded_uncertainty"]) for each in measures]
+    return Measured(file, len(off), sum(error <= known for error, known in off), max(error for error, _ in off))
+
+
+def report(browser: Browser, study: str, measured: Measured) -> Json:
+    """Upload the watts and have the server make its report, as a researcher does; the report's figures."""
+    place = f"/studies/{study}/report"
+    browser.open(place)
+    browser.upload(f"{place}/measures", "measures", measured.file)
+    browser.send(place)
+    deadline = time.monotonic() + REPORT_S
+    while f'href="{place}/1"' not in (page := browser.open(place)):
+        if 'class="state bad"' in page or time.monotonic() > deadline:
+            raise DemoError(f"the report was not made: {place} says why")
+        time.sleep(0.2)
+    figures: Json = json.loads(browser.open(f"{place}/1/results.json"))
+    return figures
+
+
+def checks(office: Office, study: str) -> Iterator[str]:
+    """What the server's own checks of the data say, a line each."""
+    for check in office.json("study", "verify", study)["checks"]:
+        said = textwrap.shorten(f"{check['verdict']}: {check['looked_at']}", MOST_COLUMNS, placeholder=" ...")
+        yield f"  {check['title']:16}{said}"
+
+
+def tables(results: Json, paper: Path) -> Iterator[str]:
+    """Lines for the terminal: Tables A.1 and A.3 with the paper's figures in brackets."""
+    data = {section["key"]: section["data"] or {} for section in results["sections"]}
+    presses = next(each["table_a3"] for each in data.values() if "table_a3" in each)
+    yield from _table_a1(data["table-a1"], _rows(paper / "table-a1.csv", "application", "condition"))
+    yield ""
+    yield from _table_a3(presses or (), _rows(paper / "table-a3.csv", "application"))
+
+
+def _table_a1(found: Json, paper: Mapping[tuple[str, ...], Mapping[str, str]]) -> Iterator[str]:
+    yield f"  {'Table A.1 (the paper)':24}{'power, W':>17}{'rating':>15}{'saving, %':>17}"
+    for cell in found["cells"]:
+        theirs = paper[cell["application"], cell["condition"]]
+        yield (
+            f"  {cell['application']:12}{cell['condition']:12}"
+            f"{cell['power_mean_w']:9.2f} ({theirs['power_mean_w']})"
+            f"{cell['rating_mean']:8.2f} ({theirs['rating_mean']})"
+            f"{PER_CENT * cell['improvement']:9.2f} ({theirs['improvement_percent']})"
+        )
+    for total in found["totals"]:
+        printed = [row for (_, condition), row in paper.items() if condition == total["condition"]]
+        saving, rating = (sum(float(row[name]) for row in printed) / len(printed) for name in TOTALS)
+        yield (
+            f"  {'all four':12}{total['condition']:12}{'':17}{total['rating_mean']:8.2f} ({rating:.2f})"
+            f"{PER_CENT * total['improvement']:9.2f} ({saving:.2f})"
+        )
+
+
+def _table_a3(found: Sequence[Json], paper: Mapping[tuple[str, ...], Mapping[str, str]]) -> Iterator[str]:
+    yield f"  {'Table A.3 (the paper)':24}{'faster, a minute':>17}{'save power':>15}"
+    for row in found:
+        theirs = paper[row["application"],]
+        faster, saving = (theirs[f"{row['phase']}_{key}"] for key in ("performance", "power"))
+        yield (
+            f"  {row['application']:12}{row['phase']:12}"
+            f"{row['performance']:10.2f} ({faster}){row['power']:8.2f} ({saving})"
+        )
+
+
+def _rows(file: Path, *keys: str) -> dict[tuple[str, ...], dict[str, str]]:
+    """A table of the paper by its first columns. Lines with # are comments."""
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+    return {tuple(row[key] for key in keys): row for row in csv.DictReader(lines)}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the demonstration says while it runs: a line a step, with a bar that grows on a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+WIDTH = 24
+CLEAR = "\r\x1b[K"
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks."""
+    return sys.stdout.isatty()
+
+
+class Step:
+    """One thing that is done: what, how far, and how long it took."""
+
+    def __init__(self, what: str, total: int = 0) -> None:
+        """`total`: of how many; 0: it can't be told."""
+        self._what, self._total = what, total
+        self._done = 0
+        self._more = ""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._began = time.monotonic()
+        self._show()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        """Say how long it took, or where it ended."""
+        seconds = time.monotonic() - self._began
+        how = f"{seconds:5.1f} s" if kind is None else "not done"
+        print(f"{CLEAR if is_terminal() else ''}  {self._what:<58} {how}", flush=True)
+
+    def done(self, number: int, more: str = "") -> None:
+        """So many are done."""
+        self._done, self._more = number, more
+        self._show()
+
+    def _show(self) -> None:
+        if not is_terminal():
+            return
+        bar = ""
+        if self._total:
+            full = self._done * WIDTH // self._total
+            bar = f" [{'#' * full}{'.' * (WIDTH - full)}] {self._done}/{self._total}"
+        line = f"  {self._what}{bar}{self._more}"
+        print(f"{CLEAR}{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)

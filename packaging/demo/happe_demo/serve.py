@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The real server on the study's time, as a process: serve.py TIME CONFIG. It ends when its standard input does.
+
+Every page says that it is a demonstration.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import happe_study
+from happe_demo.times import StudyTime, hasten_server
+from happe_study import cli
+from happe_study.operations import serving
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
+
+    from happe_study.config import Config
+
+BANNER = """
+<div class="note warn" role="note"><p>A demonstration: the participants are simulated, and the
+clock skips the time in which they play and rest.</p></div>"""
+MAIN = re.compile(rb"<main\b[^>]*>")
+
+
+def with_banner(config: Config) -> Flask:
+    """The application, whose pages say what they are."""
+    app: Flask = happe_study.create_app(config)
+
+    @app.after_request
+    def _say(response: Response) -> Response:
+        if response.mimetype == "text/html" and not response.is_streamed:
+            response.set_data(MAIN.sub(lambda found: found[0] + BANNER.encode(), response.get_data(), count=1))
+        return response
+
+    return app
+
+
+def end_with_input() -> None:
+    """End this process in order when nobody holds its standard input any more."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Serve."""
+    hasten_server(StudyTime(Path(sys.argv[1])))
+    vars(serving)["create_app"] = with_banner
+    threading.Thread(target=end_with_input, daemon=True).start()
+    cli.main(["--config", sys.argv[2], "run"])
+
+
+if __name__ == "__main__":
+    main()

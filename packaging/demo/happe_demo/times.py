@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The study's time: it goes as it always does, and skips what nobody needs to wait for, such as two minutes of play.
+
+So a request takes as long as it takes, clocks are compared to a millisecond, and a day is over in a minute. The study
+begins in the past and is brought to the present when it is over: a password that was just given must not be old.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OFFSET = struct.Struct("<q")  # microseconds, of the study's time less the wall clock
+MILLION = 1_000_000
+
+
+class StudyTime:
+    """What all processes of a demonstration have for a wall clock: an offset to the real one, in a file they share."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the time from a file that `begin` has made. Raises OSError."""
+        with path.open("r+b") as file:
+            self._shared = mmap.mmap(file.fileno(), OFFSET.size)
+
+    @classmethod
+    def begin(cls, path: Path, at_us: int) -> StudyTime:
+        """A time that is `at_us` now (microseconds since 1970). Raises OSError."""
+        path.write_bytes(OFFSET.pack(at_us - _real_us()))
+        return cls(path)
+
+    def now_us(self) -> int:
+        """Microseconds since 1970, UTC."""
+        offset: int = OFFSET.unpack_from(self._shared)[0]
+        return _real_us() + offset
+
+    def skip_to(self, at_us: int) -> None:
+        """Let it be `at_us` now, if it is not later already."""
+        if at_us > self.now_us():
+            OFFSET.pack_into(self._shared, 0, at_us - _real_us())
+
+    def catch_up(self) -> None:
+        """Be the real time from now on."""
+        OFFSET.pack_into(self._shared, 0, max(0, self.now_us() - _real_us()))
+
+
+@dataclass(frozen=True)
+class HostClock:
+    """A host's CLOCK_MONOTONIC: `at_zero_us` when the study began, and too fast by some parts of a million.
+
+    `wall_us`: how far its wall clock is off as well.
+    """
+
+    study: StudyTime
+    begin_us: int
+    at_zero_us: int
+    ppm: float
+    wall_us: int = 0
+
+    def of(self, true_us: int) -> int:
+        """What it shows at a study's time."""
+        return self.at_zero_us + round((true_us - self.begin_us) * (1 + self.ppm / MILLION))
+
+    def now_us(self) -> int:
+        """What it shows now."""
+        return self.of(self.study.now_us())
+
+
+def hasten_server(study: StudyTime) -> None:
+    """Give this process's happe_study the study's time, in the one place where it asks for the time."""
+    from happe_study import clock  # noqa: PLC0415 - of the processes that need it
+
+    vars(clock)["time"] = SimpleNamespace(time_ns=lambda: study.now_us() * 1000)
+
+
+def hasten_uploads(host: HostClock) -> None:
+    """Give this process's happe_power the host's clock, where it compares clocks with the server."""
+    from happe_power.upload import clocks  # noqa: PLC0415 - the same
+
+    vars(clocks)["time"] = SimpleNamespace(monotonic_ns=lambda: host.now_us() * 1000)
+
+
+def _real_us() -> int:
+    return time.time_ns() // 1000

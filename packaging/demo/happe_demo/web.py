@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How the demonstration speaks to the server: as devices do, and as people with a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from http import HTTPStatus
+from http.cookies import SimpleCookie
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urljoin
+
+import urllib3
+from urllib3.filepost import encode_multipart_formdata
+
+from happe_demo.children import DemoError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json = dict[str, Any]
+
+TIMEOUT = urllib3.Timeout(connect=10, read=60)
+AGAIN = urllib3.Retry(2, redirect=0, status=0, allowed_methods=None)  # a kept connection may just have been closed
+HIDDEN = re.compile(r'<input[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"')
+
+
+class Api:
+    """The server's HTTP interface, with a token."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        """Ask nothing yet."""
+        self._url = f"{url}/api/v1/"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=AGAIN)
+
+    def __call__(self, method: str, path: str, document: Json | bytes | None = None) -> Json:
+        """What the server answers to a document, or to nothing. Raises DemoError for anything but success."""
+        body = json.dumps(document, separators=(",", ":")).encode() if isinstance(document, dict) else document
+        headers = self._headers | ({"Content-Type": "application/json"} if body is not None else {})
+        answer = self._pool.request(method, self._url + path, headers=headers, body=body)
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise DemoError(f"{method} {path}: {answer.status}", answer.data.decode(errors="replace")[:1000])
+        return json.loads(answer.data) if answer.data else {}
+
+
+class Browser:
+    """Somebody with a browser: pages, forms, cookies."""
+
+    def __init__(self, url: str) -> None:
+        """Nothing is open yet."""
+        self._url = url
+        self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=AGAIN)
+        self._cookies: dict[str, str] = {}
+        self._hidden: dict[str, str] = {}
+
+    def open(self, path: str) -> str:
+        """A page, wherever it leads."""
+        return self._follow("GET", path)
+
+    def send(self, path: str, **fields: str) -> str:
+        """The form of the page that is open, with these fields filled in; the page after it."""
+        body = urlencode(self._hidden | fields).encode()
+        return self._follow("POST", path, body, "application/x-www-form-urlencoded")
+
+    def upload(self, path: str, field: str, file: Path) -> str:
+        """The same, with a file."""
+        body, kind = encode_multipart_formdata(self._hidden | {field: (file.name, file.read_bytes())})
+        return self._follow("POST", path, body, kind)
+
+    def _follow(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> str:
+        address = urljoin(self._url + "/", path)
+        while True:
+            headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+            if body is not None:
+                headers["Content-Type"] = kind
+            answer = self._pool.request(method, address, headers=headers, body=body, redirect=False)
+            self._keep(answer.headers.getlist("Set-Cookie"))
+            if answer.status not in (HTTPStatus.FOUND, HTTPStatus.SEE_OTHER):
+                break
+            method, body, address = "GET", None, urljoin(address, answer.headers["Location"])
+        text = answer.data.decode()
+        if answer.status != HTTPStatus.OK:
+            raise DemoError(f"{method} {path}: {answer.status}")
+        self._hidden = {name: unescape(value) for name, value in HIDDEN.findall(text)}
+        return text
+
+    def _keep(self, lines: list[str]) -> None:
+        for line in lines:
+            self._cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers there."""
+    try:
+        return urllib3.request("GET", f"{url}/healthz", timeout=1.0, retries=False).status == HTTPStatus.OK
+    except urllib3.exceptions.HTTPError:
+        return False

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make demo`, with fewer people: what it measures is what was simulated, and Ctrl-C leaves nothing behind."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+import pytest
+
+from program import ROOT
+
+if TYPE_CHECKING:
+    from program import HappeSim
+
+PARTICIPANTS, SEED = 3, 11
+PATIENCE_S = 300.0
+PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
+PPM = [80.0, -45.0, 62.0, -80.0]  # of the meters, by number
+
+
+class Demo:
+    """A demonstration at a terminal, whose temporary files have a folder of the test's own."""
+
+    def __init__(self, happe_sim: HappeSim, temporary: Path, *options: str) -> None:
+        """Start it."""
+        temporary.mkdir()
+        self.temporary = temporary
+        self.said = b""
+        ours, theirs = pty.openpty()
+        self._screen = ours
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "packaging/demo"), "--seed", str(SEED), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+            env=os.environ | {"TMPDIR": str(temporary), "HAPPE_SIM": str(happe_sim.program), "DISPLAY": ""},
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def says(self, what: bytes) -> None:
+        """Wait until it has said something."""
+        while what not in self.said:
+            assert self._reads(), self.said.decode()
+
+    def interrupted(self) -> int:
+        """Ctrl-C, as the terminal does it; the exit status."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Its exit status."""
+        while self._reads():
+            pass
+        return self.process.wait(PATIENCE_S)
+
+    def close(self) -> None:
+        """End it, if it is still there."""
+        if self.process.poll() is None:
+            self.interrupted()
+        os.close(self._screen)
+
+    def left(self) -> list[str]:
+        """Its processes that are there, by their commands: their environment names the test's folder."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if str(self.temporary).encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return found
+
+    def _reads(self) -> bool:
+        try:
+            read = os.read(self._screen, 65536)
+        except OSError:  # its end of the terminal is closed
+            return False
+        self.said += read
+        return bool(read)
+
+
+class Shown(HTMLParser):
+    """The words of a page."""
+
+    def __init__(self, page: str) -> None:
+        """Read it."""
+        super().__init__()
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_data(self, data: str) -> None:
+        """Keep words."""
+        self.words += data.split()
+
+
+def answers(port: int) -> bool:
+    """Whether anybody listens."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def simulated(happe_sim: HappeSim, folder: Path) -> dict[tuple[str, str, str], dict[str, str]]:
+    """The same study by happe-sim alone: its runs by participant, application and condition."""
+    happe_sim.run("study", "--participants", str(PARTICIPANTS), "--seed", str(SEED), "--out", str(folder), "--quiet")
+    with (folder / "runs.csv").open(newline="") as file:
+        return {(row["participant"], row["application"], row["condition"]): row for row in csv.DictReader(file)}
+
+
+def lines(file: Path) -> list[dict[str, object]]:
+    """The documents of a file with one on each line."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: HappeSim, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", str(PARTICIPANTS), "--keep", str(kept))
+    try:
+        demo.says(b"Ctrl-C ends it")
+        port = int(PORT.findall(demo.said)[-1])
+        with urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=30) as page:
+            assert "demonstration:" in Shown(page.read().decode()).words
+        assert demo.interrupted() == 0
+    finally:
+        demo.close()
+    assert not demo.left()
+    assert not answers(port)
+    assert b"SIMULATED" in demo.said
+    assert b"suspect" not in demo.said
+    assert b"Watts           ok" in demo.said
+    truth = simulated(happe_sim, tmp_path / "study")
+    measures = {each["run"]: each for each in json.loads((kept / "measures.json").read_bytes())["measures"]}
+    runs = {str(run["run"]): run for run in lines(kept / "export/paper-a5-runs.jsonl")}
+    ratings = {run["run"]: run["rating"] for run in lines(kept / "export/paper-a5-ratings.jsonl")}
+    numbers = participants(runs, ratings, truth)
+    assert len(runs) == len(measures) == 16 * PARTICIPANTS
+    for code, run in runs.items():
+        same = truth[numbers[str(run["participant"])], str(run["application"]), str(run["condition"])]
+        assert measures[code]["mean_w"] == pytest.approx(
+            float(same["power_mean_w"]), abs=measures[code]["expanded_uncertainty"]
+        )
+    drifts = [drift_ppm(file) for file in kept.glob("meter-*/spool/*/*/clocks.jsonl")]
+    assert sorted(drifts) == pytest.approx(sorted(PPM[:PARTICIPANTS]), abs=5)
+
+
+def participants(
+    runs: dict[str, dict[str, object]], ratings: dict[object, object], truth: dict[tuple[str, str, str], dict[str, str]]
+) -> dict[str, str]:
+    """The simulation's number of each participant, by their ratings: nothing else tells it."""
+    given: dict[str, dict[tuple[str, str], int]] = {}
+    for code, run in runs.items():
+        place = str(run["application"]), str(run["condition"])
+        given.setdefault(str(run["participant"]), {})[place] = int(str(ratings[code]))
+    return {
+        code: next(
+            number
+            for number in {key[0] for key in truth}
+            if all(int(truth[(number, *place)]["rating"]) == rating for place, rating in places.items())
+        )
+        for code, places in given.items()
+    }
+
+
+def drift_ppm(file: Path) -> float:
+    """How much faster than the server's a meter's clock went, by its own comparisons."""
+    found = lines(file)
+    first, last = ((int(str(each["monotonic_us"])), int(str(each["offset_us"]))) for each in (found[0], found[-1]))
+    return -1e6 * (last[1] - first[1]) / (last[0] - first[0])
+
+
+@pytest.mark.parametrize("step", [b"a server on this machine", b"they play"])
+def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step: bytes) -> None:
+    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")
+    try:
+        demo.says(step)
+        time.sleep(random.uniform(0, 1))  # any moment will do
+        ports = listening(demo)
+        assert demo.interrupted() == 130
+    finally:
+        demo.close()
+    assert not demo.left()
+    assert not [port for port in ports if answers(port)]
+    assert not list((tmp_path / "tmp").iterdir())
+    assert b"Traceback" not in demo.said
+
+
+def listening(demo: Demo) -> list[int]:
+    """The ports that its server was told to listen on."""
+    text = "".join(file.read_text() for file in demo.temporary.glob("*/server.toml"))
+    return [int(port) for port in re.findall(r'^listen = "127.0.0.1:(\d+)"', text, re.MULTILINE)]
