@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the documents say is there: links, paths, commands with their options, and figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from documents import Document, anchor, commands, documents, program_pages, read, unknown_words
+from program import ROOT
+
+ABOUT = pytest.mark.parametrize("document", documents(), ids=lambda each: each.name)
+
+# What begins a path of the tree.
+FOLDERS = (
+    *("docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "ui/"),
+    *("profiles/machines/", "profiles/schema", "profiles/sql", "profiles/vectors"),  # other profiles/ are a server's
+)
+PATH = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)+/?")
+INSTALLED = re.compile(r"(?<![\w./~-])/(?:etc|var/lib|run|usr)/[\w./-]*happe[\w./@-]*\w")
+OWN = ("/usr/local/", "/etc/polkit-1/", "/etc/cron.d/", "/etc/bash_completion.d/")  # an administrator's own files
+KIND = re.compile(r"\.(cpp|h|py|service|socket|conf|sh|toml|install|postinst|rules|txt)$")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@cache
+def known_commands() -> dict[str, dict[str, bool]]:
+    """Every command of every program with its options, as the programs themselves say."""
+    return {path: options for page in program_pages() for path, options in page.commands().items()}
+
+
+@cache
+def targets() -> set[str]:
+    """What can be made."""
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@cache
+def sources() -> str:
+    """Everything that programs and packaging say, but for the tests."""
+    rooms = ("governor", "packaging", "power-logger/src", "study-server/src", "ui")
+    files = [file for room in rooms for file in (ROOT / room).rglob("*") if KIND.search(file.name) and file.is_file()]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def wrong_link(document: Document, link: str) -> str | None:
+    """What is wrong with a link; None if nothing."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return None if parts.scheme == "https" and parts.netloc else "is not https"
+    target = (document.path.parent / parts.path).resolve() if parts.path else document.path
+    if target.name in ("security.md", "changelog.md", "contributing.md") and target.parent.name == "project":
+        target = ROOT / target.name.upper().replace(".MD", ".md")  # the site has them there
+    if not target.exists():
+        return "leads nowhere"
+    if parts.fragment and target.suffix == ".md" and parts.fragment not in read(target).anchors:
+        return f"{target.name} has no such heading"
+    return None
+
+
+@ABOUT
+def test_links_lead_somewhere(document: Document) -> None:
+    wrong = [(line, link, wrong_link(document, link)) for line, link in document.links]
+    assert [each for each in wrong if each[2]] == []
+
+
+def wrong_command(words: list[str]) -> str | None:
+    """What is wrong with a command of ours; None if nothing, or if it is another's."""
+    program = words[0].removeprefix("build/bin/").rpartition("/usr/sbin/")[2]
+    if program in known_commands():
+        return unknown_words([program, *words[1:]], known_commands())
+    if program == "make":
+        return next((f"no target {word}" for word in words[1:] if word.isalpha() and word not in targets()), None)
+    if program.startswith(FOLDERS) and program.endswith(".sh"):
+        return None if (ROOT / program).is_file() else "is not there"
+    return None
+
+
+@ABOUT
+def test_commands_and_options_exist(document: Document) -> None:
+    wrong = []
+    for line, text in [*document.blocks, *document.spans]:
+        wrong += [(line, text, wrong_command(words)) for words in commands(text)]
+    assert [each for each in wrong if each[2]] == []
+
+
+def missing(document: Document, text: str) -> list[str]:
+    """The paths of the tree in a text that aren't there."""
+    found = [path.rstrip("/.") for path in PATH.findall(text) if path.startswith(FOLDERS)]
+    places = (ROOT, ROOT / "study-server", document.path.parent)
+    return [path for path in found if not any((place / path).exists() for place in places)]
+
+
+@ABOUT
+def test_paths_exist(document: Document) -> None:
+    spans = [(line, text) for line, text in document.spans if not re.search(r"[*{<]|NNNN", text)]
+    wrong = [(line, missing(document, text)) for line, text in [*document.blocks, *spans]]
+    assert [each for each in wrong if each[1]] == []
+
+
+@ABOUT
+def test_installed_paths_are_those_of_programs_and_packages(document: Document) -> None:
+    text = document.path.read_text(encoding="utf-8")
+    wrong = []
+    for path in {each for each in INSTALLED.findall(text) if not each.startswith(OWN)}:
+        folder, name = str(Path(path).parent), Path(path).name.replace("NAME", "%i")  # systemd's word
+        if path not in sources() and not (folder in sources() and name in sources()):
+            wrong.append(path)
+    assert wrong == []
+
+
+def test_there_is_no_lint() -> None:
+    """What [tool.pymarkdown] of pyproject.toml leaves on."""
+    scan = [sys.executable, "-m", "pymarkdown", "scan", "-r", *(str(each.path) for each in documents())]
+    ran = subprocess.run(scan, capture_output=True, check=False, text=True, cwd=ROOT)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 0)
+
+
+FIGURES = read(ROOT / "docs/figures.md")
+ROWS = [
+    [cell.strip() for cell in line.strip().strip("|").split("|")]
+    for line in FIGURES.path.read_text(encoding="utf-8").splitlines()
+    if re.match(r"\| (?!what|---)", line)
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_a_figure_is_what_its_page_says(row: list[str]) -> None:
+    """Each number of the figure, and of what it is held against, is on the page that tells how it was measured."""
+    _what, figure, goal, _command, more = row
+    address = re.search(r"\(([^)#]+)", more)
+    assert address
+    page = (FIGURES.path.parent / address[1]).read_text(encoding="utf-8")
+    assert [number for number in NUMBER.findall(f"{figure} {goal}") if number not in page] == []
+
+
+def test_each_figure_has_a_command() -> None:
+    """`the same` is that of the row above it."""
+    above = ""
+    for row in ROWS:
+        above = row[3] if row[3] != "the same" else above
+        assert above.startswith("`"), row
+
+
+def test_the_example_of_user_a_is_the_vectors() -> None:
+    """Times, loads, keys and profiles of docs/explanation/algorithm.md are those of the hand-derived vector."""
+    vector = json.loads((ROOT / "profiles/vectors/user-a-plays-torcs.json").read_text(encoding="utf-8"))
+    seen = {each["t_us"]: each for each in vector["observations"]}
+    expected = []
+    for decision in vector["expected"]:
+        if "learned" in decision:
+            policy = seen[decision["t_us"]]["policies"][0]
+            key = seen[decision["t_us"]]["keys"][0]["key"]
+            load = f"{max(policy['util_ppm']) // 10000} % of {policy['cur_khz'] / 1e6:g}"
+            profile = [f"{khz / 1e6:g}" for khz in decision["learned"]["uafp_khz"]]
+            words = {"performance": "faster", "power": "save"}[key]
+            expected.append(
+                [f"{decision['t_us'] // 1000000} s", load, str(decision["learned"]["level"]), words, *profile]
+            )
+    text = (ROOT / "docs/explanation/algorithm.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if " s | " in line]
+    assert rows[0] == ["0 s", "", "", "", *["0.8"] * 10]
+    assert rows[1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sudo happectl restore   # gives it back", ["happectl", "restore"]),
+        ("A=b build/bin/happe-sim study --json >out.json", ["build/bin/happe-sim", "study", "--json"]),
+        ("happectl hold -- make -j8", ["happectl", "hold", "--", "make", "-j8"]),
+        ("happectl check            reads the file", ["happectl", "check"]),
+    ],
+)
+def test_a_command_is_read_from_a_line(line: str, words: list[str]) -> None:
+    assert next(commands(line)) == words
+
+
+@pytest.mark.parametrize(
+    "command", ["happectl profilse list", "happectl status --wacth", "happe-server study lok x", "make tset"]
+)
+def test_a_wrong_command_would_be_found(command: str) -> None:
+    assert wrong_command(command.split())
+
+
+def test_an_anchor_is_made_as_hosting_sites_do() -> None:
+    assert anchor("What is `kept`, and where?") == "what-is-kept-and-where"
