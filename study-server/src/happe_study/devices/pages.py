@@ -11,7 +11,7 @@ from sqlalchemy import select
 from happe_study.accounts.rights import Right
 from happe_study.clock import now_us
 from happe_study.devices import services
-from happe_study.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.devices.models import Device, DeviceKind
 from happe_study.parts import parts
 from happe_study.problems import not_found
 from happe_study.rules import caller, staff
@@ -41,7 +41,9 @@ def devices(study: str) -> Response:
     with parts().database.reading() as session:
         found = _study(session, study)
         rows = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name)).all()
-        return page("devices", "Devices", study=found, rows=rows, clocks=_clocks(session, found), now=now_us())
+        return page(
+            "devices", "Devices", study=found, rows=rows, clocks=services.last_clocks(session, found.id), now=now_us()
+        )
 
 
 @pages.get("/studies/<study>/new-device")
@@ -125,12 +127,3 @@ def _about_one(name: str, title: str, study: str, code: str, problem: Problem | 
         if device is None:
             raise not_found()
         return page(name, title, study=found, problem=problem, trail=_above(study), device=device)
-
-
-def _clocks(session: Session, study: Study) -> dict[int, ClockEstimate]:
-    """Each device's last clock estimate: one look for each, however many there are."""
-    mine = select(ClockEstimate.id).where(ClockEstimate.device_id == Device.id).correlate(Device)
-    newest = mine.order_by(ClockEstimate.server_us.desc(), ClockEstimate.id.desc()).limit(1).scalar_subquery()
-    ids = session.scalars(select(newest).where(Device.study_id == study.id)).all()
-    rows = session.scalars(select(ClockEstimate).where(ClockEstimate.id.in_(ids)))
-    return {row.device_id: row for row in rows}

@@ -147,6 +147,15 @@ def _invited(session: Session, code: str) -> Device:
     return device
 
 
+def last_clocks(session: Session, study_id: int) -> dict[int, ClockEstimate]:
+    """Each device's last clock estimate: one look for each, however many there are."""
+    mine = select(ClockEstimate.id).where(ClockEstimate.device_id == Device.id).correlate(Device)
+    newest = mine.order_by(ClockEstimate.server_us.desc(), ClockEstimate.id.desc()).limit(1).scalar_subquery()
+    ids = session.scalars(select(newest).where(Device.study_id == study_id)).all()
+    rows = session.scalars(select(ClockEstimate).where(ClockEstimate.id.in_(ids)))
+    return {row.device_id: row for row in rows}
+
+
 def _checked_key(kind: DeviceKind, key: str | None) -> bytes | None:
     at = "/public_key"
     if kind is DeviceKind.METER:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import defer
 
 from happe_study.devices.models import ClockEstimate, Device
@@ -83,7 +83,11 @@ def measured(session: Session, run: Run, record: Json, storage: Storage, *, keep
     if run.device_id is None:
         return []
     query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))
-    mine = query.where(Trace.laptop_id == run.device_id, Trace.created_us <= (run.record_us or 0) + LATE_US)
+    mine = query.where(
+        Trace.laptop_id == run.device_id,
+        Trace.created_us <= (run.record_us or 0) + LATE_US,
+        or_(Trace.sealed_us.is_(None), Trace.sealed_us >= run.started_us),  # which is after the recording
+    )
     looked_at = _Looking(session, record["clock"], run.device_id, Interval(record["started_us"], record["ended_us"]))
     found = []
     for trace, meter in session.execute(mine.order_by(Trace.created_us, Trace.id)):

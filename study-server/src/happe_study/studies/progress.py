@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, cast, func, select
 from happe_study.accounts.rights import Right
 from happe_study.clock import now_us
 from happe_study.devices.models import ClockEstimate, Device, DeviceKind
-from happe_study.participants.models import Participant
+from happe_study.devices.services import last_clocks
 from happe_study.runs.machine import State
 from happe_study.runs.models import Run
 from happe_study.studies import services
@@ -109,16 +109,8 @@ def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progre
 
 def _devices(session: Session, study: Study) -> list[DeviceNow]:
     rows = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.name)).all()
-    clocks, uploads = clocks_of(session, study), _uploads(session, study)
+    clocks, uploads = last_clocks(session, study.id), _uploads(session, study)
     return [DeviceNow(row, clocks.get(row.id), uploads.get(row.id)) for row in rows]
-
-
-def clocks_of(session: Session, study: Study) -> dict[int, ClockEstimate]:
-    """Each device's last clock estimate."""
-    latest = select(func.max(ClockEstimate.id)).join(Device, Device.id == ClockEstimate.device_id)
-    newest = latest.where(Device.study_id == study.id).group_by(ClockEstimate.device_id)
-    rows = session.scalars(select(ClockEstimate).where(ClockEstimate.id.in_(newest)))
-    return {row.device_id: row for row in rows}
 
 
 def _uploads(session: Session, study: Study) -> dict[int, Uploads]:
@@ -170,7 +162,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
 def _of_runs(session: Session, study: Study) -> list[Attention]:
     """Runs that should have gone on by now."""
     now = now_us()
-    mine = select(Run).join(Participant, Run.participant_id == Participant.id).where(Participant.study_id == study.id)
+    mine = select(Run).where(Run.study_id == study.id)
     late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
     started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)
     rated = mine.where(Run.state == State.RATED, Run.record_us.is_(None), Run.rated_us < now - LATE_US)
