@@ -49,7 +49,7 @@ PACKAGES = [
 MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
-    "virtio_pci", "virtio_blk", "virtio-rng", "autofs4",
+    "virtio_pci", "virtio_blk", "virtio_console", "virtio-rng", "autofs4",
     "comedi", "comedi_test", "i2c-stub", "i2c-dev", "ina2xx-adc",
 ]  # fmt: skip
 # Units that cost time and that nothing here needs.

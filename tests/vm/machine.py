@@ -18,9 +18,12 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from image import BUILD, Image, build, by_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 BROKEN = 125
 MEMORY_MIB = 1024
@@ -29,6 +32,7 @@ NANOSECONDS_SHIFT = 2  # virtual time: 2^2 ns for each instruction
 CONSOLE_TAIL = 40
 KERNEL_PARAMETERS = (
     "console=ttyS0 quiet mitigations=off security=none audit=0 cryptomgr.notests systemd.show_status=0 panic=-1"
+    " no_timer_check"  # which fails where the host is so busy that it lets a guest's timer wait
 )
 
 
@@ -41,6 +45,7 @@ class Boot:
     newer_processor: bool = False  # with the instructions that wheels of numpy and pyarrow need, which a T61 hasn't
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
+    ports: Mapping[str, Path] = field(default_factory=dict)  # by name in the guest: Unix sockets, which are made
 
 
 @dataclass(frozen=True)
@@ -104,10 +109,19 @@ def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
         "-acpitable", f"file={image.table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
         "-drive", f"file={scratch}/work.tar,if=virtio,format=raw,readonly=on",
-        "-drive", f"file={scratch}/results.tar,if=virtio,format=raw",
+        "-drive", f"file={scratch}/results.tar,if=virtio,format=raw", *serial_ports(boot.ports),
         "-kernel", str(kernel), "-initrd", str(image.root),
         "-append", KERNEL_PARAMETERS + run,
     ]  # fmt: skip
+
+
+def serial_ports(ports: Mapping[str, Path]) -> Iterator[str]:
+    """QEMU's words for ports of virtio's serial line: /dev/virtio-ports/NAME in the guest, by virtio_console."""
+    if ports:
+        yield from ("-device", "virtio-serial-pci")
+    for name, socket in ports.items():
+        yield from ("-chardev", f"socket,id={name},path={socket},server=on,wait=off")
+        yield from ("-device", f"virtserialport,chardev={name},name={name}")
 
 
 def relay(stream: IO[bytes], lines: list[str]) -> None:
