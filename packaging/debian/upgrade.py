@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Brings the database of /etc/happe/server.toml to the revision of the program that was just installed.
+
+usage: python3 upgrade.py needed|migrate
+
+needed: the status is 0 if an SQLite database is of an older revision, 1 if there is nothing to do. migrate: keeps a
+copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its administrator's: it is said what to
+do.
+"""
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from happe_cli.errors import Failure
+from happe_study import migrations
+from happe_study.cli.errors import PROGRAM
+from happe_study.cli.server import DEFAULT_CONFIG, Server
+
+
+def is_needed(server: Server) -> bool:
+    """Whether to migrate; of PostgreSQL it is said to whom it falls."""
+    before = migrations.current(server.database)
+    if before == migrations.head():
+        return False
+    if not server.database.is_sqlite:
+        PROGRAM.show(["the database is of an older version: back it up, then happe-server migrate"])
+        return False
+    return True
+
+
+def keep_copy(server: Server) -> Path:
+    """Copy the database as it is, for its owner alone; an earlier copy of that revision is replaced."""
+    source = Path(str(server.database.url.database))
+    copy = source.with_name(f"before-{migrations.current(server.database) or 'tables'}.db")
+    copy.unlink(missing_ok=True)
+    copy.touch(mode=0o600)
+    with closing(sqlite3.connect(source)) as database:
+        database.execute("VACUUM INTO ?", (str(copy),))
+    return copy
+
+
+def migrate(server: Server) -> None:
+    """Migrate. Raises what sqlite3 and migrations raise; the database is then as it was."""
+    before = migrations.current(server.database)
+    if before is not None and not migrations.is_known(before):
+        server.require_revision()
+    copy = keep_copy(server)
+    migrations.upgrade(server.database, allocation=server.secrets.allocation)
+    print(f"happe-server: the database went from revision {before} to {migrations.head()}; {copy} is as it was")
+
+
+def main() -> int:
+    """Do what is asked."""
+    server = Server(DEFAULT_CONFIG)
+    try:
+        if sys.argv[1:] == ["needed"]:
+            return 0 if is_needed(server) else 1
+        migrate(server)
+    except (Failure, OSError, sqlite3.Error) as error:
+        PROGRAM.show(error.lines if isinstance(error, Failure) else [str(error)])
+        PROGRAM.show(["the database is as it was; mend that, then: dpkg --configure -a"])
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

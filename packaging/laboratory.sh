@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what was built in an emulated ThinkPad T61 and plays a shortened study with it: the machine that this runs on is
+# study server and measuring station.
+#   usage: packaging/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1
+# HAPPE_BUILD names another build folder than build/dev.
+set -eu
+cd "$(dirname "$0")/.."
+build=${HAPPE_BUILD:-build/dev}
+tree=$PWD/$build/laboratory
+rm -rf "$tree"
+DESTDIR=$tree cmake --install "$build" --prefix /usr --strip >build/laboratory.log 2>&1 || { cat build/laboratory.log; exit 1; }
+PYTHONPATH=tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"

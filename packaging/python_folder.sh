@@ -1,0 +1,69 @@
+#!/bin/sh
+# Lays out the Python part of a package from wheels: debian/rules and the RPM's spec call it.
+#   usage: packaging/python_folder.sh common FOLDER                              libraries that programs share
+#          packaging/python_folder.sh server|power FOLDER COMMON PROGRAM SECTION  a program in an environment of its own
+# FOLDER is .../usr/lib/NAME, COMMON the FOLDER of what is shared. /usr/lib/NAME/bin/python3 finds both.
+set -eu
+part=$1 folder=$2
+python=/usr/bin/python3
+release=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+unpack() { # TO WHEEL...
+    to=$1
+    shift
+    $python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-index --no-deps --no-compile \
+        --no-warn-script-location --target "$to" "$@"
+}
+
+# Without what nothing imports: tests, headers, type stubs, sources of compiled modules, Arrow's network service and second
+# names of its libraries, programs of libraries. Compiled modules are stripped, but not the libraries that wheels bring in
+# folders NAME.libs: those were patched and would break.
+thin() { # SITE
+    # shellcheck disable=SC2115 # $1 is never empty
+    rm -rf "$1"/bin "$1"/share "$1"/pyarrow/include "$1"/pyarrow/src "$1"/pyarrow/includes "$1"/numpy/_core/include \
+        "$1"/numpy/_core/lib "$1"/pyarrow/*flight* "$1"/pyarrow/_pyarrow_cpp_tests* "$1"/pyarrow/libarrow_python*.so "$1"/pyarrow/lib*.so.*.*.*
+    find "$1" -depth -type d \( -name test -o -name tests -o -name __pycache__ \) ! -path '*/numpy/testing/*' -exec rm -rf {} +
+    find "$1" -type f \( -name '*.py[ixdc]' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.a' \
+        -o -name RECORD -o -name INSTALLER -o -name REQUESTED -o -name direct_url.json -o -name WHEEL \
+        -o -name '*.dist-info/entry_points.txt' -o -name '*_tests.cpython*' -o -name '_test_*.cpython*' \
+        -o -name '_ctest.cpython*' -o -name '_fpumode.cpython*' \) -delete
+    find "$1" -type f -exec chmod 644 {} +
+    find "$1" -type f -name '*.py' -exec sed -i '1{/^#!/d}' {} +
+    find "$1" -type f -name '*.so*' ! -path '*.libs/*' -exec strip --strip-unneeded --remove-section=.comment {} +
+}
+
+if [ "$part" = common ]; then
+    unpack "$folder" wheels/common/*.whl
+    thin "$folder"
+    exit
+fi
+
+common=$3 program=$4 section=$5
+case $part in
+    server) module=happe_study source=study-server ;;
+    power) module=happe_power source=power-logger ;;
+    *) echo "python_folder: $part: common, server or power" >&2; exit 64 ;;
+esac
+root=${folder%/usr/lib/*}
+site=$folder/lib/python$release/site-packages
+$python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir "wheels/own/$part" \
+    "./$source"
+unpack "$site" "wheels/$part"/*.whl "wheels/own/$part"/*.whl
+thin "$site"
+echo /usr/lib/happe-python3 >"$site/happe-python3.pth"
+
+mkdir -p "$folder/bin" "$root/usr/bin"
+ln -s ../../../bin/python3 "$folder/bin/python3"
+printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$folder/pyvenv.cfg"
+printf '#!/bin/sh\nexec /usr/lib/%s/bin/python3 -I -m %s "$@"\n' "${folder##*/}" "$module" >"$root/usr/bin/$program"
+chmod 755 "$root/usr/bin/$program"
+
+describe() { # FILE ARGUMENTS...
+    mkdir -p "$root/usr/share/${1%/*}"
+    file=$root/usr/share/$1
+    shift
+    PYTHONPATH=$site:$common $python -c "from $module.cli import main; main()" "$@" >"$file"
+}
+describe "man/man$section/$program.$section" --manual
+describe "bash-completion/completions/$program" --completion bash
+describe "zsh/vendor-completions/_$program" --completion zsh
