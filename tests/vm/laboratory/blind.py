@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the experimenter can see after the last run, before anybody is unblinded: all but the conditions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from laboratory import visits
+from laboratory.server import EXPERIMENTER, PASSWORD, STUDY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from laboratory.server import StudyServer
+
+OWN_PASSWORD = "another horse battery"  # noqa: S105 - of nobody
+CONDITIONS = ("-HAPPE", "ondemand")
+HIDDEN = ("rating", "guess", "condition")
+OF_THE_PROTOCOL = ("-study", "-dictionary")  # tables of an export that name conditions, as everybody may
+API = f"/api/v1/studies/{STUDY}"
+
+
+def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -> list[str]:
+    """What tells a condition, and runs that she does not see as they are. `folder` is for an export."""
+    visitor = visits.first_sign_in(server.url, EXPERIMENTER, PASSWORD, OWN_PASSWORD)
+    token = server.run("user", "token", EXPERIMENTER).strip()
+    pages = ["", "/participants", "/devices", *(f"/participants/{code}" for code in participants)]
+    seen = {f"the page {page or 'of the study'}": visitor.sees(f"/studies/{STUDY}{page}") for page in pages}
+    answers = {path: visits.asked(server.url, f"{API}{path}", token) for path in ("/runs", "/participants", "/devices")}
+    seen |= {f"the API's {path}": answer for path, answer in answers.items()}
+    seen |= {"study status": server.run("study", "status", STUDY), "the export": exported(server, folder)}
+    told = [
+        f"{what} tells {word} before unblinding" for what, text in seen.items() for word in CONDITIONS if word in text
+    ]
+    return [*told, *of_runs(answers["/runs"])]
+
+
+def of_runs(answer: str) -> Iterator[str]:
+    """The API's list of runs."""
+    for run in json.loads(answer)["runs"]:
+        if run["state"] != "complete":
+            yield f"the experimenter sees that run {run['code']} is {run['state']}"
+        yield from (f"she sees the {name} of run {run['code']}" for name in HIDDEN if run[name] is not None)
+
+
+def exported(server: StudyServer, folder: Path) -> str:
+    """All that can be exported now, as one text."""
+    server.run("study", "export", STUDY, "--out", str(folder))
+    files = [path for path in folder.iterdir() if not path.stem.endswith(OF_THE_PROTOCOL)]
+    return "\n".join(path.read_text() for path in files)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the guest needs for the wizard's window: an X server, a window manager, hands on a keyboard, Qt, a font.
+
+It comes from this machine, a Debian 12 as the guest is. The image has none of it, so other boots are no slower.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from image import Image
+
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+PROGRAMS = [Path("/usr/bin") / name for name in ("Xvfb", "xkbcomp", "openbox", "xdotool")]
+PLUGIN = LIBRARIES / "qt6/plugins/platforms/libqxcb.so"
+FONT = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
+FOLDERS = [Path("/usr/share/X11/xkb"), Path("/etc/xdg/openbox"), Path("/usr/share/themes/Clearlooks/openbox-3")]
+FONTS_CONF = "<fontconfig><dir>/usr/share/fonts</dir><cachedir>/var/cache/fontconfig</cachedir></fontconfig>\n"
+
+
+def make(tree: Path, image: Image) -> None:
+    """Add it to a tree whose programs are installed in it. Exits if this machine lacks something."""
+    ours = [tree / "usr/bin/happe-study", tree / "usr/libexec/happe/happe-keep"]
+    for path in (*PROGRAMS, PLUGIN, FONT, *FOLDERS, *ours):
+        if not path.exists():
+            sys.exit(f"laboratory: {path} is missing; run `make setup build`")
+    there = names_in(image)
+    for library in needed([*PROGRAMS, PLUGIN, *ours]):
+        if library.name not in there:
+            add(tree, library)
+    for path in (*PROGRAMS, PLUGIN, FONT):
+        add(tree, path)
+    for folder in FOLDERS:
+        shutil.copytree(folder, tree / folder.relative_to("/"), dirs_exist_ok=True)
+    fonts = tree / "etc/fonts/fonts.conf"
+    fonts.parent.mkdir(parents=True, exist_ok=True)
+    fonts.write_text(FONTS_CONF)
+
+
+def add(tree: Path, path: Path) -> None:
+    """Copy a file to its own place; what a link leads to, under the link's name."""
+    target = tree / path.relative_to("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, target)
+
+
+def needed(programs: Iterable[Path]) -> set[Path]:
+    """The libraries that they are linked with, and those that these are."""
+    return {library for program in programs for library in linked(program)}
+
+
+def linked(program: Path) -> Iterator[Path]:
+    """What ldd says of one. Exits if a library is not there."""
+    said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    for line in said.splitlines():
+        name, arrow, found = line.strip().partition(" => ")
+        if "not found" in found:
+            sys.exit(f"laboratory: {program} needs {name}, which is not there")
+        if arrow:
+            yield LIBRARIES / Path(found.split()[0]).name
+
+
+def names_in(image: Image) -> set[str]:
+    """The names of the files in the guest's own system, whose libraries must stay: they are in use."""
+    listed = subprocess.run(["bsdtar", "-tf", image.root], check=True, capture_output=True, text=True).stdout
+    return {line.rpartition("/")[2] for line in listed.splitlines()}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What must be so after a study in the emulated laboratory, and what it came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from t61.cpufreq import LADDER_KHZ
+from t61.power import watts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from laboratory.analysing import Found
+    from laboratory.server import Json
+
+TRAINING = "T-HAPPE"
+KERNELS = ("ondemand", "ondemand+indicator")
+LEARNED = ("O-HAPPE", "B-HAPPE")
+CONDITIONS = Counter((TRAINING, *KERNELS, *LEARNED))  # of each participant
+LEAST_LOOKS = 3  # in a run; a busy host lets few through
+LEAST_CHANGES = 2  # by ondemand itself, between two looks
+NEAR_W = 1.5  # what was measured, and Table A.2 at what the laptop told; a busy host hands a line on late
+
+
+def complaints(found: Found) -> Iterator[str]:
+    """Everything that is not as it must be."""
+    yield from _of_the_study(found)
+    for run in found.tables["runs"]:
+        for complaint in _of_a_run(found, run):
+            yield f"run {run['run']} ({run['condition']}): {complaint}"
+    for condition, saved in savings(found).items():
+        if saved <= 0:
+            yield f"{condition} saves {saved:.1%} of ondemand's power"
+
+
+def _of_the_study(found: Found) -> Iterator[str]:
+    by_person: dict[str, list[str]] = {}
+    for run in played(found):
+        by_person.setdefault(run["participant"], []).append(run["condition"])
+    for person, conditions in by_person.items():
+        if Counter(conditions) != CONDITIONS or conditions[0] != TRAINING:
+            yield f"{person} played {', '.join(conditions)}"
+    if not any(event["condition"] == TRAINING for event in found.tables["learning_events"]):
+        yield f"nobody taught anything under {TRAINING}"
+    if found.sitting["status"]["waiting"] or found.sitting["status"]["refused"]:
+        yield f"the laptop has not sent everything: {found.sitting['status']}"
+    pressed, recorded = sum(found.sitting["presses"].values()), len(found.tables["keys"])
+    if not 0 <= pressed - recorded <= len(found.tables["runs"]):  # one when a game is just over is of no run
+        yield f"of {pressed} presses {recorded} were recorded"
+    if [bool(trace["sealed_us"]) for trace in found.tables["traces"]] != [True]:
+        yield f"there is not one sealed trace: {found.tables['traces']}"
+
+
+def _of_a_run(found: Found, run: Json) -> Iterator[str]:
+    code, condition = run["run"], run["condition"]
+    once = {table: len(found.rows(table, code)) for table in ("ratings", "records")}
+    if run["state"] != "complete" or set(once.values()) != {1}:
+        yield f"it is {run['state']}, with {once}"
+        return
+    [record], [rating] = found.rows("records", code), found.rows("ratings", code)
+    if rating["rating"] is None or rating["guess"] is None:
+        yield "the rating or the guess is missing"
+    yield from _of_the_kernel(condition, record, looks(found, code))
+    if condition not in KERNELS and len({sample["cur_khz"] for sample in found.rows("samples", code)}) == 1:
+        yield "happed did not change the frequency"
+    taught, pressed = (len(found.rows(name, code)) for name in ("learning_events", "keys"))
+    if (condition in KERNELS and taught) or (condition == TRAINING and pressed and not taught):
+        yield f"{pressed} presses taught {taught} times"
+    yield from _of_the_power(found, code)
+
+
+def _of_the_kernel(condition: str, record: Json, seen: Sequence[Json]) -> Iterator[str]:
+    """What governed, by the kernel and by the laptop's record."""
+    governor = "ondemand" if condition in KERNELS else "userspace"
+    governed = {look["governor"] for look in seen} | {record["governor"]}
+    if governed != {governor} or len(seen) < LEAST_LOOKS:
+        yield f"{' and '.join(sorted(governed))} governed, in {len(seen)} looks"
+    if (record["driver"], record["backend"]) != ("acpi-cpufreq", "setspeed"):
+        yield f"the driver was {record['driver']}, the back-end {record['backend']}"
+    if {look["indicator"] for look in seen} != {condition in ("B-HAPPE", "ondemand+indicator")}:
+        yield "the indicator was not as it must be"
+    changes = seen[-1]["transitions"] - seen[0]["transitions"] if seen else 0
+    if condition in KERNELS and changes < LEAST_CHANGES:
+        yield f"ondemand changed the frequency {changes} times"
+
+
+def _of_the_power(found: Found, run: str) -> Iterator[str]:
+    measure = found.watts[run]
+    if "mean_w" not in measure:
+        yield f"its power was refused: {measure['refused']}"
+    elif abs(measure["mean_w"] - expected_w(found, run)) > NEAR_W:
+        yield f"{measure['mean_w']:.2f} W were measured, where Table A.2 has {expected_w(found, run):.2f} W"
+
+
+def played(found: Found) -> list[Json]:
+    """The runs in the order in which they began."""
+    return sorted(found.tables["runs"], key=lambda run: run["started_us"] or 0)
+
+
+def looks(found: Found, run: str) -> list[Json]:
+    """What the kernel did between a run's second sample and its last: happed decides first at the end of the first."""
+    times = sorted({sample["t_us"] for sample in found.rows("samples", run)})
+    begin, end = (times[1], times[-1]) if len(times) > 1 and found.rows("records", run) else (0, 0)
+    return [look for look in found.sitting["looks"] if begin <= look["from_us"] and look["to_us"] <= end]
+
+
+def seconds(found: Found, run: str) -> dict[int, float]:
+    """The kernel's time in state between a run's first look and its last."""
+    seen = looks(found, run)
+    return {khz: seen[-1]["seconds"][str(khz)] - seen[0]["seconds"][str(khz)] for khz in LADDER_KHZ}
+
+
+def expected_w(found: Found, run: str) -> float:
+    """Table A.2 at what the laptop told, between the server's times of the run by the laptop's own estimate of them."""
+    [row] = [each for each in found.tables["runs"] if each["run"] == run]
+    mine = [clock for clock in found.tables["clocks"] if clock["device"] == row["laptop"]]
+    clocks = [clock for clock in mine if clock["clock"] != "realtime"]
+    offset = min(clocks, key=lambda each: int(each["uncertainty_us"]))["offset_us"]
+    begin, end = row["started_us"] - offset, row["ended_us"] - offset
+    following = [at for at, _, _ in found.told[1:]] + [end]
+    lasts = [min(until, end) - max(at, begin) for (at, _, _), until in zip(found.told, following, strict=True)]
+    drawn = [(watts(khz, share), us) for (_, khz, share), us in zip(found.told, lasts, strict=True) if us > 0]
+    return float(sum(one * us for one, us in drawn) / sum(us for _, us in drawn))
+
+
+def savings(found: Found) -> dict[str, float]:
+    """What each way of HAPPE's saves over ondemand, as the report's Table A.1 has it."""
+    [section] = [each for each in found.results["sections"] if each["key"] == "table-a1"]
+    total = {each["condition"]: each["improvement"] for each in section["data"]["totals"]}
+    return {condition: total[condition] for condition in (TRAINING, *LEARNED)}
+
+
+def table(found: Found) -> Iterator[str]:
+    """The runs in the order in which they were played, then what was saved."""
+    head = "  ".join(f"{khz / 1e6:.1f}" for khz in LADDER_KHZ)
+    yield f"participant  condition           % of time at {head} GHz  presses  taught  watts          Table A.2"
+    for run in played(found):
+        code = run["run"]
+        who = f"{run['participant']:11}  {run['condition']:18}"
+        if not looks(found, code) or "mean_w" not in found.watts.get(code, {}):
+            yield f"{who}  {run['state']}"
+            continue
+        spent, measure = seconds(found, code), found.watts[code]
+        shares = "  ".join(f"{100 * spent[khz] / max(sum(spent.values()), 0.01):3.0f}" for khz in LADDER_KHZ)
+        counts = f"{len(found.rows('keys', code)):7}  {len(found.rows('learning_events', code)):6}"
+        power = f"{measure['mean_w']:5.2f} +- {measure['expanded_uncertainty']:.2f}"
+        yield f"{who}  {shares:>37}  {counts}  {power}  {expected_w(found, code):8.2f}"
+    for condition, saved in savings(found).items():
+        yield f"{condition} saves {saved:.1%} of ondemand's power"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The measuring station: happe-power, but that its simulated T61 does what the emulated one tells at this moment.
+
+usage: station.py [--config FILE] record --source sim:SOCKET,rate=1000,... ...      all else is happe-power's
+
+SOCKET is where the laptop's lines "KHZ SHARE" come from, which count from when they come until the next one. Until the
+first one the laptop idles. Noise, drift, 16 bits and a wrong rate are those of the source `sim`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+import threading
+from bisect import bisect_right
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_power import sources
+from happe_power.cli.program import main
+from happe_power.sources import sim, t61
+from happe_power.sources.source import SourceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from happe_power.model import TimePair
+    from happe_power.sources.clock import Clock
+    from happe_power.sources.spec import Spec
+
+IDLE = (800_000, 0.0)
+
+
+class Laptop:
+    """What the laptop draws, by what it has told. Times are CLOCK_MONOTONIC in microseconds."""
+
+    def __init__(self) -> None:
+        """It idles."""
+        table = t61.table_a2()
+        self._from_us, self._watts = [0], [table.at(*IDLE)]
+
+    def told(self, at_us: int, line: str) -> None:
+        """Take a line that came at some time, later than the one before. ValueError if it is none."""
+        khz, share = line.split()
+        self._watts.append(t61.table_a2().at(int(khz), float(share)))
+        self._from_us.append(at_us)
+
+    def watts(self, times_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Watts at some times, none of which is in the future."""
+        known = min(len(self._from_us), len(self._watts))
+        first = max(bisect_right(self._from_us, float(times_us[0])) - 1, 0)
+        places = np.searchsorted(np.array(self._from_us[first:known], np.float64), times_us, side="right") - 1
+        return np.array(self._watts[first:known])[np.maximum(places, 0)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Followed(t61.Load):
+    """The load of a laptop from a moment on."""
+
+    laptop: Laptop
+    since_us: list[int]  # the moment, once it is known
+
+    def at(self, times_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Watts at times after the moment."""
+        return self.laptop.watts(times_us + self.since_us[0])
+
+
+class Station(sim.Sim):
+    """The simulated rig with a laptop that is followed."""
+
+    def __init__(self, rig: sim.Rig, load: Followed, clock: Clock) -> None:
+        """As the simulated T61 in real time."""
+        super().__init__(rig, clock, paced=True)
+        self.load = load
+
+    def start(self, first_index: int) -> TimePair:
+        """Begin. The moment is that of sample 0."""
+        pair = super().start(first_index)
+        if not self.load.since_us:
+            self.load.since_us.append(pair.monotonic_us)
+        return pair
+
+
+def make(spec: Spec, clock: Clock) -> Station:
+    """sim:SOCKET,rate=1000,noise=0.002."""
+    laptop = Laptop()
+    load = Followed((0,), (0.0,), laptop, [])
+    noise, drift, ppm = (spec.number(name) for name in ("noise", "drift", "ppm"))
+    rig = sim.Rig(load, spec.number("rate", 1, 1e6), noise, drift, ppm, seed=spec.whole("seed", 0, 2**53))
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(spec.place)
+    except OSError as error:
+        connection.close()
+        raise SourceError(f"{spec.place}: {error.strerror}; is the laptop switched on?") from None
+    threading.Thread(target=take, args=(connection, laptop, clock), daemon=True).start()
+    return Station(rig, load, clock)
+
+
+def take(connection: socket.socket, laptop: Laptop, clock: Clock) -> None:
+    """Take the lines of a connection as they come, until the laptop is off."""
+    with suppress(ConnectionError), connection, connection.makefile() as lines:
+        for line in lines:
+            laptop.told(clock.now().monotonic_us, line)
+
+
+if __name__ == "__main__":
+    sources.KINDS["sim"] = dataclasses.replace(sources.KINDS["sim"], make=make)
+    main()

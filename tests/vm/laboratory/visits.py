@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Somebody at the study server's pages, by HTTP: forms are filled in and sent as they are, hidden fields and all."""
+
+from __future__ import annotations
+
+import html
+import re
+import urllib.parse
+import urllib.request
+from http.cookiejar import CookieJar
+
+HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+PATIENCE_S = 60
+
+
+class Visitor:
+    """A browser of somebody's own. Pages that are refused raise urllib.error.HTTPError."""
+
+    def __init__(self, server: str) -> None:
+        """Nobody knows it yet."""
+        self._server = server
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+
+    def sees(self, path: str) -> str:
+        """A page's HTML, wherever its address leads."""
+        return self._asks(path, None)
+
+    def sends(self, path: str, **fields: str) -> str:
+        """Send the form of a page with these fields filled in; the page that comes."""
+        hidden = {name: html.unescape(value) for name, value in HIDDEN.findall(self.sees(path))}
+        return self._asks(path, urllib.parse.urlencode(hidden | fields).encode())
+
+    def _asks(self, path: str, form: bytes | None) -> str:
+        # A browser says where a form was; over plain HTTP on loopback the server does not ask.
+        with self._opener.open(urllib.parse.urljoin(self._server, path), form, timeout=PATIENCE_S) as answer:
+            text: str = answer.read().decode()
+            return text
+
+
+def asked(server: str, path: str, token: str) -> str:
+    """What the API answers to a program that has somebody's token."""
+    headers = {"Authorization": f"Bearer {token}"}
+    request = urllib.request.Request(urllib.parse.urljoin(server, path), headers=headers)  # noqa: S310 - ours
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
+        text: str = answer.read().decode()
+        return text
+
+
+def take_part(server: str, link: str) -> None:
+    """Follow a participant's link, consent, answer nothing that need not be answered, and read the instructions."""
+    visitor = Visitor(server)
+    visitor.sends(link)
+    visitor.sends("/p/consent", decision="agree", on_withdrawal="erase")
+    visitor.sends("/p/questionnaire")
+    visitor.sends("/p/handout")
+
+
+def first_sign_in(server: str, email: str, given: str, chosen: str) -> Visitor:
+    """Somebody of the staff, who has chosen a password of their own."""
+    visitor = Visitor(server)
+    visitor.sends("/sign-in", email=email, password=given)
+    visitor.sends("/password", password=given, new_password=chosen, new_password_confirm=chosen)
+    return visitor

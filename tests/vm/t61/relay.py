@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Connections carried over one serial line: the guest has no network, and reaches one port of the host by this.
+
+A message is the connection's number and a length, 4 bytes each, big-endian, then the bytes; no bytes mean that whoever
+sent it sends no more. The side that listens numbers the connections.
+
+usage: relay.py LINE PORT       in the guest: who connects to PORT of its loopback talks to the port that the host chose
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD = struct.Struct(">II")
+MOST = 1 << 16
+LOOPBACK = "127.0.0.1"
+
+
+class Line(Protocol):
+    """The serial line: a raw file, or a socket's."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """At most so many bytes; none at the end."""
+
+    def write(self, data: bytes, /) -> int | None:
+        """Write; how many of them were."""
+
+
+class Relay:
+    """One side. `dial` makes the connection for a number that the other side begins; without it none is."""
+
+    def __init__(self, line: Line, dial: Callable[[], socket.socket] | None = None) -> None:
+        """Nothing runs yet."""
+        self._line = line
+        self._dial = dial
+        self._writing = threading.Lock()
+        self._open: dict[int, socket.socket] = {}
+        self._half: set[int] = set()  # of which one side sends no more
+
+    def run(self) -> None:
+        """Hand on what comes until the line ends."""
+        while head := self._exactly(HEAD.size):
+            number, length = HEAD.unpack(head)
+            data = self._exactly(length)
+            if number not in self._open and self._dial:
+                self.add(number, self._dial())
+            self._hand_on(number, data)
+
+    def add(self, number: int, connection: socket.socket) -> None:
+        """Carry a connection."""
+        self._open[number] = connection
+        threading.Thread(target=self._carry, args=(number, connection), daemon=True).start()
+
+    def _carry(self, number: int, connection: socket.socket) -> None:
+        data = b" "
+        while data:
+            try:
+                data = connection.recv(MOST)
+            except OSError:
+                data = b""
+            self._send(number, data)
+        self._ended(number)
+
+    def _send(self, number: int, data: bytes) -> None:
+        message = HEAD.pack(number, len(data)) + data
+        with self._writing:
+            while message:
+                message = message[self._line.write(message) or 0 :]
+
+    def _hand_on(self, number: int, data: bytes) -> None:
+        connection = self._open.get(number)
+        with suppress(OSError):  # who went away needs no answer
+            if connection and data:
+                connection.sendall(data)
+            elif connection:
+                connection.shutdown(socket.SHUT_WR)
+        if not data:
+            self._ended(number)
+
+    def _ended(self, number: int) -> None:
+        """One side sends no more; when both do, the connection is over."""
+        with self._writing:
+            if number in self._half:
+                self._half.remove(number)
+                self._open.pop(number).close()
+            else:
+                self._half.add(number)
+
+    def _exactly(self, size: int) -> bytes:
+        """So many bytes; fewer at the line's end."""
+        data = b""
+        while len(data) < size and (more := self._line.read(size - len(data))):
+            data += more
+        return data
+
+
+def listen(line: Line, listener: socket.socket) -> None:
+    """Carry who connects to `listener` to the other side, until this program ends."""
+    relay = Relay(line)
+    threading.Thread(target=relay.run, daemon=True).start()
+    for number in itertools.count(1):
+        connection, _ = listener.accept()
+        relay.add(number, connection)
+
+
+if __name__ == "__main__":
+    with Path(sys.argv[1]).open("r+b", buffering=0) as opened:
+        listen(opened, socket.create_server((LOOPBACK, int(sys.argv[2]))))

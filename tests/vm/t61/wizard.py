@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Alice's desktop with happe-study on it, and hands on the keyboard of its window."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from t61.sessions import Session
+
+DISPLAY = ":7"
+SOCKET = Path("/tmp/.X11-unix/X7")  # noqa: S108 - X's own place
+PAGE = re.compile(r"^happe-study: page (\w+)", re.MULTILINE)
+PATIENCE_S = 60.0
+AGAIN_S = 4.0  # a busy desktop may lose a key
+OPTIONS = ("--countdown=0", "--settle=150", "--browser=/bin/true", "--language=en")
+
+
+class Wizard:
+    """The window from when this is made until close()."""
+
+    def __init__(self, alice: Session, folder: Path) -> None:
+        """Start desktop and wizard. What they write is in `folder`, which is Alice's."""
+        self.log = folder / "wizard.log"
+        self._screen = folder / "Xvfb_screen0"
+        server = ("Xvfb", DISPLAY, "-screen", "0", "1024x768x24", "-fbdir", str(folder), "-nolisten", "tcp", "-ac")
+        self._started = [start(alice, folder / "x.log", *server)]
+        wait_until(SOCKET.exists, "the X server listens")
+        environment = ("env", f"DISPLAY={DISPLAY}")
+        self._started.append(start(alice, folder / "openbox.log", *environment, "openbox"))
+        self._started.append(start(alice, self.log, *environment, "happe-study", *OPTIONS))
+        self.until("welcome")
+
+    def pages(self) -> list[str]:
+        """The pages that took answers, the last one being that which takes them now."""
+        return PAGE.findall(self.log.read_text()) if self.log.exists() else []
+
+    def until(self, page: str) -> None:
+        """Wait for a page."""
+        wait_until(lambda: self.pages()[-1:] == [page], f"the page {page}", PATIENCE_S)
+
+    def press(self, *keys: str) -> None:
+        """Press keys."""
+        self._xdotool("key", *keys)
+
+    def type(self, text: str) -> None:
+        """Type into the window, once it has the keyboard."""
+        wait_until(lambda: self._xdotool("getwindowfocus", "getwindowname") == "HAPPE", "it has the keyboard")
+        self._xdotool("type", "--", text)
+
+    def answer(self, answers: dict[str, list[str]], last: str, meanwhile: Callable[[str], None]) -> None:
+        """Press a page's keys whenever it comes, until the last page; `meanwhile` is told the page all the time."""
+        answered, pressed_at, end = 0, 0.0, time.monotonic() + 10 * PATIENCE_S
+        while (pages := self.pages())[-1] != last:
+            assert time.monotonic() < end, self.log.read_text()  # noqa: S101
+            meanwhile(pages[-1])
+            if pages[-1] in answers and (len(pages) > answered or time.monotonic() - pressed_at > AGAIN_S):
+                self.press(*answers[pages[-1]])
+                answered, pressed_at = len(pages), time.monotonic()
+            time.sleep(0.1)
+
+    def keep(self, picture: Path) -> None:
+        """Keep what is on the screen, as xwd has it."""
+        shutil.copy(self._screen, picture)
+
+    def close(self) -> None:
+        """End all of it."""
+        for process in reversed(self._started):
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+    def _xdotool(self, *words: str) -> str:
+        environment = {**os.environ, "DISPLAY": DISPLAY}
+        ran = subprocess.run(["xdotool", *words], env=environment, check=False, stdout=subprocess.PIPE, text=True)
+        return ran.stdout.strip()
+
+
+def start(alice: Session, log: Path, *words: str) -> subprocess.Popen[str]:
+    """Start a program of Alice's that writes to a file of hers."""
+    return alice.start("sh", "-c", f'exec "$@" >{log} 2>&1', "sh", *words)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The emulated laboratory's judgement: a study as it must be has no complaint, and what is wrong has its own."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from image import Image
+from laboratory import desktop
+from laboratory.analysing import Found
+from laboratory.judging import complaints, table
+from t61.cpufreq import LADDER_KHZ
+from t61.power import watts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORDER = ("T-HAPPE", "ondemand", "B-HAPPE", "ondemand+indicator", "O-HAPPE")
+RUN_US, LOOKS = 10_000_000, 20
+AHEAD_US = 1_700_000_000_000_000  # the server's clock, of the laptop's
+
+
+def look(condition: str, begin_us: int, number: int) -> dict[str, Any]:
+    """One look in a run: every half a second the frequency has changed, and half a second was spent at 1.6 GHz."""
+    at = begin_us + number * RUN_US // LOOKS
+    spent = {str(khz): begin_us / 1e6 + (number / 2 if khz == LADDER_KHZ[2] else 0) for khz in LADDER_KHZ}
+    governor = "userspace" if condition.endswith("-HAPPE") else "ondemand"
+    seen = {"governor": governor, "indicator": condition in ("B-HAPPE", "ondemand+indicator")}
+    return {"from_us": at, "to_us": at + 1000, "seconds": spent, "transitions": number, **seen}
+
+
+def study() -> Found:
+    """One participant's sitting: at 1.6 GHz under HAPPE, at 2.3 GHz under ondemand, always half busy."""
+    names = ("runs", "ratings", "records", "samples", "keys", "learning_events", "traces", "clocks")
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    looks, told, measured = [], [], {}
+    for place, condition in enumerate(ORDER):
+        run, begin, happe = f"RUN{place}", (place + 1) * 2 * RUN_US, condition.endswith("-HAPPE")
+        khz = LADDER_KHZ[2] if happe else LADDER_KHZ[4]
+        times = {"started_us": begin, "ended_us": begin + RUN_US}
+        served = {"started_us": begin + AHEAD_US, "ended_us": begin + RUN_US + AHEAD_US, "laptop": "T61"}
+        tables["runs"].append({"run": run, "participant": "P", "condition": condition, "state": "complete", **served})
+        tables["ratings"].append({"run": run, "rating": 4, "guess": "dont-know"})
+        machine = {"driver": "acpi-cpufreq", "backend": "setspeed", "governor": "userspace" if happe else "ondemand"}
+        tables["records"].append({"run": run, **machine, **times})
+        for at, one in ((-1, LADDER_KHZ[0]), (0, khz), (RUN_US, khz)):
+            tables["samples"].append({"run": run, "t_us": begin + at, "cur_khz": one})
+        told += [(begin - 1_000_000, khz, 0.5), (begin + RUN_US, LADDER_KHZ[0], 0.0)]
+        tables["learning_events"] += [{"run": run, "condition": condition}] * (condition == "T-HAPPE")
+        looks += [look(condition, begin, number) for number in range(LOOKS)]
+        looks.append(look("ondemand", begin, LOOKS))  # of no run
+        measured[run] = {"mean_w": watts(khz, 0.5) + 0.3, "expanded_uncertainty": 0.2}
+    tables["traces"].append({"sealed_us": 1})
+    for device, offset, uncertainty in (("T61", AHEAD_US, 10), ("T61", 0, 5000), ("BENCH", 0, 1)):
+        clock = {"clock": "monotonic:1", "offset_us": offset, "uncertainty_us": uncertainty}
+        tables["clocks"].append({"device": device, **clock})
+    totals = [{"condition": name, "improvement": 0.2 if name.endswith("-HAPPE") else 0.0} for name in ORDER]
+    results = {"sections": [{"key": "table-a1", "data": {"totals": totals}}]}
+    tables["keys"].append({"run": "RUN0", "key": "performance"})
+    sitting = {"looks": looks, "status": {"waiting": 0, "refused": []}, "presses": {"green": 1, "yellow": 1}}
+    return Found(tables, sitting, told, measured, results)
+
+
+def test_a_study_as_it_must_be_has_no_complaint_and_a_line_for_each_run() -> None:
+    found = study()
+    assert list(complaints(found)) == []
+    lines = list(table(found))
+    assert len(lines) == 1 + len(ORDER) + 3
+    assert lines[1].split() == ["P", "T-HAPPE", "0", "0", "100", "0", "0", "1", "1", "29.81", "+-", "0.20", "29.51"]
+    assert lines[-1] == "B-HAPPE saves 20.0% of ondemand's power"
+
+
+def governed_by(place: int, governor: str) -> Callable[[Found], None]:
+    """Another governor at one moment of a run."""
+
+    def change(found: Found) -> None:
+        found.sitting["looks"][place * (LOOKS + 1) + 3]["governor"] = governor
+
+    return change
+
+
+def fixed(place: int) -> Callable[[Found], None]:
+    """A frequency that nobody changes in a run."""
+
+    def change(found: Found) -> None:
+        for one in found.sitting["looks"][place * (LOOKS + 1) :][:LOOKS]:
+            one["transitions"] = 7
+
+    return change
+
+
+WRONG: dict[str, Callable[[Found], Any]] = {
+    "(ondemand): ondemand and userspace governed, in 20 looks": governed_by(1, "userspace"),
+    "(B-HAPPE): ondemand and userspace governed, in 20 looks": governed_by(2, "ondemand"),
+    "(ondemand): ondemand changed the frequency 0 times": fixed(1),
+    "(T-HAPPE): happed did not change the frequency": lambda found: found.tables["samples"].__delitem__(0),
+    "(T-HAPPE): userspace governed, in 2 looks": lambda found: found.sitting["looks"].__delitem__(slice(0, 18)),
+    "(B-HAPPE): the indicator was not": lambda found: found.sitting["looks"][2 * (LOOKS + 1)].update(indicator=False),
+    "(T-HAPPE): 1 presses taught 0 times": lambda found: found.tables["learning_events"].clear(),
+    "nobody taught anything under T-HAPPE": lambda found: found.tables["learning_events"].clear(),
+    "(ondemand): 0 presses taught 1 times": lambda found: found.tables["learning_events"].append(
+        {"run": "RUN1", "condition": "ondemand"}
+    ),
+    "(T-HAPPE): it is complete, with {'ratings': 2,": lambda found: found.tables["ratings"].append({"run": "RUN0"}),
+    "(O-HAPPE): it is complete, with {'ratings': 1, 'records': 0}": lambda found: found.tables["records"].pop(),
+    "(ondemand): it is started": lambda found: found.tables["runs"][1].update(state="started"),
+    "the rating or the guess is missing": lambda found: found.tables["ratings"][3].update(guess=None),
+    "the back-end cap": lambda found: found.tables["records"][3].update(backend="cap"),
+    "its power was refused: no clock": lambda found: found.watts.update(RUN1={"refused": "no clock"}),
+    "(ondemand): 31.00 W were measured, where Table A.2 has 36.78 W": lambda found: found.watts["RUN1"].update(
+        mean_w=31
+    ),
+    "P played ondemand, T-HAPPE": lambda found: found.tables["runs"][0].update(
+        started_us=AHEAD_US + 45_000_000, ended_us=AHEAD_US + 46_000_000
+    ),
+    "the laptop has not sent everything": lambda found: found.sitting["status"].update(waiting=1),
+    "of 10 presses 1 were recorded": lambda found: found.sitting["presses"].update(green=9),
+    "of 2 presses 3 were recorded": lambda found: found.tables["keys"].extend([{"run": "RUN1"}] * 2),
+    "there is not one sealed trace": lambda found: found.tables["traces"][0].update(sealed_us=None),
+    "O-HAPPE saves -1.0%": lambda found: found.results["sections"][0]["data"]["totals"][4].update(improvement=-0.01),
+}
+
+
+@pytest.mark.parametrize("complaint", WRONG)
+def test_what_is_wrong_is_told(complaint: str) -> None:
+    found = copy.deepcopy(study())
+    WRONG[complaint](found)
+    told = list(complaints(found))
+    assert any(complaint in each for each in told), told
+    assert len(list(table(found))) == 1 + len(ORDER) + 3
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree with HAPPE in it; of the desktop one program is wanted."""
+    made = tmp_path / "tree"
+    for name in ("usr/bin/happe-study", "usr/libexec/happe/happe-keep"):
+        (made / name).parent.mkdir(parents=True)
+        shutil.copy("/usr/bin/true", made / name)
+    monkeypatch.setattr(desktop, "PROGRAMS", [Path("/usr/bin/xkbcomp")])
+    monkeypatch.setattr(desktop, "PLUGIN", Path("/usr/bin/xdotool"))
+    return made
+
+
+def test_the_guest_gets_the_libraries_that_it_lacks_and_no_other(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "libc.so.6").touch()
+    (tmp_path / "libX11.so.6").touch()
+    packed = ["bsdtar", "-cf", "root.cpio", "--format", "newc", "libc.so.6", "libX11.so.6"]
+    subprocess.run(packed, check=True, cwd=tmp_path)
+    desktop.make(tree, Image(tmp_path))
+    libraries = {path.name for path in tree.rglob("*.so*")}
+    assert {"libxkbfile.so.1", "libxdo.so.3"} <= libraries
+    assert not {"libc.so.6", "libX11.so.6"} & libraries
+    assert (tree / "usr/bin/xkbcomp").stat().st_mode & 0o111
+    assert (tree / "usr/share/X11/xkb/rules/evdev").exists()
+
+
+def test_a_program_that_is_missing_is_named(tree: Path, tmp_path: Path) -> None:
+    (tree / "usr/bin/happe-study").unlink()
+    with pytest.raises(SystemExit, match=r"usr/bin/happe-study is missing; run `make setup build`"):
+        desktop.make(tree, Image(tmp_path))

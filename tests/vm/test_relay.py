@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Connections over one serial line: a pair of sockets stands for the line, all else is real."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from t61.relay import LOOPBACK, Relay, listen
+
+
+def echo(listener: socket.socket) -> None:
+    """Answer each connection with all that it sent, once it sends no more."""
+    while True:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(all_of(connection)[::-1])
+
+
+def all_of(connection: socket.socket) -> bytes:
+    """What comes until no more does."""
+    return b"".join(iter(lambda: connection.recv(4096), b""))
+
+
+def begin(target: object, *arguments: object) -> None:
+    """Run a function that never ends."""
+    threading.Thread(target=target, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """The guest's port: who connects to it talks to a server at the other end of the line."""
+    with contextlib.ExitStack() as stack:
+        server, listener = (stack.enter_context(socket.create_server((LOOPBACK, 0))) for _ in range(2))
+        ours, theirs = (stack.enter_context(one) for one in socket.socketpair())
+        begin(echo, server)
+        begin(Relay(theirs.makefile("rwb", 0), lambda: socket.create_connection(server.getsockname())).run)
+        begin(listen, ours.makefile("rwb", 0), listener)
+        yield listener.getsockname()[1]
+
+
+def asked(port: int, said: bytes) -> bytes:
+    """What comes back of what is said."""
+    with socket.create_connection((LOOPBACK, port), timeout=10) as connection:
+        connection.sendall(said)
+        connection.shutdown(socket.SHUT_WR)
+        return all_of(connection)
+
+
+def test_connections_share_a_line_and_get_their_own_bytes(port: int) -> None:
+    said = [bytes([number]) * (number * 50_000 + 1) + b"." for number in range(6)]
+    answers: dict[int, bytes] = {}
+
+    def ask(number: int) -> None:
+        answers[number] = asked(port, said[number])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(said))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert [answers[number] for number in range(len(said))] == [each[::-1] for each in said]
+
+
+def test_who_goes_away_does_not_disturb_the_next_one(port: int) -> None:
+    with socket.create_connection((LOOPBACK, port)) as rude:
+        rude.sendall(b"x" * 100_000)
+    assert asked(port, b"hello") == b"olleh"
