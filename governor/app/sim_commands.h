@@ -5,8 +5,11 @@
 #include "governor/ports/result.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 
 namespace happe {
+
+inline constexpr std::size_t kMostParticipants = 100'000;
 
 void add_replay(CLI::App& program, int& status);
 void add_play(CLI::App& program, int& status);

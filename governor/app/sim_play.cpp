@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostParticipants = 100'000;
 constexpr std::size_t kLongestUser = 200;
 constexpr std::int64_t kLatestMicros = 1'000'000'000'000'000;
 

@@ -19,7 +19,6 @@ namespace happe {
 namespace {
 
 constexpr std::size_t kMostSeeds = 10'000;
-constexpr std::size_t kMostParticipants = 100'000;
 constexpr std::size_t kMostJobs = 1'024;
 
 struct StudyOptions {
