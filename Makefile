@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory lint lint-style bench package package-test pictures docs sbom locks clean
+.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory emulated lint lint-style bench package package-test pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -40,6 +40,11 @@ vm-test: dev ## Run the tests that need a kernel of their own, in an emulated Th
 
 laboratory: dev ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
 	@packaging/laboratory.sh
+
+# Both in turn: two emulated machines at once would starve each other (.ci/run).
+emulated: dev
+	@packaging/vm-test.sh
+	@packaging/laboratory.sh --participants 1
 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
 	@packaging/lint.sh tidy
