@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/commands.h"
 
+#include "ui/indicator/unix_signals.h"
 #include "ui/study/enrolment.h"
 #include "ui/study/governor.h"
 #include "ui/study/postman.h"
@@ -146,6 +147,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
         return complain("a sitting is not over, or not all of it is on the server: `happe-study status`", EX_TEMPFAIL);
     }
     const std::string code = code_of(options);
+    ui::UnixSignals::block({SIGINT, SIGTERM});  // it is good for once: what is answered must be kept
     Governor governor(QDBusConnection::systemBus());
     Server server(url, {});
     governor.device_key([&](const Said<QByteArray>& key) {

@@ -29,6 +29,7 @@ int act(const Options& options, int argc, char** argv) {
         ui::install_translations(application);
         return run_wizard(options);
     }
+    std::signal(SIGUSR1, SIG_IGN);  // `abort` may take the holder of the lock for a wizard
     QCoreApplication application(argc, argv);
     switch (options.command) {
         case Command::Enrol:
