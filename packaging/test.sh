@@ -10,7 +10,7 @@ build() { # PRESET [--target NAME...]; compilers give way to tests that run besi
     shift
     echo "test: building $preset"
     cmake --preset "$preset" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
-    nice cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
+    nice -n 5 cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
 }
 
 unit() { # PRESET
@@ -73,7 +73,7 @@ instrumented() {
 }
 
 case ${1-} in
-    dev) build dev ;;
+    dev) build "${HAPPE_DEV_PRESET:-dev}" ;; # dev-whole leaves the same
     programs) programs ;;
     instrumented) instrumented ;;
     *) echo "usage: packaging/test.sh dev|programs|instrumented" >&2; exit 64 ;;
