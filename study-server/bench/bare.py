@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from apiflask import APIFlask
 from flask import request
 from pydantic import BaseModel, Field
+from sqlalchemy import MetaData
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.database import Base, Code, Database, Digest, Micros, Name, Serial
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
     from happe_study.config import Config
 
 
-class Note(Base):
-    """A row of the reference. The study server's database has no such table."""
+class Reference(Base):
+    """The reference's tables, which the study server's database has not."""
+
+    __abstract__ = True
+    metadata = MetaData()
+
+
+class Note(Reference):
+    """A row of the reference."""
 
     __tablename__ = "reference_notes"
 
@@ -35,7 +43,7 @@ class Note(Base):
     at_us: Mapped[int] = mapped_column(Micros)
 
 
-class Document(Base):
+class Document(Reference):
     """A record as it came, and nothing else of it."""
 
     __tablename__ = "reference_documents"

@@ -126,7 +126,7 @@ def completed(script: Path, *words: str) -> set[str]:
     ("words", "offered"),
     [
         (["st"], {"study"}),
-        (["study", ""], {"check", "create", "lock", "list", "status", "unblind", "export"}),
+        (["study", ""], {"check", "create", "lock", "list", "status", "traces", "unblind", "export", "verify"}),
         (["--ver"], {"--version"}),
         (["user", "grant", "ana@example.org", "cust"], {"custodian"}),
         (["device", "enrol", "--kind", ""], {"laptop", "meter"}),

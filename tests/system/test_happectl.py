@@ -397,7 +397,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         "check",
         "reload",
     ]
-    assert f"Examples:\n  happectl {commands[0]}" in happectl.run("--help").stdout
+    assert "Examples:\n  sudo happectl setup" in happectl.run("--help").stdout
     for command in commands:
         ran = happectl.run(command, "--help")
         assert (ran.returncode, ran.stderr) == (0, "")

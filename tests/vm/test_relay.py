@@ -4,7 +4,7 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -24,9 +24,16 @@ def all_of(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
-def begin(target: object, *arguments: object) -> None:
-    """Run a function that never ends."""
-    threading.Thread(target=target, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+def begin(target: Callable[..., object], *arguments: object) -> threading.Thread:
+    """Run a function that ends when its sockets do."""
+
+    def until_closed() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            target(*arguments)
+
+    thread = threading.Thread(target=until_closed, daemon=True)
+    thread.start()
+    return thread
 
 
 @pytest.fixture
@@ -35,10 +42,14 @@ def port() -> Iterator[int]:
     with contextlib.ExitStack() as stack:
         server, listener = (stack.enter_context(socket.create_server((LOOPBACK, 0))) for _ in range(2))
         ours, theirs = (stack.enter_context(one) for one in socket.socketpair())
-        begin(echo, server)
-        begin(Relay(theirs.makefile("rwb", 0), lambda: socket.create_connection(server.getsockname())).run)
-        begin(listen, ours.makefile("rwb", 0), listener)
+        there = Relay(theirs.makefile("rwb", 0), lambda: socket.create_connection(server.getsockname()))
+        threads = [begin(echo, server), begin(there.run), begin(listen, ours.makefile("rwb", 0), listener)]
         yield listener.getsockname()[1]
+        for one in (server, listener, ours, theirs):
+            one.shutdown(socket.SHUT_RDWR)  # which wakes whoever waits for it: its number may be another's soon
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
 
 
 def asked(port: int, said: bytes) -> bytes:

@@ -14,9 +14,6 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from happe_study.exports.columns import Column, Kind
 
 if TYPE_CHECKING:
@@ -45,7 +42,6 @@ MEDIA_TYPES = {
     Format.JSON_LINES: "application/jsonl",
     Format.PARQUET: "application/vnd.apache.parquet",
 }
-TYPES = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64(), Kind.BOOLEAN: pa.bool_()}
 
 
 def encoded(form: Format, columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -88,42 +84,9 @@ def _json_lines(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> I
 
 
 def _parquet(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
-    schema = pa.schema([pa.field(c.name, TYPES[c.kind], metadata={"unit": c.unit, "about": c.about}) for c in columns])
-    sink = _Sink()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for batch in _batches(rows, ROWS_IN_GROUP):
-            arrays = [
-                pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)
-            ]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-            yield sink.taken()
-    yield sink.taken()
+    from happe_study.exports import parquet  # noqa: PLC0415 - 10 MB of each worker, which uploads do without
 
-
-class _Sink(io.RawIOBase):
-    """A file whose content is taken away as it comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pieces: list[bytes] = []
-        self._told = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._told
-
-    def write(self, content: Any) -> int:  # noqa: ANN401 - any buffer
-        piece = bytes(content)
-        self._pieces.append(piece)
-        self._told += len(piece)
-        return len(piece)
-
-    def taken(self) -> bytes:
-        content = b"".join(self._pieces)
-        self._pieces.clear()
-        return content
+    return parquet.encoded(columns, _batches(rows, ROWS_IN_GROUP))
 
 
 def _batches(rows: Iterable[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -19,7 +19,6 @@ from happe_study.problems import Problem
 from happe_study.rules import caller, staff
 from happe_study.runs import figure, services
 from happe_study.runs.models import RunRecord
-from happe_study.runs.power import measured
 from happe_study.runs.routes import shown
 from happe_study.runs.series import run_series
 from happe_study.runs.stored import opened
@@ -78,6 +77,8 @@ class Figure:
 @staff(Right.RUN_READ)
 def run(study: str, code: str) -> Response:
     """One run. `from` and `to`, in seconds, are the part of it that is drawn."""
+    from happe_study.runs.power import measured  # noqa: PLC0415 - megabytes of each worker, which uploads do without
+
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         row = services.find(session, found.id, code)
