@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,13 +15,19 @@ import pytest
 
 import power_traces
 from given_truths import RECORD, known
-from happe_power import calibration
+from happe_power import calibration, measuring
+from happe_power.arithmetic.refusal import Limits
+from happe_power.arithmetic.zeros import ZeroReading
 from happe_power.contract import Kind, read
+from happe_power.recording import zero_check
+from happe_power.study_runs import StudyRun
 from happe_power.trace import Trace
 from power_program import Ran, happe_power
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from happe_power.calibration import Calibration
 
 SERVER_US = 1_800_000_000_000_000  # when the first trace began, by the server
 LATER_US = SERVER_US + 100_000_000
@@ -30,12 +37,19 @@ SHIPPED = dataclasses.replace(RECORD, shunt_ohm=known(0.1, 5e-5), divider=known(
 Row = dict[str, Any]
 
 
-def trace(spool: Path, began_us: int, *, laptop: str = power_traces.MEASURED, jump_us: int = 0) -> Path:
+def trace(
+    spool: Path,
+    began_us: int,
+    *,
+    laptop: str = power_traces.MEASURED,
+    jump_us: int = 0,
+    shipped: Calibration = SHIPPED,
+) -> Path:
     """A trace of six seconds, 1.5 A and 2.0 A by turns, that began at a time of the server's.
 
     `jump_us`: by how much the second of its clock estimates is off.
     """
-    record = calibration.parse(calibration.to_toml(SHIPPED).encode(), "rig.toml")
+    record = calibration.parse(calibration.to_toml(shipped).encode(), "rig.toml")
     given = power_traces.ended(spool, 6, calibration=record.to_header(), codes=(power_traces.METER, laptop))
     clock, began = Trace.open(given.folder).header["clock"], given.started.monotonic_us
     estimates = [
@@ -87,9 +101,10 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def measures(traces: Path, runs: Path, *more: str) -> tuple[Ran, dict[str, Row]]:
+def measures(traces: Path, runs: Path, *more: str | Path) -> tuple[Ran, dict[str, Row]]:
     """What the command does, and the measures by run."""
     out = runs.with_name("measures.json")
+    out.unlink(missing_ok=True)
     ran = happe_power("measures", runs, "--trace", traces, "--out", out, *more)
     document = read(Kind.MEASURES, out.read_bytes()) if out.exists() else {"measures": []}
     return ran, {each["run"]: each for each in document["measures"]}
@@ -123,6 +138,26 @@ def test_each_run_is_cut_from_the_trace_of_its_laptop_that_has_it(traces: Path, 
     assert ran.json()["calibrations"] == [{"says": first["calibration"]["says"], "runs": 2}]
 
 
+def test_a_run_is_cut_by_its_record_where_the_export_has_it(traces: Path, tmp_path: Path) -> None:
+    runs = written(tmp_path / "crossover-runs.csv", [RUNS[0], RUNS[1]])  # a second of 2.0 A, and three from 1.5 A on
+    boot, behind_us = "monotonic:0b9bd7ac", SERVER_US - 5_000_000_000
+    at_us = RUNS[1]["started_us"] - behind_us + 1_000_000  # the countdown took a second
+    record = {"run": "RANK0002", "clock": boot, "started_us": at_us, "ended_us": at_us + 1_000_000}
+    written(tmp_path / "crossover-records.csv", [record])
+    estimate = {"device": power_traces.MEASURED, "clock": boot, "device_us": at_us, "offset_us": behind_us}
+    written(tmp_path / "crossover-clocks.csv", [estimate | {"uncertainty_us": 700}])
+    _, made = measures(traces, runs)
+    first, second = made["RANK0001"], made["RANK0002"]
+    assert (first["from_us"], first["to_us"]) == (RUNS[0]["started_us"], RUNS[0]["ended_us"])  # it has no record
+    assert second["from_us"] == RUNS[1]["started_us"] + 1_000_000
+    assert second["seconds_w"] == pytest.approx([HIGH_W], rel=2e-3)
+    assert second["clock_bound_us"] == pytest.approx(first["clock_bound_us"] + 700 + 500, abs=3)  # 500 ppm of a second
+    written(tmp_path / "crossover-clocks.csv", [estimate | {"uncertainty_us": "?"}])
+    (tmp_path / "measures.json").unlink()
+    ran, _ = measures(traces, runs)
+    assert "crossover-clocks.csv: row 1: uncertainty_us: must be microseconds, is '?'" in ran.err
+
+
 def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(traces: Path, tmp_path: Path) -> None:
     runs, out = written(tmp_path / "runs.csv", RUNS[:1]), tmp_path / "measures.json"
     mine = [each for each in traces.glob("*/*") if Trace.open(each).header["measured"] == power_traces.MEASURED]
@@ -134,6 +169,84 @@ def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(tr
     before = out.read_bytes()
     again = happe_power("measures", runs, *named, "--out", out)
     assert (again.status, "is there already" in again.err, out.read_bytes()) == (73, True, before)
+
+
+def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(tmp_path: Path) -> None:
+    correction = calibration.Correction(
+        known(1, 1e-4), known(-1, 1e-4)
+    )  # less than nothing, as of a shunt whose wires are swapped
+    wrong = {
+        "3APT0PAA": (dataclasses.replace(SHIPPED, channels={"shunt": correction}), "the mean is -"),
+        "4APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(1e-5, 1e-9)), "the mean is 338"),
+        "5APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(0.1, 1e3)), "the mean is known to +- "),
+    }
+    trace(tmp_path / "traces", SERVER_US)
+    for laptop, (record, _) in wrong.items():
+        trace(tmp_path / "traces", SERVER_US, laptop=laptop, shipped=record)
+    runs = [row(f"RANK000{n}", SERVER_US + 1_000_000, 2, laptop=laptop) for n, laptop in enumerate(wrong, start=1)]
+    ran, made = measures(tmp_path / "traces", written(tmp_path / "runs.csv", [RUNS[0] | {"run": "RANK0009"}, *runs]))
+    assert (ran.status, ran.err) == (1, "")
+    assert made["RANK0009"]["mean_w"] == pytest.approx(HIGH_W, rel=2e-3)
+    for run, (_, said) in zip(runs, wrong.values(), strict=True):
+        assert made[run["run"]]["refused"].startswith(f"no-power: {said}")
+        assert "look at the shunt's polarity, its zero and the calibration record" in made[run["run"]]["refused"]
+
+
+def test_a_run_with_a_second_that_no_machine_takes_is_refused(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given that no machine takes more than 35 W, and a mean of 34 W with seconds of 29 W and 39 W
+    monkeypatch.setattr(measuring, "MOST_W", 35.0)
+    run = StudyRun("RANK0001", power_traces.MEASURED, SERVER_US + 1_000_000, SERVER_US + 3_000_000)
+    covered = measuring.opened(traces.glob("*/*"), measuring.How())
+    (found,) = measuring.measured([run], covered, Limits())
+    assert found.document()["refused"].startswith("no-power: a second of it has more than 35 W")
+
+
+def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks_from_another(tmp_path: Path) -> None:
+    # Given a spool whose trace is sealed and its parts deleted, and what the server has of it, with an unfinished one
+    folder, downloads = trace(tmp_path / "spool", SERVER_US), tmp_path / "downloads"
+    before, after = (ZeroReading("shunt", 0, volts, 1e-7, 2e-5, 80.0, 2000) for volts in (0.0, 1e-5))
+    zero_check.store(folder, [before], [after])
+    runs = written(tmp_path / "runs.csv", RUNS[:1])
+    _, whole = measures(tmp_path / "spool", runs)
+    shutil.copytree(folder, downloads / folder.name, ignore=shutil.ignore_patterns("zeros.json", "summaries", "open"))
+    for number in Trace.open(folder).numbers:
+        Trace.open(folder).part(number).unlink()
+    for unfinished in (downloads / f".{folder.name}.unfinished", folder.with_name(f".{folder.name}.new")):
+        unfinished.mkdir()
+        (unfinished / "header.json").touch()
+    # Then the order in which they are named does not matter, and the figure is what one folder with both gives
+    for one, other in ((downloads, tmp_path / "spool"), (tmp_path / "spool", downloads)):
+        ran, made = measures(one, runs, "--trace", other)
+        assert (ran.status, made) == (0, whole)
+    # And with the download alone it is said what is lacking
+    ran, made = measures(downloads, runs)
+    assert made["RANK0001"]["expanded_uncertainty"] != whole["RANK0001"]["expanded_uncertainty"]
+    assert "no zero check is here" in made["RANK0001"]["notes"][-1]
+    assert not any("no zero check" in note for note in whole["RANK0001"].get("notes", ()))
+    assert ran.out.splitlines()[-1] == f"note  1: {made['RANK0001']['notes'][-1]}"
+    summary = measures(downloads, runs, "--json")[0].json()
+    assert summary["notes"] == [{"says": note, "runs": 1} for note in made["RANK0001"]["notes"]]
+
+
+@pytest.mark.parametrize(
+    "damaged", ["gaps.jsonl", "clocks.jsonl", "manifest.json", "zeros.json", "parts/000000.parquet"]
+)
+def test_a_trace_with_a_damaged_file_keeps_no_run_from_a_good_one(traces: Path, tmp_path: Path, damaged: str) -> None:
+    shutil.copytree(traces, tmp_path / "traces")
+    (bad,) = (each for each in (tmp_path / "traces").glob("*/*") if _began_us(each) == LATER_US)
+    (bad / damaged).write_bytes(b"{\n")
+    ran, made = measures(tmp_path / "traces", written(tmp_path / "runs.csv", RUNS[:2]))
+    assert (ran.status, ran.err) == (1, "")
+    assert made["RANK0001"]["mean_w"] == pytest.approx(HIGH_W, rel=2e-3)
+    assert made["RANK0002"]["refused"].startswith("no-samples: ")
+    assert str(bad / damaged) in made["RANK0002"]["refused"]
+
+
+def _began_us(folder: Path) -> int:
+    """When a trace of the first laptop began, by the server; 0: of another."""
+    given = Trace.open(folder)
+    own = given.header["measured"] == power_traces.MEASURED
+    return given.clocks[0].offset_us + given.started.monotonic_us if own else 0
 
 
 @pytest.mark.parametrize(

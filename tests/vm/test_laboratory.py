@@ -112,7 +112,6 @@ WRONG: dict[str, Callable[[Found], Any]] = {
     "(ondemand): it is started": lambda found: found.tables["runs"][1].update(state="started"),
     "the rating or the guess is missing": lambda found: found.tables["ratings"][3].update(guess=None),
     "the back-end cap": lambda found: found.tables["records"][3].update(backend="cap"),
-    "its power was refused: no clock": lambda found: found.watts.update(RUN1={"refused": "no clock"}),
     "(ondemand): 31.00 W were measured, where Table A.2 has 36.78 W": lambda found: found.watts["RUN1"].update(
         mean_w=31
     ),

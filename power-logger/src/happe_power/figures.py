@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from happe_power import calibration as records
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_power.arithmetic.energy import Figure
+    from happe_power.arithmetic.server_time import Part
     from happe_power.model import Block, Gap
     from happe_power.trace import Trace
 
@@ -33,10 +35,15 @@ OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
 
 
 class Times(NamedTuple):
-    """An interval of the server's time in microseconds; None: where the trace begins or ends."""
+    """An interval of the server's time in microseconds; None: where the trace begins or ends.
+
+    `begin_parts` and `end_parts`: why these times themselves may be off.
+    """
 
     begin_us: int | None = None
     end_us: int | None = None
+    begin_parts: tuple[Part, ...] = ()
+    end_parts: tuple[Part, ...] = ()
 
 
 class Session(NamedTuple):
@@ -63,7 +70,12 @@ class Session(NamedTuple):
         """Where an interval is among the samples."""
         begin_us = self._at(self.trace.started.index) if times.begin_us is None else times.begin_us
         end_us = self._at(self.trace.end_index) if times.end_us is None else times.end_us
-        return Interval(self.trace.id, self.clocks.cut(begin_us), self.clocks.cut(end_us))
+        begin, end = self.clocks.cut(begin_us), self.clocks.cut(end_us)
+        return Interval(
+            self.trace.id,
+            replace(begin, parts=(*begin.parts, *times.begin_parts)),
+            replace(end, parts=(*end.parts, *times.end_parts)),
+        )
 
     def standing(self, figure: Figure) -> tuple[Standing, str]:
         """What the calibration is worth on the day of a figure (UTC)."""
@@ -88,11 +100,17 @@ def _saturated(gaps: Sequence[Gap], interval: Interval) -> Refusal | None:
 
 
 def session(
-    trace: Trace, *, record: Path | None = None, channel: str | None = None, own_clock: bool = False
+    trace: Trace,
+    *,
+    record: Path | None = None,
+    channel: str | None = None,
+    own_clock: bool = False,
+    zeros: Path | None = None,
 ) -> Session | Refusal:
     """A trace made ready. `record` is another calibration record's file than the trace's own.
 
     `own_clock`: the time is that of the host's wall clock, as it went with the samples, and not the server's.
+    `zeros`: its zero checks, if they are not beside it.
     Raises TraceError, TomlError, OSError.
     """
     calibration, notes = _calibration(trace, record)
@@ -104,7 +122,8 @@ def session(
         return clocks
     if own_clock:
         notes = (*notes, "times are of this host's wall clock, not of the server's")
-    return Session(trace, rig, calibration, clocks, _checks(trace, calibration), notes)
+    checks = _checks(zeros or trace.folder / zero_check.NAME, calibration)
+    return Session(trace, rig, calibration, clocks, checks, notes)
 
 
 def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
@@ -140,8 +159,7 @@ def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None,
     return found, () if same else (f"with calibration {found.name}; the trace was recorded under {was}",)
 
 
-def _checks(trace: Trace, calibration: Calibration | None) -> Checks:
-    path = trace.folder / zero_check.NAME
+def _checks(path: Path, calibration: Calibration | None) -> Checks:
     if not path.exists():
         return NO_CHECKS
     try:

@@ -15,6 +15,7 @@ from happe_power.arithmetic.refusal import Refusal, Why
 from happe_power.arithmetic.rig import columns
 from happe_power.figures import Session, Times
 from happe_power.model import Measures
+from happe_power.recording import zero_check
 from happe_power.trace import Trace, TraceError
 
 if TYPE_CHECKING:
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
 
 FORMAT = "happe-power-measures/1"
 LONGEST = 1000  # characters of what is said
+MOST_NOTES = 100
+MOST_W = 100_000.0  # of a machine, of one of its seconds, and of an uncertainty
+MOST_SECONDS = 86_400
 DIGITS = 3  # of watts in a second
+UNCHECKED = (
+    f"no zero check is here: if the measuring host made one, {zero_check.NAME} is in its spool, "
+    "which can be named as --trace, too"
+)
 
 
 class How(NamedTuple):
@@ -43,16 +51,19 @@ class How(NamedTuple):
 class Covered:
     """A trace, with the times of the server's that it covers. Its session is made when it is first asked for."""
 
-    def __init__(self, trace: Trace, how: How) -> None:
-        """Read no more than the header yet."""
+    def __init__(self, trace: Trace, how: How, zeros: Path | None = None) -> None:
+        """Read no more than the header yet. `zeros`: its zero checks, if they are not beside it."""
         self.trace = trace
         self.laptop = str(trace.header["measured"])
-        self._how = how
+        self._how, self._zeros = how, zeros
 
     @cached_property
     def session(self) -> Session | Refusal:
-        """The session; or why there are no figures of this trace. Raises TraceError, TomlError."""
-        return figures.session(self.trace, **self._how._asdict())
+        """The session; or why there are no figures of this trace, such as a damaged file. Raises TomlError."""
+        try:
+            return figures.session(self.trace, **self._how._asdict(), zeros=self._zeros)
+        except TraceError as error:
+            return Refusal(Why.NO_SAMPLES, str(error))
 
     @cached_property
     def span(self) -> tuple[int, int] | None:
@@ -77,6 +88,14 @@ class Measured:
     session: Session | None = None
     seconds_w: tuple[float | None, ...] = ()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the figure; nothing where there is none."""
+        if self.session is None or isinstance(self.found, Refusal):
+            return ()
+        unchecked = self.session.rig.channel.measures in zero_check.HAVE_A_ZERO and not self.session.checks.readings
+        return (*self.session.notes, *self.found.notes, *((UNCHECKED,) if unchecked else ()))
+
     def document(self) -> dict[str, Any]:
         """The measure as power-measures.schema.json has it."""
         named = {"run": self.run.run, "laptop": self.run.laptop}
@@ -97,17 +116,31 @@ class Measured:
             "coverage": min(1.0, self.found.coverage),
             "calibration": {"standing": str(standing), "says": says[:LONGEST]},
         }
+        if self.notes:
+            document["notes"] = [note[:LONGEST] for note in self.notes[:MOST_NOTES]]
         return document | ({"seconds_w": list(self.seconds_w)} if self.seconds_w else {})
 
 
 def opened(folders: Iterable[Path], how: How) -> list[Covered]:
-    """The traces of these folders, each once, by their ids. Raises TraceError."""
-    traces = {trace.id: trace for trace in map(Trace.open, folders)}
-    return [Covered(traces[name], how) for name in sorted(traces)]
+    """The traces of these folders, each once, by their ids. Raises TraceError.
+
+    A trace may be in several, as in a download, which has no zero checks, and in the spool, whose parts are deleted.
+    """
+    copies: dict[str, list[Trace]] = {}
+    for trace in map(Trace.open, folders):
+        copies.setdefault(trace.id, []).append(trace)
+    return [_covered(copies[name], how) for name in sorted(copies)]
+
+
+def _covered(copies: Sequence[Trace], how: How) -> Covered:
+    """A trace by the copy with most parts, of two such by one that has ended, and zero checks of any."""
+    best = max(copies, key=lambda each: (len(each.numbers), (each.folder / "manifest.json").exists()))
+    zeros = (each.folder / zero_check.NAME for each in (best, *copies))
+    return Covered(best, how, next((path for path in zeros if path.exists()), None))
 
 
 def measured(runs: Iterable[StudyRun], traces: Sequence[Covered], limits: Limits) -> Iterator[Measured]:
-    """Each run from the trace of its laptop that shares most of it. Raises TraceError, TomlError."""
+    """Each run from the trace of its laptop that shares most of it. Raises TomlError."""
     for run in runs:
         mine = [each for each in traces if each.laptop == run.laptop]
         best = max(mine, key=lambda each: each.shares(run), default=None)
@@ -126,13 +159,29 @@ def _uncovered(run: StudyRun, mine: Sequence[Covered]) -> Refusal:
 
 
 def _measured(run: StudyRun, session: Session, limits: Limits) -> Measured:
-    times = Times(run.begin_us, run.end_us)
+    times = Times(run.begin_us, run.end_us, run.begin_parts, run.end_parts)
     seconds = Seconds(session.rig, session.interval(times))
     try:
         found = session.figure(times, limits, seconds.watched)
     except TraceError as error:
         return Measured(run, Refusal(Why.NO_SAMPLES, str(error)), session)
-    return Measured(run, found, session, () if isinstance(found, Refusal) else seconds.means())
+    if isinstance(found, Refusal):
+        return Measured(run, found, session)
+    means = seconds.means()
+    refusal = _no_power(found, means)
+    return Measured(run, refusal, session) if refusal else Measured(run, found, session, means)
+
+
+def _no_power(found: Figure, seconds_w: Sequence[float | None]) -> Refusal | None:
+    """Why a figure can't be a machine's power; None: it can. NaN can't."""
+    help_ = "look at the shunt's polarity, its zero and the calibration record"
+    if not 0 < found.mean_w <= MOST_W:
+        return Refusal(Why.NO_POWER, f"the mean is {found.mean_w:.6g} W, which no machine takes; {help_}")
+    if not found.budget.expanded <= MOST_W:
+        return Refusal(Why.NO_POWER, f"the mean is known to +- {found.budget.expanded:.6g} W only; {help_}")
+    if not all(watts is None or abs(watts) <= MOST_W for watts in seconds_w):
+        return Refusal(Why.NO_POWER, f"a second of it has more than {MOST_W:.0f} W; {help_}")
+    return None
 
 
 class Seconds:
@@ -152,8 +201,8 @@ class Seconds:
             yield block
 
     def means(self) -> tuple[float | None, ...]:
-        """The seconds' watts, None where there are no samples; nothing of a counter."""
-        if not self._counts.any():
+        """The seconds' watts, None where there are no samples; nothing of a counter, nor of more than a day."""
+        if not self._counts.any() or len(self._counts) > MOST_SECONDS:
             return ()
         pairs = zip(self._sums, self._counts, strict=True)
         return tuple(round(float(total / count), DIGITS) if count else None for total, count in pairs)

@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The complete runs in the table `runs` of a study's export, as CSV, JSON lines or Parquet."""
+"""The complete runs in the table `runs` of a study's export, as CSV, JSON lines or Parquet.
+
+When a run began and ended is in its record, by the laptop's clock; the server's `started_us` is earlier by the
+countdown, and by a whole attempt where a run was begun again. So `records` and `clocks` are taken from beside `runs`.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyarrow import ArrowException, parquet
 
+from happe_power.arithmetic.server_time import ClockSetError, server_clock
+from happe_power.model import ClockEstimate
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+    from happe_power.arithmetic.server_time import Part
 
 COMPLETE = "complete"
 CODE = re.compile(r"[0-9A-HJKMNP-TV-Z]{8}")
 WHOLE = re.compile(r"[0-9]{1,18}")
 NEEDED = ("run", "state", "laptop", "started_us", "ended_us")
+RECORD_NEEDED = ("run", "clock", "started_us", "ended_us")
+CLOCK_NEEDED = ("device", "clock", "device_us", "offset_us", "uncertainty_us")
+SIGNED = re.compile(r"-?[0-9]{1,18}")
 MOST_TOLD = 20
 
 
@@ -26,20 +38,78 @@ class RunsError(ValueError):
 
 
 class StudyRun(NamedTuple):
-    """A complete run at a laptop, between two times of the server in microseconds."""
+    """A complete run at a laptop, between two times of the server in microseconds.
+
+    `by_record`: they are those of its record, which may be off by what the parts say. Else they are when the server
+    heard of its start and end.
+    """
 
     run: str
     laptop: str
     begin_us: int
     end_us: int
+    by_record: bool = False
+    begin_parts: tuple[Part, ...] = ()
+    end_parts: tuple[Part, ...] = ()
 
 
 def read_runs(path: Path) -> list[StudyRun]:
     """The complete runs of a file, as it has them. Raises RunsError, OSError."""
+    found = _complete(path)
+    beside = [path.with_name(f"{path.stem.removesuffix('runs')}{name}{path.suffix}") for name in ("records", "clocks")]
+    if not (path.stem.endswith("runs") and all(map(Path.exists, beside))):
+        return found
+    records = {str(row["run"]): row for row in _table(beside[0], RECORD_NEEDED, "records")}
+    clocks = _clocks(beside[1])
+    return [_by_record(run, records[run.run], clocks) if run.run in records else run for run in found]
+
+
+def _by_record(run: StudyRun, record: dict[str, Any], clocks: dict[tuple[str, str], list[ClockEstimate]]) -> StudyRun:
+    """A run between the times of its record; as it was, if the laptop's clock was not compared with the server's."""
+    name = str(record["clock"])
+    try:
+        clock = server_clock(f"laptop {run.laptop} {name}", clocks.get((run.laptop, name), []))
+    except ClockSetError as error:
+        raise RunsError(f"run {run.run}: the clock of its laptop {run.laptop}: {error}") from None
+    if clock is None:
+        return run
+    begin, end = int(record["started_us"]), int(record["ended_us"])
+    times = (clock.server_us(begin), clock.server_us(end))
+    return run._replace(
+        begin_us=times[0], end_us=times[1], by_record=True, begin_parts=clock.parts(begin), end_parts=clock.parts(end)
+    )
+
+
+def _clocks(path: Path) -> dict[tuple[str, str], list[ClockEstimate]]:
+    """The clock estimates by device and clock."""
+    found: dict[tuple[str, str], list[ClockEstimate]] = {}
+    for row in _table(path, CLOCK_NEEDED, "clocks"):
+        estimate = ClockEstimate(*(int(row[name]) for name in CLOCK_NEEDED[2:]))
+        found.setdefault((str(row["device"]), str(row["clock"])), []).append(estimate)
+    return found
+
+
+def _table(path: Path, needed: tuple[str, ...], table: str) -> list[dict[str, Any]]:
+    """The rows of a table, whose columns `..._us` are whole numbers. Raises RunsError, OSError."""
     rows = _rows(path)
-    missing = [name for name in NEEDED if rows and name not in rows[0]]
+    missing = [name for name in needed if rows and name not in rows[0]]
     if missing:
-        raise RunsError(f"{path}: has no column {missing[0]}; is it the table `runs` of `happe-server study export`?")
+        of = f"the table `{table}` of `happe-server study export`"
+        raise RunsError(f"{path}: has no column {missing[0]}; is it {of}?")
+    wrong = [
+        f"{path}: row {number}: {name}: must be microseconds, is {row[name]!r}"
+        for number, row in enumerate(rows, start=1)
+        for name in needed
+        if table != "runs" and name.endswith("_us") and not SIGNED.fullmatch(str(row[name]))
+    ]
+    if wrong:
+        raise RunsError("\n".join(wrong[:MOST_TOLD]))
+    return rows
+
+
+def _complete(path: Path) -> list[StudyRun]:
+    """The complete runs, with the server's times."""
+    rows = _table(path, NEEDED, "runs")
     found: dict[str, StudyRun] = {}
     wrong = []
     for number, row in enumerate(rows, start=1):

@@ -14,9 +14,11 @@ import given_exports as given
 import given_studies
 from happe_study.allocation import unblinding
 from happe_study.allocation.unblinding import Order
-from happe_study.analysis import reading
-from happe_study.analysis.documents import InputError, read_measures, read_model
+from happe_study.analysis import reading, study
+from happe_study.analysis.documents import InputError, measures_in, read_measures, read_model
+from happe_study.analysis.machines import T61
 from happe_study.analysis.reading import read_export, with_power
+from happe_study.contract import MOST_LISTED
 from happe_study.participants.models import Participant
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study
@@ -153,6 +155,7 @@ GOOD = {
         ([GOOD | {"mean_w": -1}], "/measures/0/mean_w"),
         ([GOOD | {"k": 1}], "/measures/0/k"),
         ([GOOD | {"watts": 3}], "/measures/0"),
+        ([GOOD | {"notes": [""]}], "/measures/0/notes/0"),
         ([{"run": "4HT2XC0N"}], "/measures/0"),
     ],
 )
@@ -161,6 +164,27 @@ def test_measures_that_are_wrong_are_named(tmp_path: Path, measures: list[dict[s
     file.write_text(json.dumps({"format": "happe-power-measures/1", "measures": measures}))
     with pytest.raises(InputError, match=f"measures.json: .*{why}|measures.json: {why}"):
         read_measures(file)
+
+
+def test_of_a_long_document_one_mistake_is_told() -> None:
+    for length, told in ((MOST_LISTED, 20), (MOST_LISTED + 1, 1)):
+        raw = b'{"format": "happe-power-measures/1", "measures": [%s]}' % b",".join([b"0"] * length)
+        with pytest.raises(InputError) as wrong:
+            measures_in(raw, "measures.json")
+        assert len(wrong.value.lines) == told
+        assert wrong.value.lines[0] == 'measures.json: /measures/0: it is not of type "object"'
+
+
+def test_notes_of_measures_stand_below_the_tables_of_watts_the_commonest_first(tmp_path: Path) -> None:
+    files = given.paper_files()
+    for number, each in enumerate(files.measures[:12]):
+        each["notes"] = ["no zero check is here", *([f"zero {number:02} is off"] if number else [])]
+    read, measures = read_export(files.write(tmp_path)), read_measures(tmp_path / "measures.json")
+    measured, _ = with_power(read.runs, measures)
+    said = study.Study(read, measured, None, measures, T61, 0).meter
+    first = said.index("For 12 of the measured runs: no zero check is here")
+    assert said[first + 1] == "For 1 of the measured runs: zero 01 is off"
+    assert said[first + 10 :] == ("2 more notes are in the document of the measures.",)
 
 
 def test_runs_without_power_and_power_without_runs_are_told(tmp_path: Path) -> None:

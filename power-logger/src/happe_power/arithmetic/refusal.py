@@ -20,7 +20,7 @@ class Why(StrEnum):
     NO_SUPPLY = "no-supply"  # no supply voltage, neither measured nor stated
     NO_CHANNEL = "no-channel"  # nothing that gives watts
     OVERLAP = "overlap"  # two intervals that are to be compared share samples
-    NO_POWER = "no-power"  # a ratio to a mean power that is not more than 0
+    NO_POWER = "no-power"  # a mean power, or what a ratio is to, that is no machine's
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,17 @@ if TYPE_CHECKING:
 
     from happe_power.study_runs import StudyRun
 
-MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. Each complete run is cut
-out of the trace of its laptop that was recorded meanwhile, by the server's times of the run, as `happe-power
-measure` does it. A trace is named as elsewhere, or by a folder that traces are in, such as one that
-`happe-server study traces` wrote. A run that can't be measured is in the document with the reason, and the exit
-status is then 1.
+MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. Each complete run
+is cut out of the trace of its laptop that was recorded meanwhile, as `happe-power measure` does it: between the
+times of its record, which the tables `records` and `clocks` beside RUNS have, else between the server's. A trace
+is named as elsewhere, or by a folder that traces are in, such as one that `happe-server study traces` wrote. A
+trace may be in several: samples are read where most are, and zero checks, which only the measuring host has,
+wherever they are, so name its spool, too. A run that can't be measured is in the document with the reason, and
+the exit status is then 1.
 
 Examples:
   happe-power measures export/crossover-runs.csv --trace 2b1e5a52 --trace 77c01d3a --out measures.json
+  happe-power measures export/crossover-runs.csv --trace traces --trace /var/lib/happe-power/spool --out power.json
   happe-power measures export/crossover-runs.csv --trace traces --out measures.json --json | jq .refused"""
 
 
@@ -87,9 +90,12 @@ def _folders(host: Host, names: Sequence[str]) -> list[Path]:
     """The folders of traces that are named, and those inside of folders that are."""
     found: list[Path] = []
     for name in names:
-        inside = sorted(path.parent for depth in ("*", "*/*") for path in Path(name).glob(f"{depth}/header.json"))
+        inside = sorted(path.parent for depth in DEPTHS for path in Path(name).glob(f"{depth}/header.json"))
         found += inside if inside and not (Path(name) / "header.json").exists() else [host.trace(name)]
     return found
+
+
+DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # what begins with a dot is not finished
 
 
 def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: Limits) -> list[Measured]:
@@ -105,11 +111,13 @@ def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: L
 
 def _summary(out: Path, made: Sequence[dict[str, Any]]) -> dict[str, Any]:
     used = Counter(each["calibration"]["says"] for each in made if "mean_w" in each)
+    noted = Counter(note for each in made for note in each.get("notes", ()))
     return {
         "out": str(out),
         "runs": len(made),
         "measured": sum(used.values()),
         "calibrations": [{"says": says, "runs": count} for says, count in used.most_common()],
+        "notes": [{"says": says, "runs": count} for says, count in noted.most_common()],
         "refused": [{"run": each["run"], "why": each["refused"]} for each in made if "refused" in each],
     }
 
@@ -118,5 +126,7 @@ def _print(summary: dict[str, Any]) -> None:
     click.echo(f"{summary['out']}: {summary['measured']} of {summary['runs']} runs measured")
     for each in summary["calibrations"]:
         click.echo(f"note  {each['runs']} by {each['says']}")
+    for each in summary["notes"]:
+        click.echo(f"note  {each['runs']}: {each['says']}")
     for each in summary["refused"]:
         click.echo(f"refused  run {each['run']}: {each['why']}")

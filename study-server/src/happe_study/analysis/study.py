@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, is_dataclass
 from math import isfinite
 from statistics import fmean
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 KERNEL = "ondemand"
 HUGE = 1e9  # of which no decimals are shown
+MOST_NOTES = 10  # below a table
 SMALLEST_SHOWN = 0.0005  # p: below it three decimals are 0
 
 
@@ -56,14 +58,22 @@ class Study(NamedTuple):
 
     @property
     def meter(self) -> tuple[str, ...]:
-        """What is to be said of the meter below a table of watts: how well they are known, and by which calibration."""
+        """What is to be said below a table of watts: how well they are known, by which calibration, and its notes."""
         known = [run.uncertainty_w for run in self.runs.rows if run.uncertainty_w is not None]
         if not known:
             return ()
         mean, most = fixed(fmean(known)), fixed(max(known))
         said = f"A run's expanded uncertainty (k = 2) is {mean} W in the mean, {most} W at most."
         used = {measure.calibration for measure in self.measures.values()} - {""}
-        return (said, *(f"Calibration: {calibration}" for calibration in sorted(used)))
+        return (said, *(f"Calibration: {calibration}" for calibration in sorted(used)), *self._notes())
+
+    def _notes(self) -> list[str]:
+        """What was noted of measures, the commonest first."""
+        counted = Counter(note for measure in self.measures.values() for note in measure.notes)
+        found = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+        said = [f"For {count} of the measured runs: {note}" for note, count in found[:MOST_NOTES]]
+        rest = len(found) - MOST_NOTES
+        return [*said, f"{rest} more notes are in the document of the measures."] if rest > 0 else said
 
     def missing(self, used: int) -> str:
         """How many of the runs that count a figure does without."""

@@ -20,9 +20,10 @@ from happe_study.traces.downloads import Downloaded, download
 from happe_study.traces.storage import Storage
 
 MORE = """Writes FOLDER/UUID for each trace, as `happe-power` has traces in its spool: header, parts, gaps, clock
-estimates and manifest. Each part is compared with what the meter sent. Traces that are there already are
-passed over, so that an interrupted download goes on. Nobody gets a trace before the study is unblinded, as
-power tells conditions; each download is in the audit log. The exit status is 1 if a trace is not whole.
+estimates and manifest; zero checks are in the spool alone. Each part is compared with what the meter sent.
+Traces that are there already are passed over, so that an interrupted download goes on; one that was not
+sealed then is fetched anew. Nobody gets a trace before the study is unblinded, as power tells conditions;
+each download is in the audit log. The exit status is 1 if a trace is not whole.
 
 Examples:
   happe-server study traces crossover --out traces
@@ -69,4 +70,4 @@ def _said(each: Downloaded) -> str:
         return "not written"
     if each.there:
         return "was there"
-    return f"{each.parts} parts, {each.bytes} bytes{'' if each.sealed else ', not sealed'}"
+    return f"{each.parts} parts, {each.bytes} bytes{'' if each.sealed else ', not sealed: not all may be here yet'}"

@@ -3,7 +3,8 @@
 
 OUT/STUDY/UUID has the header, the parts, each compared with what the meter sent, the gaps, the clock estimates and the
 manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left is not taken for
-a trace; the next one begins that trace again and passes over those that are there.
+a trace; the next one begins that trace again and passes over those that are there with their manifest. One that was
+not sealed then is fetched anew.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from happe_study.traces.storage import Storage
 
 PIECE = 1 << 20
-UNFINISHED = ".unfinished"
+UNFINISHED, REPLACED = ".unfinished", ".replaced"
+HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "clocks.jsonl", "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Downloaded:
     folder: Path
     parts: int = 0
     bytes: int = 0
-    there: bool = False  # already
+    there: bool = False  # already, sealed
     sealed: bool = True
     faults: tuple[str, ...] = ()
 
@@ -58,21 +60,37 @@ def download(session: Session, study_id: int, storage: Storage, out: Path) -> It
     traces = select(Trace).where(Trace.study_id == study_id).order_by(Trace.client_id)
     for trace in session.scalars(traces).all():
         folder = out / trace.client_id
-        sealed = trace.sealed_us is not None
-        if folder.exists():
-            yield Downloaded(trace.client_id, folder, there=True, sealed=sealed)
-            continue
-        parts = _parts(session, trace)
-        unfinished = folder.with_name(f".{folder.name}{UNFINISHED}")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        faults = tuple(_written(session, trace, parts, storage, unfinished))
-        if faults:
-            shutil.rmtree(unfinished)
+        if (folder / MANIFEST).exists():
+            yield Downloaded(trace.client_id, folder, there=True)
+        elif others := _others(folder):
+            said = f"is no whole download, and has what none writes ({', '.join(others)}): move it away"
+            yield Downloaded(trace.client_id, folder, sealed=trace.sealed_us is not None, faults=(said,))
         else:
-            unfinished.rename(folder)
-            _sync(folder.parent)
-        size = sum(part.bytes for part in parts)
-        yield Downloaded(trace.client_id, folder, len(parts), size, sealed=sealed, faults=faults)
+            yield _downloaded(session, trace, storage, folder)
+
+
+def _others(folder: Path) -> list[str]:
+    """What is in a folder and from nobody's download: somebody's work, or a spool that is recorded into."""
+    ours = {HEADER, PARTS, GAPS, CLOCKS}
+    return sorted({path.name for path in folder.iterdir()} - ours) if folder.exists() else []
+
+
+def _downloaded(session: Session, trace: Trace, storage: Storage, folder: Path) -> Downloaded:
+    parts = _parts(session, trace)
+    unfinished, replaced = (folder.with_name(f".{folder.name}{end}") for end in (UNFINISHED, REPLACED))
+    for each in (unfinished, replaced):
+        shutil.rmtree(each, ignore_errors=True)
+    faults = tuple(_written(session, trace, parts, storage, unfinished))
+    if faults:
+        shutil.rmtree(unfinished)
+    else:
+        if folder.exists():
+            folder.rename(replaced)
+        unfinished.rename(folder)
+        _sync(folder.parent)
+        shutil.rmtree(replaced, ignore_errors=True)
+    size, sealed = sum(part.bytes for part in parts), trace.sealed_us is not None
+    return Downloaded(trace.client_id, folder, len(parts), size, sealed=sealed, faults=faults)
 
 
 def _parts(session: Session, trace: Trace) -> list[_Part]:
@@ -85,23 +103,23 @@ def _parts(session: Session, trace: Trace) -> list[_Part]:
 
 def _written(session: Session, trace: Trace, parts: Sequence[_Part], storage: Storage, folder: Path) -> Iterator[str]:
     """Write a trace's folder; what is wrong with its parts."""
-    (folder / "parts").mkdir(parents=True)
+    (folder / PARTS).mkdir(parents=True)
     for part in parts:
         source = storage.part(UUID(trace.client_id), part.number)
         try:
-            found = _copied(source, folder / "parts" / f"{part.number:06}.parquet")
+            found = _copied(source, folder / PARTS / f"{part.number:06}.parquet")
         except FileNotFoundError:
             yield f"part {part.number} is missing"
             continue
         if found != part.sha256:
             yield f"part {part.number} is not what the meter sent: its SHA-256 differs"
     manifest: dict[str, Any] = trace.manifest or {}
-    _write(folder / "header.json", json.dumps(trace.header))
-    _write(folder / "gaps.jsonl", "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())))
-    _write(folder / "clocks.jsonl", "".join(f"{json.dumps(line)}\n" for line in _clocks(session, trace)))
+    _write(folder / HEADER, json.dumps(trace.header))
+    _write(folder / GAPS, "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())))
+    _write(folder / CLOCKS, "".join(f"{json.dumps(line)}\n" for line in _clocks(session, trace)))
     if trace.manifest is not None:
-        _write(folder / "manifest.json", json.dumps(trace.manifest))
-    for each in (folder / "parts", folder):
+        _write(folder / MANIFEST, json.dumps(trace.manifest))
+    for each in (folder / PARTS, folder):
         _sync(each)
 
 
