@@ -26,6 +26,8 @@ from happe_study.studies.models import Study
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask.testing import FlaskClient
     from numpy.typing import NDArray
 
@@ -54,7 +56,14 @@ class MeasuredRun:
     trace: str
     watts: NDArray[np.float64]  # at each index, as the trace has them
     rate_hz: int
+    restarted: tuple[int, int] = (1 << 60, 0)
     manifest: Json = field(default_factory=dict)
+
+    def pair(self, index: int) -> Json:
+        """An index with its time by the meter's clocks."""
+        first, late_us = self.restarted
+        since_us = index * SECOND // self.rate_hz + (late_us if index >= first else 0)
+        return {"index": index, "monotonic_us": METER_US + since_us, "realtime_us": SERVER_US + since_us}
 
     @property
     def seconds(self) -> float:
@@ -79,12 +88,16 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     seconds: int = 60,
     rate_hz: int = 10_000,
     gap: tuple[float, float] | None = None,
+    miscounted_us: int = 0,
     calibrated: bool = True,
     record: Json | None = None,
     unblinded: bool = True,
     meter_name: str = "bench meter",
 ) -> MeasuredRun:
-    """A run of `seconds`; with a `gap` (seconds of the run) its power has none then."""
+    """A run of `seconds`; with a `gap` (seconds of the run) its power has none then.
+
+    The gap was as much longer as `miscounted_us` says than the samples that it is said to have lost.
+    """
     study = given_studies.study(world, name, protocol=given_studies.small(name))
     row, _link = people.participant(world, study)
     laptop = people.laptop_with(world, study, row)
@@ -94,6 +107,8 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     made = (record or records.make(code, seconds, 4, client_id=str(uuid4()), presses=0.12)) | {"run": code}
     assert given_devices.put_record(world.client(laptop.token), made).status_code == HTTPStatus.CREATED
     run = MeasuredRun(study.name, row.code, code, made, "", _watts(made, seconds, rate_hz, gap), rate_hz)
+    if gap:
+        run.restarted = (round((BEFORE + gap[1]) * rate_hz), miscounted_us)
     _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", made["started_us"], SERVER_US)
     _compare_clocks(world, meter, f"monotonic:{METER_BOOT}", METER_US + BEFORE * SECOND, SERVER_US)
     header = _header(study, meter, laptop, rate_hz, calibrated=calibrated)
@@ -166,7 +181,7 @@ def _send(client: FlaskClient, header: Json, run: MeasuredRun) -> Json:
         here = raw[begin : begin + rows]
         if np.isnan(here).all():
             continue
-        content = part(header, len(listed), begin, here)
+        content = part(header, len(listed), begin, here, run.pair)
         answer = given_devices.put_part(client, run.trace or header["id"], len(listed), content)
         assert answer.status_code == HTTPStatus.CREATED, answer.text
         first = begin + int(np.flatnonzero(~np.isnan(here))[0])
@@ -183,12 +198,12 @@ def _send(client: FlaskClient, header: Json, run: MeasuredRun) -> Json:
         "samples": sum(each["samples"] for each in listed),
         "end_index": len(raw),
         "gaps": gaps,
-        "ended": _pair(len(raw) - 1, run.rate_hz),
-        "time_base": [_pair(0, run.rate_hz)],
+        "ended": run.pair(len(raw) - 1),
+        "time_base": [run.pair(0)],
     }
 
 
-def part(header: Json, number: int, begin: int, raw: NDArray[np.float64]) -> bytes:
+def part(header: Json, number: int, begin: int, raw: NDArray[np.float64], pair: Callable[[int], Json]) -> bytes:
     """A part's file of one column; where `raw` is NaN there is no sample."""
     there = ~np.isnan(raw)
     rate_hz = int(header["rate_hz"])
@@ -196,7 +211,7 @@ def part(header: Json, number: int, begin: int, raw: NDArray[np.float64]) -> byt
         "trace": header["id"],
         "number": number,
         "runs": [[begin + a, b - a] for a, b in _runs(there)],
-        "time_base": [list(_pair(begin + at, rate_hz).values()) for at in range(0, len(raw), rate_hz)],
+        "time_base": [list(pair(begin + at).values()) for at in range(0, len(raw), rate_hz)],
     }
     name = header["channels"][0]["name"]
     schema = pa.schema([pa.field(name, pa.int16(), nullable=False)])
@@ -213,8 +228,3 @@ def part(header: Json, number: int, begin: int, raw: NDArray[np.float64]) -> byt
 def _runs(there: NDArray[np.bool_]) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _pair(index: int, rate_hz: int) -> Json:
-    since_us = index * SECOND // rate_hz
-    return {"index": index, "monotonic_us": METER_US + since_us, "realtime_us": SERVER_US + since_us}

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from sqlalchemy import delete, update
 
 import given_power
 from happe_study.accounts.rights import Role
 from happe_study.devices.models import ClockEstimate
+from happe_study.traces.models import Trace
 from test_rules import LIMITS
 from world import World
 
@@ -36,6 +38,7 @@ class Given:
 
 
 MEAN = re.compile(r"mean of what is seen</dt><dd>([0-9.]+) W")
+BOUND = re.compile(r"it may lie off the run, at most</dt><dd>([0-9.]+) ms")
 COVERAGE = re.compile(r"([0-9.]+) %</dd>")
 
 
@@ -68,6 +71,34 @@ def test_a_run_is_drawn_with_its_power_down_to_single_samples(measured: Given) -
     assert "single samples" in text
     assert len(re.findall(r'class="mark look-4 point"', text)) in (100, 101)
     assert "No samples." in client.get(f"{run.path}?from=20.1&to=20.2").text
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: bool) -> None:
+    # Given a gap that took 40 ms more than the samples which it is said to have lost
+    run = given_power.measured_run(small_world, seconds=30, rate_hz=1000, gap=(9.5, 10.0), miscounted_us=40_000)
+    if not sealed:
+        with small_world.database.writing() as session:
+            session.execute(update(Trace).values(manifest=None, sealed_us=None, seconds=None))
+    client = small_world.staff(Role.ANALYST)
+    # Then the spike of each full second of the samples comes 40 ms after that of the run
+    for second, late in ((5, 0.0), (15, 0.04), (25, 0.04)):
+        begin = second + late - 0.002
+        text = client.get(f"{run.path}?from={begin:.4f}&to={begin + 0.004:.4f}").text
+        [at] = re.findall(r'look-4 point" x="([0-9.]+)%" y="[0-9.]+%"><title>(?:59|60)[.]', text)
+        assert float(at) / 100 * 4 == pytest.approx(2, abs=0.1), "milliseconds of the part that is drawn"
+        assert number(BOUND, text) < 7
+
+
+def test_a_part_that_has_more_rows_than_its_length_allows_is_not_read(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
+    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
+    many = np.zeros(10 * 2 * 1000 + 1001)
+    header = {"id": run.trace, "rate_hz": 1000, "channels": [{"name": "shunt"}]}
+    first.write_bytes(given_power.part(header, 0, 0, many, run.pair))
+    assert first.stat().st_size < 4000
+    text = small_world.staff(Role.ANALYST).get(run.path).text
+    assert "part 0 has more rows than 10 s can have" in text
 
 
 def test_each_key_press_is_drawn_and_said_to_have_counted_or_not(measured: Given) -> None:
@@ -158,6 +189,17 @@ def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) ->
     for path in small_world.config.traces_folder.glob("??/*/*.watts"):
         path.unlink()
     assert "none of it can be read: part 0" in client.get(run.path).text
+
+
+def test_a_part_of_other_bytes_is_named_and_no_summary_is_kept_of_it(small_world: World) -> None:
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
+    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
+    header = {"id": run.trace, "rate_hz": 1000, "channels": [{"name": "shunt"}]}
+    first.write_bytes(given_power.part(header, 0, 0, np.full(10_000, 100.0), run.pair))
+    text = small_world.staff(Role.ANALYST).get(run.path).text
+    assert "part 0 is not what the meter sent" in text
+    kept = {path.stem for path in small_world.config.traces_folder.glob("??/*/*.watts")}
+    assert kept == {"00001"}
 
 
 def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_world: World) -> None:

@@ -12,11 +12,12 @@ import pytest
 
 import happe_power.arithmetic.rig as measured
 from happe_power.arithmetic.server_time import server_clock
-from happe_power.arithmetic.time_base import time_base
+from happe_power.arithmetic.time_base import RESTARTS, time_base
 from happe_power.calibration import from_header
-from happe_power.model import Channel, ClockEstimate, Measures, TimePair
+from happe_power.model import Channel, ClockEstimate, Gap, Measures, Reason, TimePair
 from happe_power.recording.parts import Footer, encode
 from happe_study.devices.server_time import server_time
+from happe_study.runs import power
 from happe_study.traces.part_files import BadPartError, head, samples
 from happe_study.traces.time_line import time_line
 from happe_study.traces.watts import NoWattsError, rig_of
@@ -107,9 +108,14 @@ class Said:
     uncertainty_us: int
 
 
-def test_both_have_the_same_offset_of_a_clock_and_the_same_bound() -> None:
+@pytest.mark.parametrize("uncertain_us", [(500,), (500, 500, 400, 700), (500, 800_000, 30_000)], ids=str)
+def test_both_have_the_same_offset_of_a_clock_and_the_same_bound(uncertain_us: tuple[int, ...]) -> None:
     random = Random(3)
-    said = [Said(at * 60_000_000, 5_000_000 + at * 40 + random.randrange(200), 500) for at in range(1, 9)]
+    said = []
+    for at in range(1, 9):
+        most = random.choice(uncertain_us)
+        said.append(Said(at * 60_000_000, 5_000_000 + at * 40 + random.randrange(-most, most) // 3, most))
+    said += [said[2], Said(said[2].device_us, said[2].offset_us, said[2].uncertainty_us + 1)]
     ours = server_time(said)
     theirs = server_clock("monotonic:x", [ClockEstimate(s.device_us, s.offset_us, s.uncertainty_us) for s in said])
     assert ours
@@ -136,6 +142,37 @@ def test_both_find_the_time_of_a_sample_within_their_bounds() -> None:
         assert abs(ours.us(index) - truth) <= ours.bound_us
         assert abs(theirs.monotonic_us(index) - ours.us(index)) <= ours.bound_us + theirs.half_width_us(index)
         assert ours.index(ours.us(index)) == pytest.approx(index, abs=0.01)
+
+
+def test_both_lay_a_line_through_each_piece_between_restarts() -> None:
+    """Ten minutes of a card that is 80 ppm off; at the eighth it stalls, and 20 ms too few are taken for lost.
+
+    Before that 4 s could not be stored, while it counted on; after it, it is unplugged twice, the last time for good.
+    """
+    random, rate_hz, truly_hz = Random(5), 10_000, 10_000.8
+    restarts = [(480 * rate_hz, 482 * rate_hz), (540 * rate_hz, 540 * rate_hz + 7), (610 * rate_hz, 611 * rate_hz)]
+    late_us = [1000, 21_000, 21_000 + 90_000]
+
+    def truth(index: float) -> float:
+        return 1e6 * index / truly_hz + late_us[sum(index >= end for _, end in restarts[:2])]
+
+    within = [index for index in range(0, 600 * rate_hz, rate_hz) if not any(a < index < b for a, b in restarts)]
+    pairs = [(index, round(truth(index) + random.choice([0, 5, 3000]) * random.random())) for index in within]
+    gaps = [Gap(begin, end, Reason.UNPLUGGED) for begin, end in restarts]
+    ours = time_line(pairs, rate_hz, restarts)
+    theirs = time_base(
+        [TimePair(index, us, us) for index, us in pairs], [Gap(100, 40_100, Reason.STORAGE), *gaps], rate_hz
+    )
+    assert ours.bound_us < 2000
+    for index in range(0, 600 * rate_hz, 12_347):
+        if not any(begin <= index < end for begin, end in restarts):
+            assert abs(ours.us(index) - truth(index)) <= ours.bound_us
+            assert abs(theirs.monotonic_us(index) - ours.us(index)) <= ours.bound_us + theirs.half_width_us(index)
+        assert ours.index(ours.us(index)) == pytest.approx(index, abs=0.01)
+    assert {str(reason) for reason in RESTARTS} == power.RESTARTS
+    # One line through all of it would be off by more than it says
+    last = 590 * rate_hz
+    assert abs(time_line(pairs, rate_hz).us(last) - truth(last)) > 10 * time_line(pairs, rate_hz).bound_us
 
 
 def test_a_single_pair_goes_by_the_nominal_rate() -> None:

@@ -2,21 +2,24 @@
 """From a device's clock to the server's, out of its clock estimates (docs/uploads.md, Clocks). Pure.
 
 Between two estimates the offset is a straight line; beyond the first and the last it stays, and the bound grows. The
-power logger reckons alike (docs/uncertainty.md, To the server's clock).
+power logger reckons alike (docs/uncertainty.md, To the server's clock). An estimate that says less than another one
+with DRIFT_PPM for the time between them is left out.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 DRIFT_PPM = 500  # of two clocks against each other
 WANDER_PPM = 1  # of a quartz between two estimates
+DRIFTED_US = 1_000_000 // DRIFT_PPM  # in which clocks drift by a microsecond
 
 
 class Estimated(Protocol):
@@ -78,9 +81,20 @@ class ServerTime:
 def server_time(estimates: Iterable[Estimated]) -> ServerTime | None:
     """The clock that estimates in any order tell of; None: there are none. Raises ClockSetError."""
     ordered = sorted(estimates, key=lambda each: (each.device_us, each.uncertainty_us))
-    first_of_each = [each for i, each in enumerate(ordered) if i == 0 or each.device_us != ordered[i - 1].device_us]
     for before, after in pairwise(ordered):
         drift = (after.device_us - before.device_us) * DRIFT_PPM * 1e-6
         if abs(after.offset_us - before.offset_us) > before.uncertainty_us + after.uncertainty_us + drift:
             raise ClockSetError("the clock was set between two comparisons with the server")
-    return ServerTime(tuple(first_of_each)) if first_of_each else None
+    kept = _telling(ordered)
+    return ServerTime(tuple(kept)) if kept else None
+
+
+def _telling(ordered: Sequence[Estimated]) -> list[Estimated]:
+    """Those that no other one says more than, all in time at DRIFT_PPM; of two that say the same the first."""
+    times = [each.device_us for each in ordered]
+    said = [each.uncertainty_us * DRIFTED_US for each in ordered]
+    before = [inf, *accumulate((bound - at for bound, at in zip(said, times, strict=True)), min)]
+    after = [inf, *accumulate((bound + at for bound, at in zip(said[::-1], times[::-1], strict=True)), min)][::-1]
+    return [
+        each for i, each in enumerate(ordered) if before[i] + times[i] > said[i] and after[i + 1] - times[i] >= said[i]
+    ]

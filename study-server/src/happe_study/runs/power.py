@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from happe_study.strict_json import Json
     from happe_study.traces.power_view import Stretch
     from happe_study.traces.storage import Storage
+    from happe_study.traces.time_line import TimeLine
 
 SECOND_US = 1_000_000
 MOST_TRACES = 4  # that a page shows of a run
+RESTARTS = frozenset({"overflow", "stall", "unplugged", "killed"})  # in others the count of samples goes on
 LATE_US = 30 * 86_400 * SECOND_US  # a meter may send what it has recorded so long afterwards
 
 
@@ -45,21 +47,27 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Placed:
-    """A recording laid over a run: position = at + samples_a_second * seconds of the run."""
+    """A recording laid over a run, which began at `begin_us` of the meter's clock."""
 
     recording: Recording
-    at: float
-    samples_a_second: float
+    line: TimeLine
+    begin_us: float
+    us_a_second: float  # of the meter's clock, a second of the laptop's
     offset_us: float  # the meter's clock less the laptop's
     bound_us: float
 
+    @property
+    def samples_a_second(self) -> float:
+        """By the meter's own rate."""
+        return self.us_a_second / self.line.period_us
+
     def position(self, seconds: float) -> float:
         """Where a time of the run is among the samples."""
-        return self.at + self.samples_a_second * seconds
+        return self.line.index(self.begin_us + self.us_a_second * seconds)
 
     def seconds(self, position: float) -> float:
         """The time of the run of a position."""
-        return (position - self.at) / self.samples_a_second
+        return (self.line.us(position) - self.begin_us) / self.us_a_second
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
         """Watts between two times of the run."""
@@ -128,7 +136,7 @@ class _Looking:
         recording = whole.around(*at_us)
         if recording is None and len(whole.bad) == len(whole.sources) > 0:
             raise NotPlacedError(f"none of it can be read: {min(whole.bad.items())[1]}")
-        return None if recording is None else self._laid(recording, at_us, bound_us)
+        return None if recording is None else self._laid(recording, _restarts(trace, recording), at_us, bound_us)
 
     def _by_meter(self, trace: Trace) -> tuple[tuple[float, float], float]:
         """When the run went on by the meter's clock, and within what bound."""
@@ -147,11 +155,21 @@ class _Looking:
             raise NotPlacedError(f"the {of}'s clock was never compared with the server's")
         return found
 
-    def _laid(self, recording: Recording, at_us: tuple[float, float], bound_us: float) -> Placed:
-        line = recording.line
-        first, last = (line.index(us) for us in at_us)
-        rate = (last - first) / (self.run.end_us - self.run.begin_us) * SECOND_US
-        return Placed(recording, first, rate, at_us[0] - self.run.begin_us, bound_us + line.bound_us)
+    def _laid(
+        self, recording: Recording, restarts: list[tuple[int, int]], at_us: tuple[float, float], bound_us: float
+    ) -> Placed:
+        line = recording.line(restarts)
+        rate = (at_us[1] - at_us[0]) / (self.run.end_us - self.run.begin_us) * SECOND_US
+        return Placed(recording, line, at_us[0], rate, at_us[0] - self.run.begin_us, bound_us + line.bound_us)
+
+
+def _restarts(trace: Trace, recording: Recording) -> list[tuple[int, int]]:
+    """The gaps in which the instrument was started anew: all, until the manifest says of what kind they are."""
+    gaps = recording.gaps
+    if not gaps or trace.manifest is None:
+        return gaps
+    said = ((each["from_index"], each["to_index"]) for each in trace.manifest["gaps"] if each["reason"] in RESTARTS)
+    return [(begin, end) for begin, end in said if begin < gaps[-1][1] and end > gaps[0][0]]
 
 
 def _ended_us(trace: Trace, started_us: int) -> int:

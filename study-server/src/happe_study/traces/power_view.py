@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from happe_study.traces.watts import Rig
 
 THREADS = 2
+MOST_LONGER, MORE_ROWS = 2, 1000  # than a part's rate and length give
 Span = tuple[float, float]
 
 
@@ -92,9 +93,15 @@ class Recording:
         return Recording(fit, self.rig, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_heads)
 
     @cached_property
-    def line(self) -> TimeLine:
-        """From indices to the meter's clock."""
-        return time_line((pair for each in self._heads() for pair in each.pairs), self.rig.rate_hz)
+    def gaps(self) -> list[tuple[int, int]]:
+        """The indices that its parts do not have, from one up to another."""
+        runs = sorted(run for each in self._heads() for run in each.runs)
+        edges = pairwise((first, first + rows) for first, rows in runs)
+        return [(end, begin) for (_, end), (begin, _) in edges if end < begin]
+
+    def line(self, restarts: Sequence[tuple[int, int]]) -> TimeLine:
+        """From indices to the meter's clock. `restarts`: the gaps that the instrument was started anew in."""
+        return time_line((pair for each in self._heads() for pair in each.pairs), self.rig.rate_hz, restarts)
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
         """Watts from position `begin` to `end`, to a hundredth of a sample."""
@@ -171,11 +178,19 @@ class Recording:
             return None
         if source.number not in self._read:
             try:
-                self._read[source.number] = known(source) or (head(source.path, source.trace, source.number), None)
+                found = known(source) or (head(source.path, source.trace, source.number), None)
+                self._require_possible(found[0], source.number)
+                self._read[source.number] = found
             except BadPartError as error:
                 self.bad[source.number] = str(error)
                 return None
         return self._read[source.number][0]
+
+    def _require_possible(self, found: Head, number: int) -> None:
+        """A part of a few bytes may say that it has any number of rows, and does if they are alike."""
+        most = MOST_LONGER * self.rig.rate_hz * self.part_us / 1e6 + MORE_ROWS
+        if found.rows > most or len(found.pairs) > most:
+            raise BadPartError(f"part {number} has more rows than {self.part_us / 1e6:g} s can have")
 
     def _begins_us(self, source: Source) -> float:
         """When a part begins, nearly: by its first pair; where it can't be read, by its number."""

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.traces.part_files import Head, head, head_of, samples
+from happe_study.traces.part_files import BadPartError, Head, head, head_of, samples
+from happe_study.traces.storage import sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,12 +87,23 @@ def known(source: Source) -> tuple[Head, Bins] | None:
 
 def made(source: Source, rig: Rig, *, keep: bool) -> tuple[Head, Bins]:
     """The summary of a part, reckoned, and kept if wanted and possible. Raises BadPartError."""
+    _require_same(source)
     found = head(source.path, source.trace, source.number)
     bins = reckoned(watts_of(source, found, rig), step_of(rig.rate_hz))
     if keep:
         with suppress(OSError):  # no room: it is made again
             _keep(source, found, bins)
     return found, bins
+
+
+def _require_same(source: Source) -> None:
+    """A summary is said to be of the bytes that arrived, so it must be of no others."""
+    try:
+        here = sha256_of(source.path)
+    except OSError as error:
+        raise BadPartError(f"part {source.number} can't be read: {type(error).__name__}") from error
+    if here != source.part_sha256:
+        raise BadPartError(f"part {source.number} is not what the meter sent")
 
 
 def watts_of(
