@@ -56,7 +56,6 @@ RUN_S, PAUSE_S = 30, 6
 RATE_HZ, PART_S = 100.0, 60
 OHM, SUPPLY_V, DIVIDER, IDLE_W = 0.1, 19.5, 3.0, 24.4
 NAME = "measured"
-TAUGHT = [800000, 800000, 800000, 1200000, 1600000, 1600000, 2200000, 2200000, 2300000, 2300000]
 BOOTS = ("0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7")
 LIMITS = {"login": "1000 per second", "enrol": "1000 per second", "participant": "1000 per second"}
 
@@ -171,7 +170,7 @@ def _sit(world: World, study: Study, rig: Rig, clock: Clock, random: Random) -> 
     row, _link = given_participants.participant(world, study)
     given_devices.seat(world, rig.laptop, row.id)
     client = world.client(rig.laptop.token)
-    profile: list[int] | None = None
+    profiles: dict[str, list[int]] = {}
     _idle(rig, clock, PAUSE_S)
     for run in given_participants.runs_of(world, row):
         _compare(world, rig, clock, random)
@@ -179,12 +178,13 @@ def _sit(world: World, study: Study, rig: Rig, clock: Clock, random: Random) -> 
         assert rig.laptop.key is not None
         told = json.loads(SealedBox(rig.laptop.key).decrypt(base64.b64decode(answer.get_json()["sealed"])))
         kernel = told["condition"] == "ondemand"
-        trained = None if kernel or told["condition"] == "T-HAPPE" else profile or TAUGHT
+        trained = None if kernel or told["condition"] == "T-HAPPE" else profiles[run.application]
         played = records.make(run.code, RUN_S, random.getrandbits(32), kernel=kernel, presses=0.2, before=trained) | {
             "indicator": told["indicator"]
         }
         record = _played(played, rig, clock)
-        profile = record["profile_after"] or profile
+        if not kernel:
+            profiles[run.application] = record["profile_after"]
         rating = {"id": records.identity(random.getrandbits(32)), "rating": 4}
         guess = {"id": records.identity(random.getrandbits(32)), "guess": "dont-know"}
         for path, body in (("end", None), ("rating", rating), ("guess", guess)):

@@ -19,6 +19,8 @@ from happe_study.checks.services import check_study
 from happe_study.codes import new_code
 from happe_study.database import Database
 from happe_study.devices.models import ClockEstimate, Device
+from happe_study.profiles.models import Uafp
+from happe_study.profiles.summaries import refresh
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened, stored
 from happe_study.traces.models import Trace
@@ -159,6 +161,20 @@ def test_two_runs_whose_conditions_were_swapped(copy: MeasuredStudy, measures: M
                 said = " ".join(found["conditions"])
                 assert one.code in said or other.code in said
                 _swap(copy, other, one)
+
+
+def test_a_run_that_began_with_another_profile_than_training_left(copy: MeasuredStudy, measures: Measures) -> None:
+    # Given that the levels which a run began with are those of another participant
+    one = next(run for run in runs(copy)[:10] if run.condition == "O-HAPPE")
+    with copy.world.database.writing() as session:
+        mine = select(Uafp).where(Uafp.run_id == one.id, Uafp.moment == "before")
+        row = session.scalars(mine).one()
+        row.khz = [800000] * 9 + [1200000]
+        session.flush()
+        refresh(session, copy.study(session).id, [one.participant_id])
+    found = suspect(checks(copy, measures))
+    assert list(found) == ["conditions"]
+    assert any(line.startswith(f"run {one.code}: its profile: it began with another") for line in found["conditions"])
 
 
 def _swap(made: MeasuredStudy, one: Run, other: Run) -> None:

@@ -2,8 +2,8 @@
 """Whether clocks agree: estimates with each other, records with the server's times of runs, watts with records.
 
 A laptop's run begins after the server was asked for its condition, and ends before the server hears of the end. The
-watts of a run follow what its record says of frequency and utilisation. What contradicts this by a second or more is
-a clock, the laptop's or the measuring host's.
+watts of a run follow what its record says of frequency and utilisation. What contradicts this by a second or more,
+beyond what the clocks' bounds explain, is a clock, the laptop's or the measuring host's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from happe_study.checks.evidence import SECOND_US, drift_us
 from happe_study.checks.findings import Check, Finding, counted
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 KEY, TITLE = "clock", "Clocks"
 READ_US = 1000  # what is not worth a word
-MOST_LATE_US = 1_500_000  # from a run's end to the server's word of it; the power is cut there
+MOST_EARLY_US = 10_000_000  # from the server's word of a run's start to its beginning
+MOST_LATE_US = 1_500_000  # from a run's end to the server's word of it
 MOST_SHIFT_S = 5.0
 SHIFT_S = 0.5
 LEAST_SHIFT_S = 1.0
@@ -101,22 +102,24 @@ def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> lis
         return None
     (begin_us, begin_off), (end_us, end_off) = begin, end
     early, late = run.times[0] - begin_us - begin_off, end_us - run.times[1] - end_off
-    heard = run.times[1] - end_us - end_off
+    heard, asked = run.times[1] - end_us - end_off, begin_us - run.times[0] - begin_off
     found = []
     if early > READ_US:
         found.append(f"its record begins {early / SECOND_US:.1f} s before the server was asked to start it")
+    elif asked > MOST_EARLY_US:
+        what = f"its record begins {asked / SECOND_US:.1f} s after the server was asked to start it"
+        found.append(f"{what}, and power is cut by the record: was it begun again?")
     if late > READ_US:
         found.append(f"its record ends {late / SECOND_US:.1f} s after the server was told of its end")
     elif heard > MOST_LATE_US:
-        found.append(
-            f"the server heard of its end {heard / SECOND_US:.1f} s after its record ends, and cuts power there"
-        )
+        what = f"the server heard of its end {heard / SECOND_US:.1f} s after its record ends"
+        found.append(f"{what}, and power is cut by the record")
     where = f"run {run.code}, laptop {_named(evidence, run.laptop)}"
     return [Finding(where, each) for each in found]
 
 
-def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> float | None:
-    """By how many seconds a run's watts come before its record; None: they don't tell."""
+def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> Shift | None:
+    """By how much a run's watts come before its record; None: they don't tell."""
     measure = (evidence.measures or {}).get(run.code)
     if measure is None or measure.from_us is None or not record.watts or run.laptop is None:
         return None
@@ -130,14 +133,22 @@ def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> float | N
     best = max(shifts, key=lambda shift: (likeness[shift], -abs(shift)))
     if likeness[best] < LEAST_LIKENESS:
         return None
-    return best if likeness[best] - likeness[0.0] >= LEAST_BETTER else 0.0
+    bound_us = here[1] + evidence.bound_us(measure.trace, measure.from_us)
+    return Shift(best if likeness[best] - likeness[0.0] >= LEAST_BETTER else 0.0, bound_us / SECOND_US)
 
 
-def _shifted(run: RunFacts, shift: float) -> Iterator[Finding]:
-    if abs(shift) >= LEAST_SHIFT_S:
-        when = "before" if shift > 0 else "after"
-        what = f"its watts come {abs(shift):.1f} s {when} what its record says"
+def _shifted(run: RunFacts, shift: Shift) -> Iterator[Finding]:
+    if abs(shift.seconds) >= LEAST_SHIFT_S + shift.bound_s:
+        when = "before" if shift.seconds > 0 else "after"
+        what = f"its watts come {abs(shift.seconds):.1f} s {when} what its record says"
         yield Finding(f"run {run.code}", f"{what}: a clock is off, the laptop's or the meter's")
+
+
+class Shift(NamedTuple):
+    """By how many seconds watts come before the record, and how far off both clocks can be together."""
+
+    seconds: float
+    bound_s: float
 
 
 class _Expected:

@@ -37,6 +37,7 @@ def check(evidence: Evidence) -> Check:
     without = [run.code for run in evidence.runs if run.complete and run.condition is None]
     found += [Finding(f"run {code}", "has no condition: its seal did not open") for code in without]
     found += [Finding(f"run {code}", "its record does not open") for code in evidence.unread]
+    found += [Finding(f"run {code}", f"its profile: {what}") for code, what in evidence.doubts]
     looked_at = f"{counted(len(runs), 'record')}: governor, keys, indicator, profile, and whether frequencies follow it"
     return Check(KEY, TITLE, looked_at, tuple(found), tuple(_not_told(runs)), told=bool(runs))
 

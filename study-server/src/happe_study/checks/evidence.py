@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from happe_study.devices.clocks import MOST_DRIFT_PPM
-from happe_study.devices.server_time import ServerTime
+from happe_study.devices.server_time import ClockSetError, server_time
 from happe_study.runs.machine import State
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from happe_study.analysis.documents import Measure
     from happe_study.checks.behaviour import Behaviour
+    from happe_study.devices.server_time import ServerTime
 
 MILLION = 1_000_000
 SECOND_US = 1_000_000
@@ -64,6 +65,7 @@ class TraceFacts:
     trace: str
     meter: str  # codes
     laptop: str | None
+    clock: str
     sealed: bool
     span: tuple[int, int] | None  # by the server's clock; None: nothing tells
     missing: tuple[int, ...] = ()
@@ -90,6 +92,7 @@ class Evidence:
     clocks: Mapping[tuple[str, str], Sequence[ClockFacts]]
     measures: Mapping[str, Measure] | None = None
     unread: Sequence[str] = ()  # runs whose records do not open
+    doubts: Sequence[tuple[str, str]] = ()  # a run and what of its profile does not follow from what came before
     deep: bool = False  # whether every byte of the traces was read
     names: Mapping[str, str] = field(default_factory=dict)  # of devices, by code
 
@@ -108,16 +111,34 @@ class Evidence:
         doubled = {code for codes in self.twins for code in codes}
         return [run for run in self.runs if run.complete and run.behaviour is not None and run.code not in doubled]
 
+    @cached_property
+    def _server_times(self) -> dict[tuple[str, str], ServerTime | None]:
+        return {key: known_clock(estimates) for key, estimates in self.clocks.items()}
+
     def server_us(self, device: str, clock: str, device_us: int) -> tuple[int, int] | None:
         """A device's time as the server's, and how far off that can be; None: nothing tells."""
-        return server_time(self.clocks.get((device, clock), ()), device_us)
+        return at_server(self._server_times.get((device, clock)), device_us)
+
+    def bound_us(self, trace: str, server_us: int) -> int:
+        """How far off a trace's samples of a time of the server's can be, by its meter's clock."""
+        mine = (self._server_times.get((each.meter, each.clock)) for each in self.traces if each.trace == trace)
+        clock = next(mine, None)
+        return round(clock.offset(clock.device_us(server_us)).bound_us) if clock else 0
 
 
-def server_time(estimates: Sequence[ClockFacts], device_us: int) -> tuple[int, int] | None:
-    """A device's time as the server's, and how far off that can be; None: there are no estimates."""
-    if not estimates:
+def known_clock(estimates: Sequence[ClockFacts]) -> ServerTime | None:
+    """The clock that estimates tell of; None: there are none, or it was set between two of them."""
+    try:
+        return server_time(estimates)
+    except ClockSetError:
         return None
-    offset = ServerTime(tuple(estimates)).offset(device_us)
+
+
+def at_server(clock: ServerTime | None, device_us: int) -> tuple[int, int] | None:
+    """A device's time as the server's, and how far off that can be; None: its clock is not known."""
+    if clock is None:
+        return None
+    offset = clock.offset(device_us)
     return device_us + round(offset.us), round(offset.bound_us)
 
 

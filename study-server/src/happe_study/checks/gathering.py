@@ -14,9 +14,11 @@ from sqlalchemy.orm import aliased
 
 from happe_study.allocation.sealing import SealError
 from happe_study.checks.behaviour import Behaviour, behaviour
-from happe_study.checks.evidence import ClockFacts, Evidence, Gap, RunFacts, TraceFacts, server_time
+from happe_study.checks.evidence import ClockFacts, Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
 from happe_study.devices.models import ClockEstimate, Device
 from happe_study.participants.models import Participant, ParticipantState
+from happe_study.profiles.models import Profile
+from happe_study.profiles.reading import histories
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
 from happe_study.studies.models import StudyState
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from happe_study.analysis.documents import Measure
     from happe_study.analysis.machines import PowerModel
+    from happe_study.devices.server_time import ServerTime
     from happe_study.studies.models import Study
     from happe_study.traces.storage import Storage
 
@@ -65,6 +68,7 @@ def gather(session: Session, study: Study, sources: Sources, *, conditions: bool
         clocks=clocks,
         measures=sources.measures if unblinded else None,
         unread=unread,
+        doubts=_doubts(session, study.id) if unblinded else (),
         deep=sources.deep,
         names=_names(session, study.id),
     )
@@ -123,6 +127,19 @@ def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[st
     return found, unread
 
 
+def _doubts(session: Session, study_id: int) -> list[tuple[str, str]]:
+    """Runs whose profiles do not follow, and what does not."""
+    of = select(Profile.participant_id).join(Participant, Participant.id == Profile.participant_id)
+    mine = Profile.study_id == study_id, Participant.state.not_in(GONE), ~Profile.agrees
+    wrong = session.scalars(of.where(*mine).distinct().order_by(Profile.participant_id)).all()
+    return [
+        (doubt.run, doubt.says)
+        for start in range(0, len(wrong), ROWS_AT_ONCE)
+        for history in histories(session, wrong[start : start + ROWS_AT_ONCE]).values()
+        for doubt in history.doubts
+    ]
+
+
 def _clocks(session: Session, study_id: int) -> Clocks:
     query = select(Device.code, ClockEstimate).join(Device, Device.id == ClockEstimate.device_id)
     order = (Device.code, ClockEstimate.clock, ClockEstimate.device_us, ClockEstimate.client_id)
@@ -142,17 +159,18 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
         .order_by(Trace.client_id)
     )
     for trace, meter_code, laptop_code in session.execute(query).all():
-        known = clocks.get((meter_code, trace.header["clock"]), [])
+        clock = known_clock(clocks.get((meter_code, trace.header["clock"]), ()))
         missing, damaged = _parts(session, trace, sources)
         yield TraceFacts(
             trace=trace.client_id,
             meter=meter_code,
             laptop=laptop_code,
+            clock=trace.header["clock"],
             sealed=trace.sealed_us is not None,
-            span=_span(session, trace, known),
+            span=_span(session, trace, clock),
             missing=missing,
             damaged=damaged,
-            gaps=tuple(_gaps(trace, known)) if gaps and trace.manifest else (),
+            gaps=tuple(_gaps(trace, clock)) if gaps and trace.manifest else (),
         )
 
 
@@ -178,13 +196,13 @@ def _is(file: Path, content: Content, *, deep: bool) -> bool:
     return file.stat().st_size == content.bytes and (not deep or sha256_of(file) == content.sha256)
 
 
-def _span(session: Session, trace: Trace, clocks: Sequence[ClockFacts]) -> tuple[int, int] | None:
+def _span(session: Session, trace: Trace, clock: ServerTime | None) -> tuple[int, int] | None:
     """From when to when a trace goes. One that is not sealed goes up to its last part's arrival, at least."""
-    begin = server_time(clocks, trace.header["started"]["monotonic_us"])
+    begin = at_server(clock, trace.header["started"]["monotonic_us"])
     if begin is None:
         return None
     if trace.manifest is not None:
-        end = server_time(clocks, _time_of(trace.manifest["end_index"], _pairs(trace), trace.header["rate_hz"]))
+        end = at_server(clock, _time_of(trace.manifest["end_index"], _pairs(trace), trace.header["rate_hz"]))
         return (begin[0], end[0]) if end else None
     last = session.scalar(
         select(TracePart.received_us).where(TracePart.trace_id == trace.id).order_by(TracePart.received_us.desc())
@@ -192,14 +210,13 @@ def _span(session: Session, trace: Trace, clocks: Sequence[ClockFacts]) -> tuple
     return begin[0], max(begin[0], last or trace.created_us)
 
 
-def _gaps(trace: Trace, clocks: Sequence[ClockFacts]) -> Iterator[Gap]:
+def _gaps(trace: Trace, clock: ServerTime | None) -> Iterator[Gap]:
     """A sealed trace's gaps in the server's time, by the nominal rate from the nearest pair of index and time."""
     manifest = trace.manifest or {}
     pairs = _pairs(trace)
     for gap in manifest["gaps"]:
         times = [
-            server_time(clocks, _time_of(gap[end], pairs, trace.header["rate_hz"]))
-            for end in ("from_index", "to_index")
+            at_server(clock, _time_of(gap[end], pairs, trace.header["rate_hz"])) for end in ("from_index", "to_index")
         ]
         if times[0] and times[1]:
             yield Gap(times[0][0], times[1][0], gap["reason"])

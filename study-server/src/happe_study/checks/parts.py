@@ -24,20 +24,25 @@ def check(evidence: Evidence) -> Check:
     known = evidence.traces
     found = [finding for trace in known for finding in _trace(trace, late=evidence.unblinded)]
     runs = [run for run in evidence.runs if run.complete and run.times is not None and run.laptop is not None]
-    found += [finding for run in runs for finding in _run(run, evidence)]
+    compared = [faults for run in runs if (faults := _run(run, evidence)) is not None]
+    found += [fault for faults in compared for fault in faults]
     how = "every byte of their parts" if evidence.deep else "whether their parts are there and how long they are"
-    looked_at = f"{counted(len(known), 'trace')}: {how}; what they have of {counted(len(runs), 'complete run')}"
-    return Check(KEY, TITLE, looked_at, tuple(found), tuple(_not_told(evidence)), told=bool(known))
+    looked_at = f"{counted(len(known), 'trace')}: {how}; what they have of {counted(len(compared), 'complete run')}"
+    not_told = tuple(_not_told(evidence, len(runs) - len(compared)))
+    return Check(KEY, TITLE, looked_at, tuple(found), not_told, told=bool(compared if runs else known))
 
 
-def _not_told(evidence: Evidence) -> Iterator[str]:
+def _not_told(evidence: Evidence, without: int) -> Iterator[str]:
     if not evidence.traces:
         yield "There is no power trace."
+    elif without:
+        yield f"What they have of {counted(without, 'complete run')} can't be told: a trace's time is not known."
     if not evidence.unblinded:
         yield "Gaps inside of traces are looked at when the study is unblinded: samples are lost where power is high."
     for trace in evidence.traces:
         if trace.span is None:
-            yield f"Nothing tells the server's time of trace {trace.trace}: no clock estimate of its meter."
+            why = "no clock estimate of its meter, or its clock was set"
+            yield f"Nothing tells the server's time of trace {trace.trace}: {why}."
         if not trace.sealed and not evidence.unblinded:
             yield f"Trace {trace.trace} is not sealed yet: its meter has not said that all of it has arrived."
 
@@ -57,19 +62,23 @@ def _numbers(numbers: tuple[int, ...]) -> str:
     return f"part {shown} is" if len(numbers) == 1 else f"parts {shown} are"
 
 
-def _run(run: RunFacts, evidence: Evidence) -> Iterator[Finding]:
-    """What of a run no trace of its laptop has."""
+def _run(run: RunFacts, evidence: Evidence) -> list[Finding] | None:
+    """What of a run no trace of its laptop has; None: that can't be told."""
     assert run.times is not None  # noqa: S101 - chosen so
     begin, end = run.times
     mine = [each for each in evidence.traces if each.laptop == run.laptop]
-    if not mine:
-        if evidence.traces:
-            yield Finding(f"run {run.code}", f"laptop {run.laptop} has no power trace")
-        return
-    if any(each.span is None for each in mine):
-        return
-    covering = [(_bare(each, begin, end), each) for each in mine]
-    bare, best = min(covering, key=lambda each: each[0])
+    if evidence.traces and not mine:
+        return [Finding(f"run {run.code}", f"laptop {run.laptop} has no power trace")]
+    placed = [(_bare(each, begin, end), each) for each in mine if each.span is not None]
+    bare, best = min(placed, key=lambda each: each[0], default=(end - begin, None))
+    if best is None or (bare > MOST_BARE_US and len(placed) < len(mine)):
+        return None  # it may be in one whose time is not known
+    return list(_lost(run, best, bare, (begin, end)))
+
+
+def _lost(run: RunFacts, best: TraceFacts, bare: int, times: tuple[int, int]) -> Iterator[Finding]:
+    """What of a run the trace that has most of it does not have: `bare` microseconds outside, and gaps."""
+    begin, end = times
     if bare >= end - begin:
         yield Finding(f"run {run.code}", "no power trace of its laptop was recorded meanwhile")
     elif bare > MOST_BARE_US:

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of facts that are at their edges. What they find in a whole study: tests/system/test_planted_mistakes.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import records
+from happe_study.analysis.documents import Measure
+from happe_study.analysis.machines import T61
+from happe_study.checks import clock, parts
+from happe_study.checks.behaviour import behaviour
+from happe_study.checks.evidence import ClockFacts, Evidence, RunFacts, TraceFacts
+from happe_study.checks.findings import Verdict
+
+if TYPE_CHECKING:
+    from happe_study.checks.findings import Check
+
+SECOND = 1_000_000
+LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")
+BEGIN = 1_800_000_000 * SECOND
+SECONDS = 60
+LATE = "run RUN1: its watts come 2.0 s after what its record says: a clock is off, the laptop's or the meter's"
+
+
+def played() -> RunFacts:
+    """A complete run of a minute, whose record begins two seconds after the server was asked to start it."""
+    record = behaviour(records.make(seconds=SECONDS, seed=3), T61)
+    times = {"started_us": BEGIN - 2 * SECOND, "ended_us": BEGIN + SECONDS * SECOND + SECOND}
+    return RunFacts("RUN1", "P", 1, "torcs", "complete", LAPTOP[0], **times, condition="T-HAPPE", behaviour=record)
+
+
+def estimated(run: RunFacts, uncertainty_us: int = 1000) -> ClockFacts:
+    """The laptop's clock when the run began."""
+    assert run.behaviour is not None
+    began = run.behaviour.started_us
+    return ClockFacts(began, BEGIN - began, uncertainty_us)
+
+
+def evidence(run: RunFacts, *clocks: ClockFacts, traces: tuple[TraceFacts, ...] = (), **more: object) -> Evidence:
+    made = Evidence(unblinded=True, runs=[run], traces=traces, clocks={LAPTOP: clocks or (estimated(run),)})
+    return replace(made, **more)  # type: ignore[arg-type] # its fields
+
+
+def trace(name: str, span: tuple[int, int] | None) -> TraceFacts:
+    return TraceFacts(name, METER[0], LAPTOP[0], METER[1], sealed=True, span=span)
+
+
+def found(check: Check) -> list[str]:
+    return [f"{each.where}: {each.what}" for each in check.findings]
+
+
+def test_a_record_that_begins_long_after_the_server_was_asked_was_perhaps_begun_again() -> None:
+    run = played()
+    assert found(clock.check(evidence(run))) == []
+    again = replace(run, started_us=BEGIN - 700 * SECOND)
+    (said,) = found(clock.check(evidence(again)))
+    assert said == (
+        "run RUN1, laptop L: its record begins 700.0 s after the server was asked to start it, and power is cut by the "
+        "record: was it begun again?"
+    )
+
+
+def test_a_poor_estimate_beside_good_ones_moves_nothing() -> None:
+    run = played()
+    good = estimated(run)
+    poor = ClockFacts(good.device_us + SECOND, good.offset_us + 700_000, 800_000)
+    later = replace(good, device_us=good.device_us + 600 * SECOND)
+    made = evidence(run, good, poor, later)
+    assert made.server_us(*LAPTOP, poor.device_us) == (poor.device_us + good.offset_us, 1001)
+    assert found(clock.check(made)) == []
+
+
+def test_a_clock_that_was_set_tells_no_time() -> None:
+    run = played()
+    good = estimated(run)
+    was_set = replace(good, device_us=good.device_us + 600 * SECOND, offset_us=good.offset_us + 2 * SECOND)
+    made = evidence(run, good, was_set)
+    assert made.server_us(*LAPTOP, good.device_us) is None
+    check = clock.check(made)
+    assert found(check) == ["device L: its clock went +2.0 s between two estimates 600 s apart"]
+    assert "0 records against the server's times" in check.looked_at
+
+
+@pytest.mark.parametrize(
+    ("laptops_us", "meters_us", "said"),
+    [
+        (1000, 1000, [LATE]),
+        (1_100_000, 1000, []),
+        (600_000, 600_000, []),
+    ],
+)
+def test_watts_that_come_late_are_a_clock_unless_its_bound_explains_it(
+    laptops_us: int, meters_us: int, said: list[str]
+) -> None:
+    run = played()
+    assert run.behaviour is not None
+    watts = tuple(watts for _, watts in run.behaviour.watts)
+    measure = Measure(run.code, mean_w=30.0, trace="T", from_us=BEGIN + 2 * SECOND, seconds_w=watts)
+    meters = ClockFacts(0, BEGIN, meters_us)
+    clocks = {LAPTOP: (estimated(run, laptops_us),), METER: (meters,)}
+    mine = trace("T", (BEGIN - SECOND, BEGIN + 100 * SECOND))
+    made = evidence(run, traces=(mine,), clocks=clocks, measures={run.code: measure})
+    assert found(clock.check(made)) == said
+
+
+def test_power_traces_are_not_ok_where_no_run_could_be_compared() -> None:
+    run = played()
+    assert run.times is not None
+    whole = (run.times[0] - SECOND, run.times[1] + SECOND)
+    check = parts.check(evidence(run, traces=(trace("T", None),)))
+    assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])
+    assert "what they have of 0 complete runs" in check.looked_at
+    assert "What they have of 1 complete run can't be told: a trace's time is not known." in check.not_told
+    # When another trace has the run, it is compared, whatever is not known of the first
+    check = parts.check(evidence(run, traces=(trace("T", None), trace("U", whole))))
+    assert (check.verdict, found(check)) == (Verdict.OK, [])
+    assert "what they have of 1 complete run" in check.looked_at
+    # When the other has not, the run may be in the first
+    check = parts.check(evidence(run, traces=(trace("T", None), trace("U", (0, 1)))))
+    assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])
