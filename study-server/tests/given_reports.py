@@ -19,6 +19,7 @@ from happe_study.accounts.models import Account
 from happe_study.allocation import unblinding
 from happe_study.allocation.sealing import open_condition
 from happe_study.clock import now_us
+from happe_study.reports import locks
 from happe_study.reports.models import Report
 from happe_study.reports.services import Stage, shown
 from happe_study.rules import Caller, Who
@@ -27,6 +28,8 @@ from happe_study.studies.models import Study
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from world import World
 
 PROTOCOL = given_studies.small("finished").replace("seconds = 120", "seconds = 20") + "\n[analysis]\nmargin = 0.25\n"
@@ -56,12 +59,15 @@ def _play(world: World, study: Study) -> None:
     laptop = device(world, study)
     seat(world, laptop, row.id)
     client = world.client(laptop.token)
+    known: dict[str, list[int] | None] = {}
     for run in people.runs_of(world, row):
         people.answered(world, run.code, laptop)
         condition = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
         kernel = condition.governor == "ondemand"
-        before = [*records.LADDER, *([records.LADDER[-1]] * 5)] if condition.governor[:2] in ("O-", "B-") else None
+        before = known[run.application] if condition.governor[:2] in ("O-", "B-") else None
         record = records.make(run.code, 20, run.id, kernel=kernel, before=before) | {"indicator": condition.indicator}
+        if not kernel:
+            known[run.application] = record["profile_after"]
         assert put_record(client, record).status_code == HTTPStatus.CREATED
 
 
@@ -109,3 +115,11 @@ def died(world: World, study: Study, email: str) -> None:
         report = Report(study_id=study.id, number=1, account_id=caller(world, email).id, requested_us=now_us())
         report.step, report.steps, report.doing = 4, 20, "exporting records"
         session.add(report)
+
+
+def left_behind(data: Path, study_id: int) -> Path:
+    """The folder of a report whose process has ended in the middle."""
+    work = locks.work(data, study_id)
+    (work / "export").mkdir(parents=True)
+    (work / "export/finished-ratings.csv").write_text("run,rating\n")
+    return work

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
+import given_reports
 import given_traces
 from happe_study.operations import trace_files
 
@@ -96,10 +97,12 @@ def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, part
     assert "leftovers" not in verdicts(operated.run("check", "--json"))
     age(left)
     age(operated.data / ".restoring")
+    report = given_reports.left_behind(operated.data, 1)
     assert verdicts(operated.run("check", "--json"))["leftovers"] == {"warn"}
     assert f"{left} was never finished" in operated.run("check").out
     assert str(left) not in operated.run("check", "--sweep").out
     assert not left.exists()
+    assert not report.exists()
 
 
 def test_sweeping_touches_no_part_that_a_row_names(operated: Operated, parts: list[Path]) -> None:

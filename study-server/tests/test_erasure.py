@@ -311,7 +311,7 @@ def test_files_of_traces_are_deleted_after_the_commit(small_world: World) -> Non
         person = session.get_one(Participant, someone.row.id)
         done = services.withdraw(session, person, SECRETS, None)
     assert part.exists()
-    services.delete_recordings(done, small_world.config.traces_folder)
+    services.delete_files(done, small_world.config)
     assert not part.exists()
 
 

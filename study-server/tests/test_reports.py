@@ -3,40 +3,47 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
+import time
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
 
 import given_devices
 import given_participants as people
 import given_reports
 import records
-from given_accounts import browser, token_of
+from given_accounts import browser, post, token_of
 from happe_study.accounts.rights import Role
+from happe_study.analysis.documents import measures_in
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.participants import services as participants
 from happe_study.participants.models import Participant
-from happe_study.reports import locks, services
-from happe_study.reports.models import AnalysisDocument, Report, ReportFile
+from happe_study.reports import documents, forgetting, locks, services
+from happe_study.reports.job import Job, Order
+from happe_study.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
 from happe_study.reports.services import Stage
 from happe_study.runs.models import Run
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
+    from happe_study.analysis.documents import Measure
     from happe_study.studies.models import Study
     from operated import Operated
 
@@ -50,6 +57,13 @@ class Lab:
         self.world = world
         self.study: Study = given_reports.finished(world)
         self.analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+
+
+class Late(Job):
+    """A job that does not look whether its report is still there before all is made."""
+
+    def _make(self, _study_id: int, _work: Path) -> None:
+        self._ended(None, {"results.json": ("application/json", b"{}")})
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +87,10 @@ def send(client: FlaskClient, path: str, **fields: object) -> TestResponse:
 
 
 def upload(client: FlaskClient, raw: bytes, what: str = "measures") -> TestResponse:
-    """Upload a document."""
-    return send(client, f"{PAGE}/{what}", **{what: (io.BytesIO(raw), f"{what}.json")})
+    """Upload a document. Encoded here, as the client would leave a temporary file open for a long one."""
+    file = FileStorage(io.BytesIO(raw), f"{what}.json")
+    boundary, body = encode_multipart({"csrf_token": token_of(client.get(PAGE)), what: file})
+    return client.post(f"{PAGE}/{what}", data=body, content_type=f"multipart/form-data; boundary={boundary}")
 
 
 def actions(world: World, *wanted: str) -> list[tuple[str, dict[str, object]]]:
@@ -134,8 +150,11 @@ def test_one_report_of_a_study_is_made_at_a_time(lab: Lab) -> None:
     assert not locks.is_held(lab.world.config.data, lab.study.id)
 
 
-def test_a_report_whose_process_was_killed_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a report that is being made, whose process is killed
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_report_whose_process_was_ended_says_so_and_leaves_nobodys_data(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    # Given a report that is being made, whose process is ended while it has an export
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
 
@@ -145,13 +164,42 @@ def test_a_report_whose_process_was_killed_says_so(lab: Lab, monkeypatch: pytest
 
     monkeypatch.setattr(subprocess, "Popen", kept)
     send(lab.analyst, PAGE)
-    assert "Report 2 is being made" in lab.analyst.get(PAGE).text
-    started[0].send_signal(signal.SIGKILL)
+    assert re.search("Report [0-9] is being made", lab.analyst.get(PAGE).text)
+    work = locks.work(lab.world.config.data, lab.study.id)
+    while not any(work.glob("export/*.csv")):
+        assert started[0].poll() is None
+        time.sleep(0.01)
+    forgetting.sweep(lab.world.config.data)
+    assert work.exists()
+    started[0].send_signal(how)
     started[0].wait()
-    # Then the page says so, and nothing keeps another from being made
-    assert given_reports.waited(lab.world, lab.study) == [Stage.DIED, Stage.MADE]
+    # Then the page says so, the export goes at the latest by a sweep, and nothing keeps another from being made
+    assert work.exists() == (how is signal.SIGKILL)
+    forgetting.sweep(lab.world.config.data)
+    assert not work.exists()
+    assert given_reports.waited(lab.world, lab.study)[0] is Stage.DIED
     assert "Its process ended at step" in lab.analyst.get(PAGE).text
     assert not locks.is_held(lab.world.config.data, lab.study.id)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_report_that_was_forgotten_in_the_making_ends_without_a_word(small_world: World, *, at_once: bool) -> None:
+    # Given a job whose report is removed, and a report of another study that got its number
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    first, second = (given_reports.finished(small_world, name, participants=1) for name in ("finished", "other"))
+    config, key = small_world.config, fixed_secrets().allocation.hex()
+    lock = os.open(config.data / "lock", os.O_CREAT | os.O_RDWR)
+    order = Order(str(config.data), config.url, key, first.id, report_id=1, requested_us=1, resamples=9, lock=lock)
+    given_reports.died(small_world, second, "analyst@example.org")
+    # When it comes to its next step, or to its end
+    (Job if at_once else Late)(order).run()
+    # Then it has changed nothing, and leaves nothing behind
+    with small_world.database.reading() as session:
+        other = session.scalars(select(Report)).one()
+        assert (other.id, other.step, other.finished_us) == (1, 4, None)
+        assert session.scalars(select(ReportFile)).all() == []
+    assert not locks.work(config.data, first.id).exists()
+    assert analyst.get("/studies/other/report").status_code == HTTPStatus.OK
 
 
 @pytest.mark.parametrize(
@@ -161,6 +209,7 @@ def test_a_report_whose_process_was_killed_says_so(lab: Lab, monkeypatch: pytest
         (b'{"format": "happe-power-measures/1"}', "&#34;measures&#34; is a required property"),
         (b'{"format": "happe-power-measures/1", "measures": [{"run": "x"}]}', "/measures/0"),
         (b"\xff", "The file was not taken."),
+        (b"[" * 300 + b"]" * 300, "is nested deeper than 64"),
     ],
 )
 def test_a_document_that_is_wrong_changes_nothing_and_is_explained(lab: Lab, raw: bytes, said: str) -> None:
@@ -171,6 +220,32 @@ def test_a_document_that_is_wrong_changes_nothing_and_is_explained(lab: Lab, raw
     assert 'id="measures-error"' in answer.text
     assert lab.analyst.get(PAGE).text.count("<code>") == before
     assert "Choose a file." in send(lab.analyst, f"{PAGE}/machine").text
+
+
+def test_a_long_document_is_read_while_others_write_and_once(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_reports.finished(small_world, participants=1)
+    analyst = browser(small_world, Role.ANALYST)
+    raw = given_reports.measures(small_world) + b" " * (2 << 20)
+    read: list[str] = []
+
+    def counted(raw: bytes, file: str) -> dict[str, Measure]:
+        with Path(f"{small_world.database.url.database}-writers").open("ab") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        read.append(file)
+        return measures_in(raw, file)
+
+    monkeypatch.setitem(documents.READERS, DocumentKind.MEASURES, counted)
+    monkeypatch.setattr(documents, "measures_in", counted)
+    assert upload(analyst, raw).status_code == HTTPStatus.SEE_OTHER
+    for _ in range(2):
+        assert "measured, 0 refused" in analyst.get(PAGE).text
+    assert read == ["", "measures.json"]
+    # And what is too long says so beside its field
+    assert "The file is longer than 1 MiB." in upload(analyst, b" " * ((1 << 20) + 1), "machine").text
+    monkeypatch.setattr(documents, "MOST_VALUES", 10)
+    assert "The file was not taken. has more than 10 values" in upload(analyst, raw).text
 
 
 def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: World) -> None:
@@ -206,14 +281,20 @@ def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
     analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
     upload(analyst, given_reports.measures(small_world))
     given_reports.died(small_world, study, "analyst@example.org")
+    left = given_reports.left_behind(small_world.config.data, study.id)
     with small_world.database.writing() as session:
         session.add(ReportFile(report_id=1, name="results.json", media_type="application/json", content=b"{}"))
-    with small_world.database.writing() as session:
-        row = session.scalars(select(Participant)).one()
-        participants.withdraw(session, row, fixed_secrets(), None)
+        code = session.scalars(select(Participant.code)).one()
+    experimenter = browser(small_world, Role.EXPERIMENTER, email="experimenter@example.org")
+    post(experimenter, f"/studies/finished/participants/{code}/withdraw", confirm=code)
     with small_world.database.reading() as session:
         for model in (Report, ReportFile, AnalysisDocument):
             assert session.scalars(select(model)).all() == []
+    assert not left.exists()
+    # And no later report is taken for one of these
+    given_reports.died(small_world, study, "analyst@example.org")
+    with small_world.database.reading() as session:
+        assert session.scalars(select(Report.id)).all() == [2]
 
 
 def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(
@@ -280,11 +361,47 @@ def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, t
     assert [detail["table"] for _, detail in actions(world, "study.exported")] == ["power-traces"] * 2
 
 
+def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(small_operated: Operated, tmp_path: Path) -> None:
+    world, out = small_operated.world, tmp_path / "traces"
+    study = given_reports.finished(world, participants=1)
+    laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
+    trace = _begun(world, study, meter, laptop, parts=2)
+    folder = out / trace
+    # When it is downloaded while a part is on its way
+    early = small_operated.done("study", "traces", "finished", "--out", out)
+    assert "not sealed" in early.out
+    assert not (folder / "manifest.json").exists()
+    given_devices.put_part(world.client(meter.token), trace, 2, records.part(2))
+    sealed = given_devices.put_seal(world.client(meter.token), records.power_manifest(3, trace=trace))
+    assert sealed.status_code == HTTPStatus.OK
+    # Then what somebody put into the folder is not deleted
+    (folder / "zeros.json").touch()
+    kept = small_operated.run("study", "traces", "finished", "--out", out)
+    assert (kept.status, (folder / "zeros.json").exists()) == (1, True)
+    assert "has what none writes (zeros.json): move it away; the trace was not written" in kept.err
+    (folder / "zeros.json").unlink()
+    # And all of it is fetched when it is sealed, once
+    (late,) = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
+    assert (late["there"], late["sealed"], late["parts"]) == (False, True, 3)
+    assert json.loads((folder / "manifest.json").read_text())["count"] == 3
+    assert (folder / "parts/000002.parquet").read_bytes() == records.part(2)
+    assert [path.name for path in out.iterdir()] == [trace]
+    assert "was there" in small_operated.done("study", "traces", "finished", "--out", out).out
+
+
 def _sealed(world: World, study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled) -> str:
+    trace = _begun(world, study, meter, laptop, parts=3)
+    manifest = records.power_manifest(3, trace=trace)
+    assert given_devices.put_seal(world.client(meter.token), manifest).status_code == HTTPStatus.OK
+    return trace
+
+
+def _begun(
+    world: World, study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled, *, parts: int
+) -> str:
     client, document = world.client(meter.token), given_devices.header(study, meter, laptop)
     trace: str = document["id"]
     given_devices.put_trace(client, document)
-    for number in range(3):
+    for number in range(parts):
         given_devices.put_part(client, trace, number, records.part(number))
-    assert given_devices.put_seal(client, records.power_manifest(3, trace=trace)).status_code == HTTPStatus.OK
     return trace

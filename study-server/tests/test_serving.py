@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
+import given_reports
 from happe_study.accounts.rights import Role
 from operated import PATIENCE_S, SOURCES, Operated, Running
 
@@ -123,13 +124,15 @@ def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Run
     assert list(folder.iterdir()) == []
 
 
-def test_what_a_killed_server_leaves_of_its_metrics_goes_with_the_next_start(
+def test_what_a_killed_server_leaves_of_metrics_and_reports_goes_with_the_next_start(
     small_operated: Operated, tmp_path: Path
 ) -> None:
     small_operated.configure(**FREE_PORTS)
     with Running(small_operated.file, tmp_path) as killed:
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
+    left = given_reports.left_behind(small_operated.data, 1)
     with Running(small_operated.file, tmp_path) as running:
+        assert not left.exists()
         assert [each.name for each in (small_operated.data / ".metrics").iterdir()] == [str(running.process.pid)]
         assert running.stop() == 0
 

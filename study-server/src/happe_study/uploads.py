@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask import request
 
@@ -13,8 +14,12 @@ from happe_study.problems import FieldError, Problem, too_large, unprocessable
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from flask import Flask
+
     from happe_study.contract import Kind
     from happe_study.faults import BadDocumentError
+
+View = TypeVar("View", bound=Callable[..., Any])
 
 JSON = frozenset({"application/json"})
 
@@ -23,6 +28,21 @@ def openapi_body(kind: Kind) -> dict[str, Any]:
     """What the OpenAPI says of a request whose body is a document of the contract."""
     schema = {"type": "object", "description": f"profiles/schema/{kind}.schema.json"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def with_file(most: int) -> Callable[[View], View]:
+    """A view that a form with a file is sent to, `most` bytes in all. The form's token is looked for before it runs."""
+
+    def mark(view: View) -> View:
+        view.happe_most_bytes = most  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def most_bytes(app: Flask, endpoint: str | None) -> int | None:
+    """How many bytes the form of an endpoint may have; None: what every request may."""
+    return getattr(app.view_functions.get(endpoint or ""), "happe_most_bytes", None)
 
 
 def json_body(most: int) -> bytes:

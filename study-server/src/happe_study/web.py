@@ -20,6 +20,7 @@ from happe_study.json_requests import StrictRequest
 from happe_study.problems import Problem, answer, not_found
 from happe_study.rules import Caller, staff_caller
 from happe_study.studies.models import Study
+from happe_study.uploads import most_bytes
 
 if TYPE_CHECKING:
     from flask import Flask, Response
@@ -111,9 +112,14 @@ def refuse_forgery(app: Flask) -> None:
     csrf = CSRFProtect(app)
 
     @app.before_request
+    def _make_room() -> None:
+        if (most := most_bytes(app, request.endpoint)) is not None:
+            request.max_content_length = most
+
+    @app.before_request
     def _refuse_forgery() -> None:
         if request.method not in SAFE_METHODS and by_browser(app):
-            csrf.protect()
+            csrf.protect()  # reads the whole form
 
     @app.errorhandler(CSRFError)
     def _forged(_error: CSRFError) -> Response:

@@ -12,12 +12,14 @@ from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
+from happe_study.reports import forgetting
 from happe_study.traces import upkeep
 from happe_study.traces.storage import Storage
 
 MORE = """The server may be at work. Says ok, warn or fail of each thing, with what to do. The exit status is 1 if
 anything fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first
-removes what uploads that died left on the disk: unfinished files, and files that the database does not name.
+removes what died left on the disk: of uploads unfinished files, and files that the database does not name; of
+reports everybody's data in clear.
 
 Examples:
   happe-server check
@@ -27,7 +29,7 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.option("--deep", is_flag=True, help="Read every byte of the traces")
-@click.option("--sweep", is_flag=True, help="Remove what uploads that died left")
+@click.option("--sweep", is_flag=True, help="Remove what uploads and reports that died left")
 @json_option
 @pass_server
 @click.pass_context
@@ -36,6 +38,7 @@ def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_js
     if sweep:
         server.require_revision()
         upkeep.sweep(server.database, Storage(server.config.traces_folder))
+        forgetting.sweep(server.config.data)
     findings = list(look(server.path, server.config, server.database, deep=deep))
     if as_json:
         print_json([asdict(finding) for finding in findings])

@@ -13,6 +13,7 @@ from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations import serving
+from happe_study.reports import forgetting
 from happe_study.traces import upkeep
 from happe_study.traces.storage import Storage
 
@@ -41,6 +42,7 @@ def run(server: Server, pid_file: Path | None) -> None:
     server.require_revision()
     _ = server.secrets
     upkeep.sweep(server.database, Storage(server.config.traces_folder))
+    forgetting.sweep(server.config.data)
     server.database.dispose()
     master = os.getpid()
     try:

@@ -205,7 +205,7 @@ def withdraw() -> AnyResponse:
     with parts().database.writing() as session:
         row = session.get_one(Participant, caller().id)
         gone = services.withdraw(session, row, parts().secrets, caller())
-    services.delete_recordings(gone, parts().config.traces_folder)
+    services.delete_files(gone, parts().config)
     return _goodbye(gone.chosen)
 
 

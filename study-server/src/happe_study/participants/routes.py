@@ -168,7 +168,7 @@ def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
     with parts().database.writing() as session:
         participant = services.find(session, study_id, code)
         done = services.withdraw(session, participant, parts().secrets, caller())
-    services.delete_recordings(done, parts().config.traces_folder)
+    services.delete_files(done, parts().config)
     return ""
 
 

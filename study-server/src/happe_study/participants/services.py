@@ -30,6 +30,7 @@ from happe_study.devices import sittings
 from happe_study.participants import questionnaire
 from happe_study.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.reports import forgetting
 from happe_study.rules import Who
 from happe_study.runs import services as runs
 from happe_study.studies.models import Study, StudyState
@@ -38,12 +39,11 @@ from happe_study.traces.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from sqlalchemy.orm import Session
 
     from happe_study.audit.recordings import Recording
-    from happe_study.config import Secrets
+    from happe_study.config import Config, Secrets
     from happe_study.rules import Caller
 
 
@@ -171,10 +171,14 @@ def withdraw(session: Session, participant: Participant, secrets: Secrets, who: 
     return Withdrawal(chosen, tuple(recordings))
 
 
-def delete_recordings(gone: Withdrawal, folder: Path) -> None:
-    """Delete erased power traces from the disk, after the commit. What a crash leaves, the traces' upkeep sweeps."""
+def delete_files(gone: Withdrawal, config: Config) -> None:
+    """Delete from the disk, after the commit: erased power traces, and the data of everybody in a report that died.
+
+    What a crash leaves, the next start of the server sweeps.
+    """
     for recording in gone.recordings:
-        Storage(folder).remove(UUID(recording.client_id))
+        Storage(config.traces_folder).remove(UUID(recording.client_id))
+    forgetting.sweep(config.data)
 
 
 def _locked(session: Session, participant: Participant) -> Study:

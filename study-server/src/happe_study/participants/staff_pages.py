@@ -131,7 +131,7 @@ def withdraw(study: str, code: str) -> AnyResponse:
     with parts().database.writing() as session:
         one = services.find(session, g.happe_study_ids(study), code)
         withdrawn = services.withdraw(session, one, parts().secrets, caller())
-    services.delete_recordings(withdrawn, parts().config.traces_folder)
+    services.delete_files(withdrawn, parts().config)
     return _done_with("The participant has withdrawn. Their link is dead.", study)
 
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from happe_study.analysis.documents import measures_in, model_in
+from happe_study.analysis.documents import InputError, measures_in, model_in
 from happe_study.audit.chain import append
 from happe_study.clock import now_us
 from happe_study.reports.models import AnalysisDocument, DocumentKind
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 READERS = {DocumentKind.MEASURES: measures_in, DocumentKind.MODEL: model_in}
 NAMES = {DocumentKind.MEASURES: "measures.json", DocumentKind.MODEL: "machine.json"}
+MOST_VALUES = 4_000_000  # counted as commas; what 32 MiB of measures have
+MOST_REFUSED = 200  # that are shown
+MOST_REMEMBERED = 4
+
+_REMEMBERED: OrderedDict[str, dict[str, Any]] = OrderedDict()  # by SHA-256
 
 
 def find(session: Session, study: Study, kind: DocumentKind) -> AnalysisDocument | None:
@@ -43,8 +49,38 @@ def model(session: Session, study: Study) -> PowerModel | None:
     return model_in(found.content, NAMES[DocumentKind.MODEL]) if found else None
 
 
+def told(document: AnalysisDocument) -> dict[str, Any]:
+    """What a document says, in short. Remembered: the page of a report in the making is asked for every two seconds."""
+    known = _REMEMBERED.get(document.sha256)
+    if known is None:
+        short = _measures_in_short if document.kind == DocumentKind.MEASURES else _model_in_short
+        known = _REMEMBERED[document.sha256] = short(document.content)
+        while len(_REMEMBERED) > MOST_REMEMBERED:
+            _REMEMBERED.popitem(last=False)
+    return known
+
+
+def _measures_in_short(content: bytes) -> dict[str, Any]:
+    measures = measures_in(content, NAMES[DocumentKind.MEASURES]).values()
+    refused = [each for each in measures if each.refused]
+    calibrations = sorted({each.calibration for each in measures if each.calibration})
+    counts = {"measured": len(measures) - len(refused), "refused": len(refused)}
+    return {**counts, "refusals": refused[:MOST_REFUSED], "calibrations": calibrations}
+
+
+def _model_in_short(content: bytes) -> dict[str, Any]:
+    return {"machine": model_in(content, NAMES[DocumentKind.MODEL]).machine}
+
+
+def read(kind: DocumentKind, raw: bytes) -> None:
+    """Read a document that was sent. InputError says what is wrong with it."""
+    if raw.count(b",") > MOST_VALUES:
+        raise InputError([f"has more than {MOST_VALUES} values"])
+    READERS[kind](raw, "")
+
+
 def keep(session: Session, study: Study, kind: DocumentKind, raw: bytes, who: Caller) -> None:
-    """Keep a document that was read without an error (READERS), in the place of the one before."""
+    """Keep a document that was read without an error, in the place of the one before."""
     known = find(session, study, kind)
     if known is None:
         known = AnalysisDocument(study_id=study.id, kind=kind)

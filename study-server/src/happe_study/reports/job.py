@@ -2,7 +2,8 @@
 """A report made by a process of its own: `python -m happe_study.reports.job`, told what to make on standard input.
 
 So a server's workers stay free, and a report outlives the worker that began it. What it needs of the server's secrets
-comes by the pipe, not by the command line. It holds the study's lock (locks.py) as long as it lives.
+comes by the pipe, not by the command line. It holds the study's lock (locks.py) as long as it lives. It ends without a
+word when its report is not there any more: somebody has withdrawn, and what it was making holds their data.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -17,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from happe_study.accounts.rights import Right
 from happe_study.analysis.documents import InputError
@@ -38,6 +40,11 @@ TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "stud
 SECTIONS = 12  # of the analysis, with reading
 PAGE = "page.json"
 LONGEST = 2000  # characters of why it failed
+STOPPED = 128 + signal.SIGTERM
+
+
+class _GoneError(Exception):
+    """The report was forgotten."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,9 @@ class Order:
     data: str
     database_url: str
     key: str  # that records are sealed by, hexadecimal
+    study_id: int
     report_id: int
+    requested_us: int  # of the report; another one may get the number of one that was removed
     resamples: int
     lock: int  # the descriptor that holds the study's lock
 
@@ -63,18 +72,19 @@ class Job:
         """Connect to nothing yet."""
         self.order = order
         self.database = Database(order.database_url, pool_size=1)
+        asked_for = Report.study_id == order.study_id, Report.requested_us == order.requested_us
+        self._mine = Report.id == order.report_id, *asked_for
         self._step = 0
 
     def run(self) -> None:
         """Make it; whatever becomes of it is in the database."""
-        with self.database.reading() as session:
-            report = session.get_one(Report, self.order.report_id)
-            study_id = report.study_id
-        work = locks.folder(Path(self.order.data)) / f"{study_id}-in-work"
-        shutil.rmtree(work, ignore_errors=True)  # of one that died
-        work.mkdir(mode=0o700)
+        work = locks.work(Path(self.order.data), self.order.study_id)
         try:
-            self._make(study_id, work)
+            shutil.rmtree(work, ignore_errors=True)  # of one that died
+            work.mkdir(mode=0o700)
+            self._make(self.order.study_id, work)
+        except _GoneError:
+            return
         except InputError as error:
             self._ended("\n".join(error.lines).replace(f"{work}/export/", "").replace(f"{work}/", ""))
         except ModuleNotFoundError as error:
@@ -149,7 +159,9 @@ class Job:
     def _ended(self, failed: str | None, files: dict[str, tuple[str, bytes]] | None = None) -> None:
         """The files and the word that they are there come in one transaction."""
         with self.database.writing() as session:
-            report = session.get_one(Report, self.order.report_id)
+            report = session.scalar(select(Report).where(*self._mine).with_for_update())
+            if report is None:
+                return
             report.finished_us, report.failed = now_us(), failed and failed[:LONGEST]
             report.doing = ""
             for name, (media_type, content) in (files or {}).items():
@@ -157,11 +169,14 @@ class Job:
 
     def _change(self, **values: object) -> None:
         with self.database.writing() as session:
-            session.execute(update(Report).where(Report.id == self.order.report_id).values(**values))
+            changed = session.scalar(update(Report).where(*self._mine).values(**values).returning(Report.id))
+        if changed is None:
+            raise _GoneError
 
 
 def main() -> None:
-    """Make the report that standard input orders."""
+    """Make the report that standard input orders. Told to stop, as with the server, it leaves nothing behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
     order = Order(**json.loads(sys.stdin.buffer.read()))
     with suppress(OSError):
         os.nice(GENTLE)

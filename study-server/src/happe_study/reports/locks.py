@@ -15,13 +15,20 @@ if TYPE_CHECKING:
 
 TRIES = 20  # somebody may be looking whether it is held
 PAUSE_S = 0.01
+FOLDER = "reports"
+WORK = "-in-work"
 
 
 def folder(data: Path) -> Path:
     """Where reports are made."""
-    made = data / "reports"
+    made = data / FOLDER
     made.mkdir(mode=0o700, exist_ok=True)
     return made
+
+
+def work(data: Path, study_id: int) -> Path:
+    """Where the report of a study is made by whoever holds its lock: everybody's data, in clear."""
+    return folder(data) / f"{study_id}{WORK}"
 
 
 @contextmanager

@@ -39,11 +39,11 @@ class AnalysisDocument(Base):
 class Report(Base):
     """A report, made or in the making: `finished_us` and `failed` say how it ended.
 
-    One that neither has is in the making while a process holds the lock of its study (making.py); else that died.
+    One that neither has is in the making while a process holds the lock of its study (job.py); else that died.
     """
 
     __tablename__ = "reports"
-    __table_args__ = (UniqueConstraint("study_id", "number"),)
+    __table_args__ = (UniqueConstraint("study_id", "number"), {"sqlite_autoincrement": True})  # no number comes again
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))

@@ -22,6 +22,7 @@ from happe_study.rules import caller, staff
 from happe_study.staff_page import done, mistake, or_again, page
 from happe_study.studies.models import Study, StudyState
 from happe_study.studies.services import protocol_of
+from happe_study.uploads import with_file
 
 if TYPE_CHECKING:
     from flask import Response
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 pages = Blueprint("report_pages", __name__)
 
 MIB = 1 << 20
-MOST_BYTES = {DocumentKind.MEASURES: 256 * MIB, DocumentKind.MODEL: MIB}
+MOST_BYTES = {DocumentKind.MEASURES: 32 * MIB, DocumentKind.MODEL: MIB}
 FIELDS = {DocumentKind.MEASURES: "measures", DocumentKind.MODEL: "machine"}
 WORDS = {DocumentKind.MEASURES: "measured power", DocumentKind.MODEL: "a machine's power model"}
 DOWNLOADS = ("report.html", "report.pdf", "results.json", "measures.json", "machine.json")
@@ -59,21 +60,20 @@ def report(study: str, problem: Problem | None = None) -> Response:
 
 @pages.post("/studies/<study>/report/<any(measures, machine):what>")
 @staff(Right.EXPORT)
+@with_file(max(MOST_BYTES.values()) + MIB)
 @or_again(lambda study, what, problem: report(study, problem))  # noqa: ARG005 - by name
 def upload(study: str, what: str) -> AnyResponse:
     """Keep the measured power, or a power model, for this study's reports and checks."""
     kind = next(kind for kind, name in FIELDS.items() if name == what)
-    request.max_content_length = MOST_BYTES[kind] + MIB
+    with parts().database.reading() as session:
+        _unblinded(session, g.happe_study_ids(study))
     raw = _sent(what, MOST_BYTES[kind])
+    try:
+        documents.read(kind, raw)
+    except InputError as error:
+        raise _wrong(what, error) from None
     with parts().database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
-        if found.state != StudyState.UNBLINDED:
-            raise conflict("blinded", BLINDED)
-        try:
-            documents.READERS[kind](raw, "")
-        except InputError as error:
-            raise _wrong(what, error) from None
-        documents.keep(session, found, kind, raw, caller())
+        documents.keep(session, _unblinded(session, g.happe_study_ids(study)), kind, raw, caller())
     return done(f"{WORDS[kind][:1].upper()}{WORDS[kind][1:]} is there.", "report_pages.report", study=study)
 
 
@@ -114,21 +114,20 @@ def download(study: str, number: int, file: str) -> Response:
     return answer
 
 
+def _unblinded(session: Session, study_id: int) -> Study:
+    """The study. Raises Problem 409 if it is blinded."""
+    found = session.get_one(Study, study_id)
+    if found.state != StudyState.UNBLINDED:
+        raise conflict("blinded", BLINDED)
+    return found
+
+
 def _uploaded(session: Session, study: Study, kind: DocumentKind) -> dict[str, Any] | None:
     found = documents.find(session, study, kind)
     if found is None:
         return None
     by = session.get_one(Account, found.account_id).email
-    facts: dict[str, Any] = {"sha256": found.sha256, "uploaded_us": found.uploaded_us, "by": by}
-    if kind is DocumentKind.MEASURES:
-        measures = documents.measures(session, study) or {}
-        facts["refused"] = [each for each in measures.values() if each.refused]
-        facts["measured"] = len(measures) - len(facts["refused"])
-        facts["calibrations"] = sorted({each.calibration for each in measures.values() if each.calibration})
-    else:
-        model = documents.model(session, study)
-        facts["machine"] = model.machine if model else ""
-    return facts
+    return {"sha256": found.sha256, "uploaded_us": found.uploaded_us, "by": by, **documents.told(found)}
 
 
 def _sent(what: str, most: int) -> bytes:
@@ -144,6 +143,6 @@ def _sent(what: str, most: int) -> bytes:
 
 def _wrong(what: str, error: InputError) -> Problem:
     """What is wrong with a document: each line of the reader's is `: PLACE: what is wrong`."""
-    lines = [line.removeprefix(": ") for line in error.lines[:MOST_TOLD]]
+    lines = [line.lstrip(": ") for line in error.lines[:MOST_TOLD]]
     said = f"The file was not taken. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
     return unprocessable("Nothing was changed yet. Look at what is marked below.", FieldError(f"/{what}", said))

@@ -65,7 +65,9 @@ def begin(server: Parts, study_id: int, who: Caller, resamples: int = RESAMPLES)
             str(server.config.data),
             server.config.url,
             server.secrets.allocation.hex(),
+            study_id,
             report.id,
+            report.requested_us,
             resamples,
             lock,
         )

@@ -49,6 +49,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["account_id"], ["accounts.id"], name="fk_reports_account_id"),
         sa.PrimaryKeyConstraint("id", name="pk_reports"),
         sa.UniqueConstraint("study_id", "number", name="uq_reports_study_id_number"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "report_files",
