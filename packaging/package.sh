@@ -26,6 +26,8 @@ echo "package: building version $version"
 rm -rf "$copy" "$out"
 mkdir -p "$copy/happe" "$out"
 git ls-files -z -co --exclude-standard | tar -c --null --files-from=- | tar -x -C "$copy/happe"
+vendor=study-server/src/happe_study/static/vendor/htmx.min.js # packaging/setup.sh fetched it; git ignores it
+install -D -m 644 "$vendor" "$copy/happe/$vendor"
 cp -r "$copy/happe/packaging/debian" "$copy/happe/debian"
 cp -r "$wheels" "$copy/happe/wheels"
 

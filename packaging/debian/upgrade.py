@@ -3,9 +3,9 @@
 
 usage: python3 upgrade.py needed|migrate
 
-needed: the status is 0 if an SQLite database is of an older revision, 1 if there is nothing to do. migrate: keeps a
-copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its administrator's: it is said what to
-do.
+needed: the status is 0 if an SQLite database is of another revision, 3 if there is nothing to do, 2 if that can't be
+found out. migrate: keeps a copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its
+administrator's: it is said what to do.
 """
 
 import sqlite3
@@ -13,10 +13,15 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from happe_cli.errors import Failure
 from happe_study import migrations
-from happe_study.cli.errors import PROGRAM
+from happe_study.cli.errors import PROGRAM, meaning
 from happe_study.cli.server import DEFAULT_CONFIG, Server
+from happe_study.config import ConfigError
+
+NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # 1 is an interpreter's own, as of a traceback
 
 
 def is_needed(server: Server) -> bool:
@@ -56,12 +61,13 @@ def main() -> int:
     server = Server(DEFAULT_CONFIG)
     try:
         if sys.argv[1:] == ["needed"]:
-            return 0 if is_needed(server) else 1
+            return NEEDED if is_needed(server) else NOTHING_TO_DO
         migrate(server)
-    except (Failure, OSError, sqlite3.Error) as error:
-        PROGRAM.show(error.lines if isinstance(error, Failure) else [str(error)])
+    except (Failure, ConfigError, SQLAlchemyError, OSError, sqlite3.Error) as error:
+        failure = error if isinstance(error, Failure) else meaning(error)
+        PROGRAM.show(failure.lines if failure else [str(error)])
         PROGRAM.show(["the database is as it was; mend that, then: dpkg --configure -a"])
-        return 2
+        return FAILED
     return 0
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the server's Debian package does in an upgrade and a purge. The package's own test has it installed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_study import migrations
+from happe_study.database import Database
+from operated import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from operated import Operated
+
+ROOT = SOURCES.parents[1]
+DEBIAN = ROOT / "packaging/debian"
+OLDER = "0006_reports"
+# The package's `python3 -I upgrade.py ...`, with the configuration of the test's server.
+PYTHON = """#!/bin/sh
+shift
+PYTHONPATH={path} exec {python} -c '
+import pathlib, runpy, sys
+from happe_study.cli import server
+server.DEFAULT_CONFIG = pathlib.Path("{config}")
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
+"""
+
+
+def ran(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a maintainer script of the package on the files of a folder, with stand-ins for Debian's programs."""
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    path = ":".join(map(shlex.quote, (str(SOURCES), str(ROOT / "packaging/cli/src"))))
+    python = PYTHON.format(path=path, python=sys.executable, config=folder / "server.toml")
+    for name, text in (("python3", python), ("py3compile", "#!/bin/sh\n")):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    text = (DEBIAN / f"happe-study-server.{script}").read_text()
+    places = {
+        "/usr/lib/happe-study-server/bin": programs,
+        "/usr/lib/happe-study-server/upgrade.py": DEBIAN / "upgrade.py",
+        "/etc/happe": folder,
+        "/etc/systemd": folder / "systemd",
+        "/run/systemd": folder / "systemd",
+        "/var/lib/happe-server": folder / "data",
+    }
+    for installed, here in places.items():
+        text = text.replace(installed, str(here))
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        ["sh", "-c", text, script, *arguments], check=False, capture_output=True, text=True, env=environment
+    )
+
+
+def test_an_upgrade_migrates_an_older_database_once_and_keeps_a_copy(small_operated: Operated, tmp_path: Path) -> None:
+    database = Database(small_operated.database_url)
+    migrations.downgrade(database, OLDER)
+    for _ in range(2):
+        upgraded = ran("postinst", tmp_path, "configure", "0.1")
+        assert upgraded.returncode == 0, upgraded.stderr
+        assert migrations.current(database) == migrations.head()
+    database.dispose()
+    kept = Database(f"sqlite:///{tmp_path / f'before-{OLDER}.db'}")
+    assert migrations.current(kept) == OLDER
+    kept.dispose()
+    assert upgraded.stdout == ""
+
+
+def is_away(folder: Path) -> None:
+    """The data are on a disk that is not mounted."""
+    (folder / "data").rename(folder / "elsewhere")
+
+
+def is_no_database(folder: Path) -> None:
+    """Something else has the database's name."""
+    (folder / "server.db").write_bytes(b"This is no database." * 100)
+
+
+def is_no_configuration(folder: Path) -> None:
+    """The configuration was edited badly."""
+    (folder / "server.toml").write_text("data = 7\n")
+
+
+@pytest.mark.parametrize(
+    ("happens", "why"),
+    [(is_away, "no such folder"), (is_no_database, "not a database"), (is_no_configuration, "server.toml:1: data")],
+)
+def test_an_upgrade_that_cannot_look_fails_and_says_why(
+    small_operated: Operated, tmp_path: Path, happens: Callable[[Path], None], why: str
+) -> None:
+    small_operated.close()
+    happens(tmp_path)
+    upgraded = ran("postinst", tmp_path, "configure", "0.1")
+    assert upgraded.returncode == 1
+    assert why in upgraded.stderr
+    assert "Traceback" not in upgraded.stderr
+
+
+def test_without_a_configuration_there_is_nothing_to_upgrade(tmp_path: Path) -> None:
+    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 0
+
+
+def test_purge_takes_the_servers_files_and_no_other(tmp_path: Path) -> None:
+    for name in ("server.toml", "database-url", "happe.toml"):
+        (tmp_path / name).touch()
+    (tmp_path / "data").mkdir()
+    for action, left in (("remove", 4), ("purge", 1)):
+        assert ran("postrm", tmp_path, action).returncode == 0
+        assert len([each for each in tmp_path.iterdir() if each.name != "bin"]) == left
+    assert (tmp_path / "happe.toml").exists()
