@@ -22,6 +22,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from happe_demo.office import Office
+from happe_study.cli import server
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -196,6 +198,16 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
     assert not [port for port in ports if answers(port)]
     assert not list((tmp_path / "tmp").iterdir())
     assert b"Traceback" not in demo.said
+
+
+def test_ctrl_c_in_a_command_of_the_server_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_path: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(server, "load_config", interrupted)
+    (tmp_path / "server.toml").touch()
+    with pytest.raises(KeyboardInterrupt):
+        Office(tmp_path / "server.toml")("study", "list")
 
 
 def listening(demo: Demo) -> list[int]:

@@ -24,6 +24,7 @@ Json = dict[str, Any]
 SOURCES = Path(__file__).resolve().parents[1]
 ENDS_S = 10.0
 LAST_LINES = 12
+MARK = "HAPPE_DEMO"  # the variable by which a process, and what it starts, names the folder in which it was started
 
 
 class DemoError(Exception):
@@ -50,7 +51,8 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=folder,
-                env=os.environ | {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"},
+                env=os.environ
+                | {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", MARK: str(folder.resolve())},
                 start_new_session=True,
             )
 
@@ -122,8 +124,18 @@ def end_all(children: Sequence[Child]) -> None:
 
 
 def end_strays(folder: Path) -> None:
-    """End what works in a folder: the server makes its reports in processes that outlive it."""
+    """End what works in a folder, and is ours: the server makes its reports in processes that outlive it."""
+    real = folder.resolve()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if (entry / "cwd").readlink().is_relative_to(folder):
+            if (entry / "cwd").readlink().is_relative_to(real) and _is_marked(entry, real):
                 os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _is_marked(process: Path, folder: Path) -> bool:
+    """Whether a demonstration in this folder has started a process. Raises OSError."""
+    for variable in (process / "environ").read_bytes().split(b"\0"):
+        name, _, value = variable.partition(b"=")
+        if name == MARK.encode():
+            return Path(os.fsdecode(value)).is_relative_to(folder)
+    return False

@@ -104,7 +104,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield keep.resolve()
         return
     with tempfile.TemporaryDirectory(prefix="happe-demo-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
+        yield Path(name).resolve()
 
 
 def _listen() -> None:
