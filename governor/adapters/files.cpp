@@ -55,14 +55,16 @@ bool sync_directory_of(const std::filesystem::path& path) {
 }
 
 // A file under another name first, renamed when it is on the disk. What an interruption left of that one is replaced.
-Status write_file(const std::filesystem::path& path, std::string_view text, mode_t mode) {
+Status write_file(const std::filesystem::path& path, std::string_view text, std::optional<mode_t> mode) {
+    constexpr mode_t kEverybody = 0666;
     const std::filesystem::path part = path.string() + ".part";
     ::unlink(part.c_str());
-    const FileDescriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    const FileDescriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode.value_or(kEverybody)));
     if (!file) {
         return failed(part, "create");
     }
-    const bool written = write_all(file.get(), text) && ::fsync(file.get()) == 0;
+    const bool has_mode = !mode || ::fchmod(file.get(), *mode) == 0;
+    const bool written = has_mode && write_all(file.get(), text) && ::fsync(file.get()) == 0;
     if (!written || ::rename(part.c_str(), path.c_str()) != 0) {
         const int why = errno;
         ::unlink(part.c_str());

@@ -23,7 +23,8 @@ std::optional<std::string> read_all(int descriptor, std::size_t most);
 // What was created, renamed or removed beside this path survives a loss of power. False, with errno.
 bool sync_directory_of(const std::filesystem::path& path);
 
-// Writes the whole file or nothing, on the disk when this returns, and says why not.
-Status write_file(const std::filesystem::path& path, std::string_view text, mode_t mode = 0666);
+// Writes the whole file or nothing, on the disk when this returns, and says why not. Its mode is this one whatever the
+// umask is; if none is given, what the umask leaves of 0666.
+Status write_file(const std::filesystem::path& path, std::string_view text, std::optional<mode_t> mode = {});
 
 }  // namespace happe

@@ -22,6 +22,8 @@ namespace {
 
 constexpr const char* kConfiguration = "etc/happe/happe.toml";  // below a Root, like these
 constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.service";
+constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
+constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
 
 struct SetupOptions {
     bool json = false;
@@ -182,7 +184,7 @@ void show_choices(const std::vector<KeyPair>& pairs) {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         std::cerr << fmt::format("  {}  {} and {}\n", i + 1, pairs[i].performance, pairs[i].power);
     }
-    std::cerr << "  p  press them now\n  n  type their names\n";
+    std::cerr << "  p  press them now (starts happed-keys.socket before anything is agreed)\n  n  type their names\n";
 }
 
 Outcome<KeyPair> keys_by(const std::string& choice, const SetupOptions& options, const std::vector<KeyPair>& pairs) {
@@ -214,6 +216,14 @@ Outcome<KeyPair> chosen_keys(const SetupOptions& options, const std::vector<KeyP
 
 // ---- deciding
 
+// Whether the indicator starts with the desktop: as it is if this was set up before, else it is proposed.
+bool starts_with_desktop(const SetupOptions& options) {
+    std::error_code absent;
+    const bool again = std::filesystem::is_symlink(options.root / kHappedWanted, absent);
+    const bool starts = !again || std::filesystem::is_symlink(options.root / kIndicatorWanted, absent);
+    return options.autostart.empty() ? starts : options.autostart == "on";
+}
+
 Plan proposed(const SetupOptions& options, const Machine& machine) {
     Plan plan;
     const bool observe = machine.configured.observe || machine.findings.policies.empty();
@@ -221,7 +231,7 @@ Plan proposed(const SetupOptions& options, const Machine& machine) {
     plan.decided.keys = proposals(machine).front();
     plan.stopped = options.stop_others ? rivals(machine.findings) : std::vector<std::string>();
     plan.has_indicator = presence(options.root / kIndicatorUnit) == Presence::Present;
-    plan.autostart = plan.has_indicator && options.autostart != "off";
+    plan.autostart = plan.has_indicator && starts_with_desktop(options);
     return plan;
 }
 
@@ -257,7 +267,7 @@ Outcome<bool> ask_autostart(const SetupOptions& options, Plan& plan) {
     if (!plan.has_indicator || !options.autostart.empty()) {
         return true;
     }
-    const auto wanted = agreed("\nStart the indicator with each user's desktop?", true);
+    const auto wanted = agreed("\nStart the indicator with each user's desktop?", plan.autostart);
     plan.autostart = wanted.value_or(false);
     return wanted;
 }
@@ -352,6 +362,13 @@ Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan) {
     return runs;
 }
 
+// A file as it is named, or what a symbolic link of that name leads to.
+std::filesystem::path behind_links(const std::filesystem::path& file) {
+    std::error_code absent;
+    const std::filesystem::path real = std::filesystem::canonical(file, absent);
+    return absent ? file : real;
+}
+
 Outcome<bool> write_configuration(const SetupOptions& options, const Machine& machine, const Plan& plan) {
     const std::filesystem::path file = options.root / kConfiguration;
     const auto text = with_decided(machine.configuration, plan.decided, file.string());
@@ -364,7 +381,7 @@ Outcome<bool> write_configuration(const SetupOptions& options, const Machine& ma
     constexpr mode_t kEverybodyReads = 0644;
     std::error_code error;
     std::filesystem::create_directories(file.parent_path(), error);
-    const auto written = write_file(file, *text, kEverybodyReads);
+    const auto written = write_file(behind_links(file), *text, kEverybodyReads);
     return written ? Outcome<bool>(true) : trouble(EX_IOERR, written.error().message);
 }
 
@@ -422,8 +439,9 @@ void add_setup(CLI::App& program, Task& task) {
     command->footer(
         "Looks at the machine, asks, says what it will do, and does it when that is agreed to: writes\n"
         "/etc/happe/happe.toml (the rest of the file stays as it is) and starts happed, now and with the machine.\n"
-        "Ctrl-C before that changes nothing. Again at any time, to change the answers. With --yes other programs are\n"
-        "left alone unless --stop-others is said. An administrator may.\n\n"
+        "Ctrl-C before that changes nothing, except that pressing keys starts happed-keys.socket. Again at any time,\n"
+        "to change the answers. With --yes other programs are left alone unless --stop-others is said. An\n"
+        "administrator may.\n\n"
         "Examples:\n"
         "  sudo happectl setup\n"
         "  sudo happectl setup --yes --performance KEY_F10 --power KEY_F9 --autostart off --json");

@@ -8,6 +8,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -147,6 +148,7 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
         helper = threading.Thread(target=answer_as_the_keyboards_helper, args=[listening])
         helper.start()
         talk = Conversation(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
+        talk.hears("p  press them now (starts happed-keys.socket before anything is agreed)")
         talk.answers("Your choice [1]: ", "p")
         talk.hears('Press the key for "faster"')
         talk.hears('Press the key for "save power"')
@@ -183,10 +185,39 @@ def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Pat
         "configuration_changed": True,
         "started": False,
     }
-    again = installed.run("setup", "--root", root, "--yes", "--json", *keys)
-    assert json.loads(again.stdout)["configuration_changed"] is False
+    again = json.loads(installed.run("setup", "--root", root, "--yes", "--json", *keys).stdout)
+    assert (again["configuration_changed"], again["autostart"]) == (False, False)
     checked = installed.run("check", root / "etc/happe/happe.toml")
     assert 'keys.performance = "KEY_F10"' in checked.stdout
+
+
+def test_what_an_earlier_setup_left_is_proposed(installed: HappeCtl, root: Path) -> None:
+    for autostart, proposal in (("off", "[y/N]"), ("on", "[Y/n]")):
+        installed.run("setup", "--root", root, "--yes", "--autostart", autostart)
+        talk = Conversation(installed, "setup", "--root", root, "--mode", "observe")
+        talk.answers("Your choice [1]: ", "")
+        talk.answers("Stop and disable it?", "n")
+        talk.answers(f"Start the indicator with each user's desktop? {proposal} ", "")
+        talk.answers("Do this? [Y/n] ", "")
+        assert talk.ended() == 0, talk.said
+        wanted = root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service"
+        assert wanted.is_symlink() is (autostart == "on")
+
+
+def test_everybody_reads_what_it_writes_and_a_link_stays(installed: HappeCtl, root: Path) -> None:
+    file, kept = root / "etc/happe/happe.toml", root / "srv/happe.toml"
+    kept.parent.mkdir()
+    file.rename(kept)
+    file.symlink_to("../../srv/happe.toml")
+    before = os.umask(0o077)
+    try:
+        ran = installed.run("setup", "--root", root, "--yes", "--mode", "observe")
+    finally:
+        os.umask(before)
+    assert ran.returncode == 0, ran.stderr
+    assert file.is_symlink()
+    assert 'mode = "observe"\n' in kept.read_text()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o644
 
 
 def refused(happectl: HappeCtl, root: Path, *arguments: str) -> tuple[int, str]:
