@@ -27,6 +27,7 @@ PATH = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)+/?")
 INSTALLED = re.compile(r"(?<![\w./~-])/(?:etc|var/lib|run|usr)/[\w./-]*happe[\w./@-]*\w")
 OWN = ("/usr/local/", "/etc/polkit-1/", "/etc/cron.d/", "/etc/bash_completion.d/")  # an administrator's own files
 KIND = re.compile(r"\.(cpp|h|py|service|socket|conf|sh|toml|install|postinst|rules|txt)$")
+TARGET = re.compile(r"[a-z][a-z-]*")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -77,7 +78,9 @@ def wrong_command(words: list[str]) -> str | None:
     if program in known_commands():
         return unknown_words([program, *words[1:]], known_commands())
     if program == "make":
-        return next((f"no target {word}" for word in words[1:] if word.isalpha() and word not in targets()), None)
+        return next(
+            (f"no target {word}" for word in words[1:] if TARGET.fullmatch(word) and word not in targets()), None
+        )
     if program.startswith(FOLDERS) and program.endswith(".sh"):
         return None if (ROOT / program).is_file() else "is not there"
     return None
@@ -116,6 +119,22 @@ def test_installed_paths_are_those_of_programs_and_packages(document: Document) 
     assert wrong == []
 
 
+def test_files_below_etc_have_their_folder_made_and_go_with_a_purge() -> None:
+    lines = [text for document in documents() for _line, text in document.blocks]
+    installs = [words for text in lines for words in commands(text) if words[0] == "install"]
+    below = [words for words in installs if words[-1].startswith("/etc/happe/")]
+    purged = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "packaging/debian").glob("*.postrm"))
+    assert below
+    assert [words for words in below if "-D" not in words or words[-1] not in purged.split()] == []
+
+
+def test_the_calibration_that_is_shown_stands_in_the_shipped_file() -> None:
+    page = (ROOT / "docs/how-to/intel-and-amd.md").read_text(encoding="utf-8")
+    _before, head, below = (ROOT / "packaging/happe.toml").read_text(encoding="utf-8").partition("[calibration]\n")
+    assert head in page.replace("`", "\n")
+    assert re.findall(r"^ {6}(.* = .*)$", page, re.MULTILINE) == [below.strip().removeprefix("#")]
+
+
 def test_there_is_no_lint() -> None:
     """What [tool.pymarkdown] of pyproject.toml leaves on."""
     scan = [sys.executable, "-m", "pymarkdown", "scan", "-r", *(str(each.path) for each in documents())]
@@ -138,7 +157,7 @@ def test_a_figure_is_what_its_page_says(row: list[str]) -> None:
     address = re.search(r"\(([^)#]+)", more)
     assert address
     page = (FIGURES.path.parent / address[1]).read_text(encoding="utf-8")
-    assert [number for number in NUMBER.findall(f"{figure} {goal}") if number not in page] == []
+    assert set(NUMBER.findall(f"{figure} {goal}")) - set(NUMBER.findall(page)) == set()
 
 
 def test_each_figure_has_a_command() -> None:
@@ -184,7 +203,8 @@ def test_a_command_is_read_from_a_line(line: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["happectl profilse list", "happectl status --wacth", "happe-server study lok x", "make tset"]
+    "command",
+    ["happectl profilse list", "happectl status --wacth", "happe-server study lok x", "make tset", "make vm-tset"],
 )
 def test_a_wrong_command_would_be_found(command: str) -> None:
     assert wrong_command(command.split())
