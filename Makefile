@@ -23,7 +23,7 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
-test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about 25 minutes)
+test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about half an hour)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
 dev: setup
