@@ -45,17 +45,13 @@ class Ran:
 
 def happe_server(*arguments: str | Path, typed: str = "") -> Ran:
     """Run `happe-server` in this process. `typed` is its standard input."""
-    umask = os.umask(0o022)
-    try:
-        with CliRunner().isolation(input=typed) as (out, err, _both):
-            try:
-                main([str(each) for each in arguments])
-            except SystemExit as end:
-                status = end.code
-            sys.stdout.flush()
-            return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
-    finally:
-        os.umask(umask)
+    with CliRunner().isolation(input=typed) as (out, err, _both):
+        try:
+            main([str(each) for each in arguments])
+        except SystemExit as end:
+            status = end.code
+        sys.stdout.flush()
+        return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
 
 
 class Operated:

@@ -59,6 +59,15 @@ def audited(server: Operated) -> list[str]:
     return [detail.detail["by"] for detail in details]
 
 
+def test_a_command_leaves_the_file_mode_mask_of_a_process_that_goes_on(operated: Operated) -> None:
+    before = os.umask(0o022)
+    try:
+        operated.done("user", "list")
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
 def test_an_account_gets_and_loses_roles(locked: Operated) -> None:
     add(locked)
     locked.done("user", "grant", ANA, "custodian", "--study", "small")

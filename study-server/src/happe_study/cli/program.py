@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
 @click.pass_context
 def program(context: click.Context, path: Path) -> None:
     """Begin with a configuration that is read when a command needs it."""
-    os.umask(0o077)
+    context.call_on_close(partial(os.umask, os.umask(0o077)))
     context.obj = Server(path)
     context.call_on_close(context.obj.close)
 
