@@ -86,8 +86,13 @@ class ServerProcess:
         return list(_group(self._process.pid))
 
     def peak_kib(self) -> int:
-        """The most memory that each of its processes has had resident, summed up (VmHWM of proc(5))."""
-        return sum(_status(pid, "VmHWM") for pid in self.pids())
+        """The most memory that its processes have had resident (VmHWM), what a worker shares counted once (proc(5))."""
+        assert self._process is not None
+        workers = [pid for pid in self.pids() if pid != self._process.pid]
+        shared = sum(
+            _field(f"{pid}/smaps_rollup", each) for pid in workers for each in ("Shared_Clean", "Shared_Dirty")
+        )
+        return sum(_field(f"{pid}/status", "VmHWM") for pid in self.pids()) - shared
 
     def _listens(self) -> bool:
         try:
@@ -134,6 +139,6 @@ def _group(leader: int) -> Iterator[int]:
                 yield int(folder.name)
 
 
-def _status(pid: int, field: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+def _field(file: str, name: str) -> int:
+    lines = Path("/proc", file).read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))

@@ -153,7 +153,7 @@ def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: s
     # then
     assert statuses == {HTTPStatus.CREATED}
     assert len(Storage(world.config.traces_folder).parts(given.trace)) == PARTS
-    assert peak_kib < MOST_KIB, "gunicorn's master and its worker together, what they share counted twice"
+    assert peak_kib < MOST_KIB, "gunicorn's master and its worker together"
     shutil.rmtree(world.config.traces_folder)
     world.close()
 

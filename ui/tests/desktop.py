@@ -265,6 +265,13 @@ class Wayland(Desktop):
             socket.unlink()
         self.start_sway()
 
+    def is_ready(self) -> bool:
+        """Tell whether it shows its background: it answers swaymsg some time before clients find it and its output."""
+        try:
+            return changed(self.empty(), self.seen()) is None
+        except subprocess.CalledProcessError:
+            return False
+
     def empty(self) -> Image.Image:
         """Return what an output looks like on which there is nothing."""
         return Image.new("RGB", SIZE, GREY)
@@ -297,7 +304,7 @@ def wayland(xwayland: str = "disable") -> Iterator[Wayland]:
     desktop = Wayland(environment)
     try:
         desktop.start_sway()
-        until(lambda: changed(desktop.empty(), desktop.seen()) is None, "sway shows its background")
+        until(desktop.is_ready, "sway shows its background")
         yield desktop
     finally:
         desktop.close()
