@@ -91,18 +91,18 @@ class Pile:
 
     def move_head(self, number: int, digest: str) -> None:
         """Let the audit log end there."""
-        self._driver.execute(f"UPDATE audit_head SET number = {number}, chain_sha256 = '{digest}'")  # noqa: S608
+        self._driver.execute(f"UPDATE audit_head SET number = {number}, chain_sha256 = '{digest}'")  # noqa: S608 - ours
 
     def take_slots(self, study_id: int, participants: Sequence[int]) -> None:
         """Give a study's slots, by position, to participants; 0: the slot is free."""
         place = "%s" if isinstance(self._driver, psycopg.Connection) else "?"
-        statement = f"UPDATE slots SET participant_id = {place} WHERE study_id = {study_id} AND position = {place}"  # noqa: S608
+        statement = f"UPDATE slots SET participant_id = {place} WHERE study_id = {study_id} AND position = {place}"  # noqa: S608 - ours
         rows = [(taken, position) for position, taken in enumerate(participants, start=1) if taken]
         (cursor := self._driver.cursor()).executemany(statement, rows)
         cursor.close()
 
     def _ask(self, model: Model) -> int:
-        (last,) = self._driver.execute(f"SELECT coalesce(max(id), 0) FROM {table(model).name}").fetchone() or (0,)  # noqa: S608
+        (last,) = self._driver.execute(f"SELECT coalesce(max(id), 0) FROM {table(model).name}").fetchone() or (0,)  # noqa: S608 - ours
         return int(last)
 
     def _write(self, model: Model, rows: list[Row]) -> None:
@@ -110,7 +110,7 @@ class Pile:
         ready = (_encoded(row, encoders) for row in rows) if encoders else iter(rows)
         if isinstance(self._driver, sqlite3.Connection):
             places = ", ".join("?" * len(names))
-            self._driver.executemany(f"INSERT INTO {into} ({', '.join(names)}) VALUES ({places})", ready)  # noqa: S608
+            self._driver.executemany(f"INSERT INTO {into} ({', '.join(names)}) VALUES ({places})", ready)  # noqa: S608 - ours
             return
         columns = sql.SQL(", ").join(map(sql.Identifier, names))
         statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(into), columns)
@@ -150,7 +150,7 @@ def _encoders(model: Model, sqlite: bool) -> Encoders:  # noqa: FBT001 - a kind 
     return tuple((place, encoder) for place, column in columns if (encoder := _encoder(column, sqlite)) is not None)
 
 
-def _encoder(column: Column[Any], sqlite: bool) -> Callable[[Any], Any] | None:  # noqa: FBT001
+def _encoder(column: Column[Any], sqlite: bool) -> Callable[[Any], Any] | None:  # noqa: FBT001 - a kind of database
     if isinstance(column.type, JSON):
         return lambda value: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     if isinstance(column.type, Uuid) and sqlite:

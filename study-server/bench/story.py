@@ -48,6 +48,7 @@ ORDER = (
 STAFF = "staff:experimenter@example.org"
 EACH_US = 1500 * SECOND_US  # a participant's time
 RUN_US = 60 * SECOND_US  # of which a run lasts forty
+EVERY, FIRST, REPEATED = 10, 3, 5  # of every ten participants the third repeats the sixth run
 ESTIMATES = 5  # of each clock in a sitting
 WAITING = 32  # who have a link and no place yet
 KEY = fixed_secrets().allocation
@@ -205,8 +206,8 @@ class Visit:
         self.story.taken.append(0 if self.dropped else self.id)
 
     def _run(self, place: int, planned: PlannedRun, before: list[Any]) -> None:
-        """A run of the plan; one in ten participants had the sixth aborted, and repeated it."""
-        repeated = self.number % 10 == 3 and place == 5 and place < self.complete  # noqa: PLR2004
+        """A run of the plan; it may have been aborted and repeated."""
+        repeated = self.number % EVERY == FIRST and place == REPEATED < self.complete
         start_us = self.at_us + (place + 1) * RUN_US
         if repeated:
             self._aborted(place, planned, start_us)

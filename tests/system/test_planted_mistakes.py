@@ -196,7 +196,7 @@ def test_a_part_of_a_trace_that_is_lost(
     copy: MeasuredStudy,
     measures: Measures,
     spoil: Callable[[Path], None],
-    deep: bool,  # noqa: FBT001
+    deep: bool,  # noqa: FBT001 - pytest gives it by name
     said: str,
 ) -> None:
     trace = measures[0]["trace"]

@@ -77,7 +77,7 @@ class Child:
 
     def hear(self) -> Json:
         """Its next line. Raises DemoError if it has ended, or says that it can't."""
-        assert self._process.stdout is not None  # noqa: S101 - the same
+        assert self._process.stdout is not None  # noqa: S101 - a pipe, by `__init__`
         line = self._process.stdout.readline()
         if not line:
             raise self.ended()

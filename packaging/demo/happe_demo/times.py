@@ -81,7 +81,7 @@ def hasten_server(study: StudyTime) -> None:
 
 def hasten_uploads(host: HostClock) -> None:
     """Give this process's happe_power the host's clock, where it compares clocks with the server."""
-    from happe_power.upload import clocks  # noqa: PLC0415 - the same
+    from happe_power.upload import clocks  # noqa: PLC0415 - of the processes that need it
 
     vars(clocks)["time"] = SimpleNamespace(monotonic_ns=lambda: host.now_us() * 1000)
 

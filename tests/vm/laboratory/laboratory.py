@@ -63,7 +63,7 @@ class Laboratory:
     @property
     def server(self) -> StudyServer:
         """The study server, once it is prepared."""
-        assert self._server  # noqa: S101
+        assert self._server  # noqa: S101 - whoever asks has waited for it
         return self._server
 
     def socket(self, name: str) -> Path:

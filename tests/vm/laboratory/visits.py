@@ -41,7 +41,7 @@ def asked(server: str, path: str, token: str) -> str:
     """What the API answers to a program that has somebody's token."""
     headers = {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(urllib.parse.urljoin(server, path), headers=headers)  # noqa: S310 - ours
-    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
         text: str = answer.read().decode()
         return text
 

@@ -62,7 +62,7 @@ class Wizard:
         """Press a page's keys whenever it comes, until the last page; `meanwhile` is told the page all the time."""
         answered, pressed_at, end = 0, 0.0, time.monotonic() + 10 * PATIENCE_S
         while (pages := self.pages())[-1] != last:
-            assert time.monotonic() < end, self.log.read_text()  # noqa: S101
+            assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - a test's
             meanwhile(pages[-1])
             if pages[-1] in answers and (len(pages) > answered or time.monotonic() - pressed_at > AGAIN_S):
                 self.press(*answers[pages[-1]])

@@ -23,7 +23,7 @@ from happe_power.toml_fields import TomlError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from happe_power.arithmetic.budget import Budget
     from happe_power.arithmetic.compare import Comparison
@@ -78,6 +78,32 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what is refused; `limits_of` reads them."""
+    coverage = click.option(
+        "--least-coverage",
+        type=click.FloatRange(0, 100),
+        default=100 * Limits.coverage,
+        show_default=True,
+        metavar="PERCENT",
+        help="Refuse an interval of which fewer samples are there",
+    )
+    clock = click.option(
+        "--most-clock",
+        type=click.FloatRange(0),
+        default=Limits.clock_us / 1000,
+        show_default=True,
+        metavar="MS",
+        help="Refuse cuts that are known less well",
+    )
+    return coverage(clock(command))
+
+
+def limits_of(chosen: Mapping[str, Any]) -> Limits:
+    """What `limit_options` were given."""
+    return Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
+
+
 def opened(host: Host, name: str, *, calibration: Path | None, channel: str | None, own_clock: bool) -> Session:
     """A trace's session. Raises Failure, TraceError."""
     try:
@@ -101,28 +127,13 @@ def granted(found: Given | Refusal) -> Given:
 @click.option("--against", type=TIME, nargs=2, metavar="FROM TO", help="Compare with this interval of the same trace")
 @click.option("--against-trace", metavar="TRACE", help="Of another trace of the same rig")
 @click.option("--budget", "with_budget", is_flag=True, help="Print the uncertainty budget")
-@click.option(
-    "--least-coverage",
-    type=click.FloatRange(0, 100),
-    default=100 * Limits.coverage,
-    show_default=True,
-    metavar="PERCENT",
-    help="Refuse an interval of which fewer samples are there",
-)
-@click.option(
-    "--most-clock",
-    type=click.FloatRange(0),
-    default=Limits.clock_us / 1000,
-    show_default=True,
-    metavar="MS",
-    help="Refuse cuts that are known less well",
-)
+@limit_options
 @session_options
 @json_option
 @pass_host
 def measure(host: Host, /, trace: str, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """Mean power and energy of an interval, with its uncertainty."""
-    limits = Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
+    limits = limits_of(chosen)
     how = {name: chosen[name] for name in ("calibration", "channel", "own_clock")}
     found = [_taken(opened(host, trace, **how), Times(chosen["begin"], chosen["end"]), limits)]
     if chosen["against"]:

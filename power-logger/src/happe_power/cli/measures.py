@@ -14,9 +14,8 @@ import click
 
 from happe_cli.commands import Command, is_terminal, json_option, print_json
 from happe_cli.errors import Failure
-from happe_power.arithmetic.refusal import Limits
 from happe_power.cli.host import Host, pass_host
-from happe_power.cli.measure import session_options
+from happe_power.cli.measure import limit_options, limits_of, session_options
 from happe_power.contract import Kind, check
 from happe_power.measuring import FORMAT, How, Measured, measured, opened
 from happe_power.recording.files import write_whole
@@ -26,6 +25,7 @@ from happe_power.toml_fields import TomlError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from happe_power.arithmetic.refusal import Limits
     from happe_power.study_runs import StudyRun
 
 MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. Each complete run
@@ -48,22 +48,7 @@ Examples:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE", help="The document to make"
 )
-@click.option(
-    "--least-coverage",
-    type=click.FloatRange(0, 100),
-    default=100 * Limits.coverage,
-    show_default=True,
-    metavar="PERCENT",
-    help="Refuse a run of which fewer samples are there",
-)
-@click.option(
-    "--most-clock",
-    type=click.FloatRange(0),
-    default=Limits.clock_us / 1000,
-    show_default=True,
-    metavar="MS",
-    help="Refuse cuts that are known less well",
-)
+@limit_options
 @session_options
 @json_option
 @pass_host
@@ -71,13 +56,14 @@ def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **cho
     """Mean power of every run of a study, for `happe-server analyse`."""
     if out.exists():
         raise Failure(os.EX_CANTCREAT, f"{out}: is there already; name another file")
-    limits = Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
+    limits = limits_of(chosen)
     how = How(chosen["calibration"], chosen["channel"], chosen["own_clock"])
     found = _measured(read_runs(runs), _folders(host, names), how, limits)
-    document = {"format": FORMAT, "measures": [each.document() for each in found]}
+    made = [each.document() for each in found]
+    document = {"format": FORMAT, "measures": made}
     check(Kind.MEASURES, document)
     write_whole(out, f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode())
-    summary = _summary(out, document["measures"])  # type: ignore[arg-type]
+    summary = _summary(out, made)
     if chosen["as_json"]:
         print_json(summary)
     else:

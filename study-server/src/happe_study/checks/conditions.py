@@ -60,7 +60,7 @@ def _governed(run: RunFacts) -> bool:
 def _wrong(run: RunFacts, trained: Mapping[tuple[str, str], tuple[int, ...] | None]) -> Iterator[str]:
     """What a record contradicts its condition by."""
     assert run.condition is not None  # noqa: S101 - chosen so
-    assert run.behaviour is not None  # noqa: S101
+    assert run.behaviour is not None  # noqa: S101 - chosen so
     condition, record = Condition.of_label(run.condition), run.behaviour
     if record.indicator != condition.indicator:
         yield f"the battery indicator was {'shown' if record.indicator else 'not shown'}"

@@ -50,7 +50,7 @@ def verify(  # noqa: PLR0913, PLR0917 - an option each
     power: Path | None,
     machine: Path | None,
     deep: bool,  # noqa: FBT001 - click's flag
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001 - click's flag
 ) -> None:
     """Check a study's data for mistakes; says of each check what it looked at and found."""
     given = {"measures": _read(power, measures_in), "model": _read(machine, model_in)}

@@ -26,13 +26,16 @@ class Estimated(Protocol):
     """A clock estimate: server time = device time + offset_us, within uncertainty_us, at device_us."""
 
     @property
-    def device_us(self) -> int: ...  # noqa: D102
+    def device_us(self) -> int:
+        """When it was made, by the device's clock."""
 
     @property
-    def offset_us(self) -> int: ...  # noqa: D102
+    def offset_us(self) -> int:
+        """The server's time less the device's."""
 
     @property
-    def uncertainty_us(self) -> int: ...  # noqa: D102
+    def uncertainty_us(self) -> int:
+        """A bound on the offset's error."""
 
 
 class ClockSetError(Exception):
