@@ -45,8 +45,8 @@ class Belt:
             return
         size = _bytes(reading)
         with self._changed:
-            if self.patient:
-                self._changed.wait_for(lambda: self._room_for(size))
+            while self.patient and not self._room_for(size):
+                self._changed.wait()
             if not self._room_for(size):
                 for item in reading.items:
                     ledger.add(self._lost, Gap(*ledger.span(item), Reason.STORAGE) if isinstance(item, Block) else item)
@@ -79,6 +79,8 @@ class Belt:
         return not self._readings or self._bytes + size <= self._most_bytes
 
     def _after_lost(self, reading: Reading) -> Reading:
+        if not self._lost:
+            return reading
         items: Sequence[Block | Gap] = (*self._lost, *reading.items)
         self._lost = []
         return Reading(tuple(items), reading.at)

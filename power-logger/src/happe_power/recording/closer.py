@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Job = Callable[[], None]
 
 RETRY_S = 1.0
-LAST_TRIES = 3  # once the recording is over
+LAST_TRIES = 3  # in a hurry
 
 
 class Closer:
@@ -29,7 +29,8 @@ class Closer:
         self.failed: list[str] = []
         self._retry_s = retry_s
         self._jobs: deque[Job] = deque()
-        self._ending = False
+        self._hurried = False
+        self._ended = False
         self._over = False
         self._changed = threading.Condition()
 
@@ -40,10 +41,17 @@ class Closer:
                 self._jobs.append(job)
             self._changed.notify_all()
 
-    def end(self) -> None:
-        """Nothing comes any more: what can't be done soon is given up, and is for the next recovery."""
+    def hurry(self) -> None:
+        """From now on what can't be done soon is given up, and is for the next recovery."""
         with self._changed:
-            self._ending = True
+            self._hurried = True
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        self.hurry()
+        with self._changed:
+            self._ended = True
             self._changed.notify_all()
 
     def has_room(self, most: int) -> bool:
@@ -71,11 +79,11 @@ class Closer:
 
     def _next(self) -> Job | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._jobs or self._ending)
+            self._changed.wait_for(lambda: self._jobs or self._ended)
             return self._jobs[0] if self._jobs else None
 
     def _insist(self, job: Job) -> None:
-        """Do a job, as often as it takes; once all is over, a few times."""
+        """Do a job, as often as it takes; in a hurry, a few times."""
         tries = 0
         while True:
             try:
@@ -89,7 +97,7 @@ class Closer:
                 self.trouble = ""
                 return
             with self._changed:
-                tries += self._ending
+                tries += self._hurried
                 if tries >= LAST_TRIES:
                     self.failed.append(self.trouble)
                     return

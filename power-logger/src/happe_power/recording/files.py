@@ -29,16 +29,16 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
     temporary = {path: path.with_name(f".{path.name}{TEMPORARY}") for path in files}
     try:
         for path, data in files.items():
-            with temporary[path].open("wb", buffering=PIECE) as file:
-                for at in range(0, len(data), PIECE):
-                    file.write(memoryview(data)[at : at + PIECE])
-                file.flush()
+            with temporary[path].open("wb", buffering=0) as file:
+                written = 0
+                while written < len(data):
+                    written += file.write(memoryview(data)[written : written + PIECE])
                 os.fsync(file.fileno())
-        for path, written in temporary.items():
-            written.rename(path)
+        for path, made in temporary.items():
+            made.rename(path)
     except OSError:
-        for written in temporary.values():
-            _forget(written)
+        for made in temporary.values():
+            _forget(made)
         raise
     sync_folder(next(iter(files)).parent)
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording import ledger
+from happe_power.recording.rows import concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,4 +218,4 @@ def _runs(blocks: Sequence[Block]) -> list[tuple[int, int]]:
 def _columns(blocks: Sequence[Block], channels: Sequence[Channel]) -> tuple[NDArray[Any], ...]:
     if not blocks:
         return tuple(np.empty(0, channel.dtype) for channel in channels)
-    return tuple(np.concatenate(column) for column in zip(*(block.columns for block in blocks), strict=True))
+    return tuple(map(concatenated, zip(*(block.columns for block in blocks), strict=True)))

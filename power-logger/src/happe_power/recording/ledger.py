@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from happe_power.model import Block, Gap, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 
 def span(item: Block | Gap) -> tuple[int, int]:
@@ -68,14 +66,6 @@ def continued(items: Iterable[Block | Gap], expected: int) -> Iterator[Block | G
         if end > expected:
             yield item if first >= expected else _without(item, expected)
             expected = end
-
-
-def joined(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Blocks that follow each other as one; none if there are none."""
-    if len(blocks) < 2:  # noqa: PLR2004 - nothing to join
-        return blocks
-    columns = zip(*(block.columns for block in blocks), strict=True)
-    return [Block(blocks[0].first_index, tuple(np.concatenate(column) for column in columns))]
 
 
 def _without(item: Block | Gap, before: int) -> Block | Gap:

@@ -109,8 +109,9 @@ class Recorder:
             self._threads.append(thread)
 
     def finish_soon(self) -> None:
-        """Stop the instrument with the next reading, and close and end what is open."""
+        """Stop the instrument with the next reading, and close and end what is open and can be."""
         self._stop.set()
+        self._closer.hurry()
 
     def wait(self) -> None:
         """Come back when it is over and all is on the disk, or given up and anybody's to recover."""
@@ -171,14 +172,13 @@ class Recorder:
         finally:
             while self._belt.take() is not None:  # after a mistake: nobody shall wait for room
                 pass
+            self._closer.hurry()
             self._end(self._trace, self._spool)
             self._closer.end()
 
     def _write_all(self) -> None:
         synced = time.monotonic()
         while (readings := self._belt.take()) is not None:
-            if self._belt.patient:
-                self._closer.wait_for_room(1)
             self._put(readings)
             if time.monotonic() - synced >= SYNC_S:
                 self._spool.sync()
@@ -215,6 +215,8 @@ class Recorder:
         def full(number: int, kept: list[Frame] | None) -> None:
             memory = kept if self._closer.has_room(MOST_IN_MEMORY) else None
             self._closer.put(lambda: closing.close_part(layout, number, memory))
+            if self._belt.patient:
+                self._closer.wait_for_room(1)
 
         return full
 

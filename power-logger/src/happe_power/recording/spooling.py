@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_power.model import Block, Gap, Reason, TimePair
-from happe_power.recording import ledger
+from happe_power.recording import ledger, time_base
 from happe_power.recording.files import sync_folder
 from happe_power.recording.guard import HOLD_S, guarded
-from happe_power.recording.journal import Journal
+from happe_power.recording.journal import MOST_KEPT, Journal
+from happe_power.recording.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +46,8 @@ class Spool:
         self._full = full
         self._room = room
         self._hold = round(layout.rate_hz * HOLD_S)
-        self._boundary = layout.origin + layout.part_rows
+        self._boundary = self._part_end(layout.origin)
+        self._rows = self._room_for_rows()
         self._held: list[Gap] = []
         self._latest = started
         self._journal: Journal | None = None
@@ -89,23 +91,30 @@ class Spool:
 
     def _put_all(self, blocks: list[Block], pairs: list[TimePair]) -> None:
         """Put blocks that follow each other, each piece with the times up to its end."""
-        for block in ledger.joined(blocks):
-            for piece in guarded(block, self.layout.channels, self._hold):
-                for part in self._cut(piece) if isinstance(piece, Block) else [piece]:
-                    end = ledger.span(part)[1]
-                    self._put(part, [pair for pair in pairs if pair.index <= end])
-                    pairs = [pair for pair in pairs if pair.index > end]
+        pairs = time_base.thinned(pairs, self.layout.rate_hz, 1)
+        for of_part in self._by_part(blocks):
+            for piece in guarded(self._rows.joined(of_part), self.layout.channels, self._hold):
+                end = ledger.span(piece)[1]
+                self._put(piece, [pair for pair in pairs if pair.index <= end])
+                pairs = [pair for pair in pairs if pair.index > end]
         self._write(pairs)
 
-    def _cut(self, block: Block) -> Iterator[Block]:
-        """A block cut where parts end."""
-        rows, origin = self.layout.part_rows, self.layout.origin
-        first = block.first_index
-        while first < block.end_index:
-            end = min(block.end_index, origin + ((first - origin) // rows + 1) * rows)
-            cut = slice(first - block.first_index, end - block.first_index)
-            yield Block(first, tuple(column[cut] for column in block.columns))
-            first = end
+    def _by_part(self, blocks: list[Block]) -> Iterator[list[Block]]:
+        """Blocks that follow each other, those of a part together, cut where parts end."""
+        of_part: list[Block] = []
+        for block in blocks:
+            while block.end_index > self._boundary:
+                here, block = _cut(block, self._boundary)  # noqa: PLW2901 - what is left of it
+                yield [*of_part, *here]
+                of_part = []
+            of_part.append(block)
+        if of_part:
+            yield of_part
+
+    def _part_end(self, index: int) -> int:
+        """Where the part ends in which an index is, had each a row."""
+        past = index - self.layout.origin
+        return self.layout.origin + (past // self.layout.part_rows + 1) * self.layout.part_rows
 
     def _put(self, piece: Block | Gap, times: list[TimePair]) -> None:
         """Write a piece that lies in one part, and the times that came with it."""
@@ -159,9 +168,15 @@ class Spool:
         self.gaps += last is None or last.to_index != gap.from_index or last.reason is not gap.reason
 
     def _next_part(self, reached: int) -> None:
-        past = reached - self.layout.origin
-        self._boundary = self.layout.origin + (past // self.layout.part_rows + 1) * self.layout.part_rows
+        self._boundary = self._part_end(reached)
+        self._rows = self._room_for_rows()
         self._roll()
+
+    def _room_for_rows(self) -> Rows:
+        """Room for a part's, unless the journal would not keep them."""
+        rows, channels = self.layout.part_rows, self.layout.channels
+        kept = rows * sum(channel.dtype.itemsize for channel in channels) <= MOST_KEPT
+        return Rows(channels, rows if kept else 0)
 
     def _roll(self) -> None:
         """Hand a part over that has a row."""
@@ -172,6 +187,15 @@ class Spool:
         self._full(self.number, self._journal.kept)
         self._journal = None
         self.number += 1
+
+
+def _cut(block: Block, at: int) -> tuple[list[Block], Block]:
+    """The rows before an index, if there are any, and the others."""
+    before = at - block.first_index
+    if before == 0:
+        return [], block
+    here, there = zip(*((column[:before], column[before:]) for column in block.columns), strict=True)
+    return [Block(block.first_index, here)], Block(at, there)
 
 
 def _said(error: OSError) -> str:

@@ -23,7 +23,7 @@ def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: I
     `pairs` ascend; what goes back in index or monotonic time, or says the same again, is left out.
     """
     anew = set(restarts)
-    best: dict[tuple[int, int], TimePair] = {}
+    best: dict[tuple[int, int], tuple[float, TimePair]] = {}
     piece = 0
     last: TimePair | None = None
     for position, pair in enumerate(pairs):
@@ -31,10 +31,10 @@ def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: I
         if last and (pair.index < last.index or pair.monotonic_us < last.monotonic_us or pair == last):
             continue
         last = pair
-        key = (piece, int(pair.index / (rate_hz * seconds)))
-        if key not in best or lateness(pair, rate_hz) < lateness(best[key], rate_hz):
-            best[key] = pair
-    return list(best.values())
+        key, late = (piece, int(pair.index / (rate_hz * seconds))), lateness(pair, rate_hz)
+        if key not in best or late < best[key][0]:
+            best[key] = (late, pair)
+    return [pair for _, pair in best.values()]
 
 
 def lateness(pair: TimePair, rate_hz: float) -> float:
