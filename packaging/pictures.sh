@@ -12,23 +12,35 @@ for profiles in build/pictures/figure-uafp-*.svg; do
     cp "$profiles" docs/img/profiles.svg
     break # those of the first participant shown
 done
+
+picture() { # SOURCE NAME [HEIGHT]: in 256 colours; of a long page what is above this height
+    build/venv/bin/python - "build/pictures/$1.png" "docs/img/$2.png" "${3:-}" <<'END'
+import sys
+
+from PIL import Image
+
+source, target, height = sys.argv[1:]
+image = Image.open(source)
+image.crop((0, 0, image.width, int(height or image.height))).quantize(256).save(target, optimize=True)
+END
+}
+
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider study-server/tests/browser
-for page in participant-rating study-locked-1280-light; do
-    build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
-        "build/pictures/study-server/$page.png" "docs/img/$page.png"
-done
+picture study-server/participant-rating participant-rating
+picture study-server/study-locked-1280-light study-locked-1280-light
+picture study-server/run-whole-1280-light run-view 1180
+picture study-server/profile-map-1280-light profile-map
+picture study-server/profile-1280-light profile-lessons 2200
 
 # The overlay above a full-screen window, and the owner's window.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py -k "a_key_changes or by_keys_alone"
-build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
-    build/pictures/ui/overlay.png docs/img/overlay.png
-cp build/pictures/ui/owner-window.png docs/img/owner-window.png # 64 colours would not have those of the presses
+picture ui/overlay overlay
+cp build/pictures/ui/owner-window.png docs/img/owner-window.png # as it is: few colours would not have those of the presses
 
 # The wizard: a rating, and the experimenter's page above a game.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye
 for page in ready rating experimenter; do
-    build/venv/bin/python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).quantize(64).save(sys.argv[2], optimize=True)' \
-        "build/pictures/ui/study-$page.png" "docs/img/study-$page.png"
+    picture "ui/study-$page" "study-$page"
 done
 
 # Two minutes of a simulated T61 whose load goes up in steps; half a second is lost.
