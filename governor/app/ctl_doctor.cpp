@@ -19,9 +19,7 @@ struct DoctorOptions {
 };
 
 void look_at_files(const Root& root, Findings& findings) {
-    findings.policies = find_policies(root);
-    findings.intel_pstate = read_line(root / "sys/devices/system/cpu/intel_pstate/status");
-    findings.amd_pstate = read_line(root / "sys/devices/system/cpu/amd_pstate/status");
+    look_at_cpufreq(root, findings);
     findings.database = presence(root / "var/lib/happe/profiles.db");
     findings.found_state = presence(root / kFoundState);
     findings.bus_policy = std::max(presence(root / "usr/share/dbus-1/system.d/org.happe.Governor1.conf"),
@@ -30,7 +28,7 @@ void look_at_files(const Root& root, Findings& findings) {
 }
 
 void look_at_configuration(const Root& root, Findings& findings) {
-    const auto configuration = configuration_in((root / "etc/happe/happe.toml").string());
+    const auto configuration = configuration_in((root / kConfigurationFile).string());
     if (configuration) {
         findings.observe = configuration->observe;
     } else if (configuration.error().status != EX_NOINPUT) {  // none is all defaults

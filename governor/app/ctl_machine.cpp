@@ -38,14 +38,15 @@ std::vector<std::string> words(const std::string& line) {
     return result;
 }
 
-}  // namespace
-
+// Empty if there is none.
 std::string read_line(const fs::path& file) {
     std::ifstream stream(file);
     std::string line;
     std::getline(stream, line);
     return line;
 }
+
+}  // namespace
 
 Presence presence(const fs::path& file) {
     struct stat found{};
@@ -67,6 +68,12 @@ std::vector<PolicyFound> find_policies(const Root& root) {
     }
     std::ranges::sort(policies, {}, &PolicyFound::policy);
     return policies;
+}
+
+void look_at_cpufreq(const Root& root, Findings& findings) {
+    findings.policies = find_policies(root);
+    findings.intel_pstate = read_line(root / "sys/devices/system/cpu/intel_pstate/status");
+    findings.amd_pstate = read_line(root / "sys/devices/system/cpu/amd_pstate/status");
 }
 
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names) {

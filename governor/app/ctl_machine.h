@@ -17,12 +17,13 @@ namespace happe::ctl {
 using Root = std::filesystem::path;
 
 std::vector<PolicyFound> find_policies(const Root& root);  // by number
-std::string read_line(const std::filesystem::path& file);  // empty if there is none
+void look_at_cpufreq(const Root& root, Findings& findings);
 Presence presence(const std::filesystem::path& file);
 
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names);
 std::optional<Outcome<SessionFound>> find_session(Bus& bus);
 
-inline const std::filesystem::path kFoundState = "run/happe/found.json";  // below a Root
+inline const std::filesystem::path kConfigurationFile = "etc/happe/happe.toml";  // below a Root, like this
+inline const std::filesystem::path kFoundState = "run/happe/found.json";
 
 }  // namespace happe::ctl

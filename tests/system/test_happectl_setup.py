@@ -172,6 +172,19 @@ def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path,
     assert state_of(root) == before
 
 
+def test_the_first_answer_that_does_not_come_ends_it(installed: HappeCtl, root: Path) -> None:
+    before = state_of(root)
+    talk = Conversation(installed, "setup", "--root", root)
+    talk.answers("Your choice [1]: ", "")
+    talk.hears("Let HAPPE set frequencies?")
+    os.write(talk.mine, b"\x04")
+    assert talk.ended() == EX_NOINPUT
+    assert talk.said.endswith("no answer; nothing was changed\r\n")
+    assert "tlp.service" not in talk.said
+    assert "desktop" not in talk.said
+    assert state_of(root) == before
+
+
 def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Path) -> None:
     keys = ["--performance", "KEY_F10", "--power", "KEY_F9"]
     ran = installed.run("setup", "--root", root, "--yes", "--json", "--stop-others", "--autostart", "off", *keys)
