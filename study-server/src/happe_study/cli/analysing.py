@@ -17,7 +17,7 @@ import click
 from happe_cli.commands import Command, examples, is_terminal, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
-from happe_study.operations.owner import sync_folder
+from happe_study.disk import sync_folder, whole
 from happe_study.studies.protocol import ProtocolError, read_protocol
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
         raise Failure(os.EX_DATAERR, *error.lines) from None
     document = pages.results(report)
     for name, content in zip(NAMES, (pages.html, pages.pdf, lambda _: document), strict=True):
-        _write(out / name, content(report))
+        with whole(out / name) as opened:
+            opened.write(content(report))
     sync_folder(out)
     if as_json:
         click.echo(document, nl=False)
@@ -92,19 +93,6 @@ def _needed(module: str) -> Any:  # noqa: ANN401 - a module
 def _progress(what: str) -> None:
     if is_terminal():
         PROGRAM.show([what])
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write under another name first, so that what has its own is whole."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        unfinished.rename(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 @click.command(
@@ -147,7 +135,7 @@ def _write(path: Path, content: bytes) -> None:
     help="The variance of people's own liking of the treatment, as such a part",
 )
 @json_option
-def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, **assumed: float) -> None:  # noqa: FBT001
+def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, **assumed: float) -> None:  # noqa: FBT001 - click's flag
     """How likely a study shows non-inferiority, by size; simulates 2000 studies of each.
 
     Ratings under the reference are assumed to be as frequent as the paper's under ondemand (Table A.1), in
@@ -181,7 +169,7 @@ def _sizes(planned: Protocol) -> list[int]:
 FEWEST_PLANNED = 5
 
 
-def _powers(path: Path, planned: Protocol, sizes: tuple[int, ...] | list[int], assumed: dict[str, float]) -> Any:  # noqa: ANN401
+def _powers(path: Path, planned: Protocol, sizes: tuple[int, ...] | list[int], assumed: dict[str, float]) -> Any:  # noqa: ANN401 - the module is imported late
     planning, refusal = _needed("planning"), _needed("refusal").Refusal
     paper, scale = planning.PAPER_RATINGS, planned.rating.highest - planned.rating.lowest + 1
     if scale != len(paper[0]):

@@ -14,9 +14,9 @@ from happe_cli.errors import Failure
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
+from happe_study.disk import sync_folder, whole
 from happe_study.exports import services
 from happe_study.exports.formats import Format
-from happe_study.operations.owner import sync_folder
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -30,8 +30,6 @@ file is overwritten, and each export is in the audit log.
 Examples:
   happe-server study export paper-a3 --out export
   happe-server study export paper-a3 --out export --format parquet --table runs --table samples"""
-
-UNFINISHED = ".unfinished"
 
 
 @click.command(cls=Command, epilog=MORE)
@@ -83,16 +81,8 @@ def _require_absent(file: Path) -> None:
 
 
 def _write(server: Server, made: Export, out: Path, form: Format) -> dict[str, object]:
-    """Write a table under another name first, so that what has its own is whole."""
     file = out / made.file_name(form)
-    unfinished = file.with_name(f".{file.name}{UNFINISHED}")
-    try:
-        with unfinished.open("wb") as opened:
-            for piece in services.stream(server.database, made, form):
-                opened.write(piece)
-            opened.flush()
-            os.fsync(opened.fileno())
-        unfinished.rename(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole(file) as opened:
+        for piece in services.stream(server.database, made, form):
+            opened.write(piece)
     return {"table": made.table.name, "file": str(file), "bytes": file.stat().st_size}

@@ -39,15 +39,6 @@ def user_of(name: str) -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def sync_folder(folder: Path) -> None:
-    """Let names in a folder reach the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _known(user: int) -> bool:
     try:
         pwd.getpwuid(user)

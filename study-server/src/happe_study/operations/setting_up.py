@@ -22,6 +22,7 @@ from happe_study.app import create_app
 from happe_study.audit import chain
 from happe_study.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
 from happe_study.database import Database
+from happe_study.disk import sync_file, sync_folder
 from happe_study.operations import owner
 from happe_study.operations.configuration import written
 
@@ -79,9 +80,8 @@ def set_up(wish: Wish, config: Config, email: str, password: str, operator: str)
             undo.callback(wish.config.unlink)
             os.fchmod(file.fileno(), 0o644)
             file.write(written(wish.fields))
-            file.flush()
-            os.fsync(file.fileno())
-        owner.sync_folder(wish.config.parent)
+            sync_file(file)
+        sync_folder(wish.config.parent)
         undo.pop_all()
 
 
@@ -90,7 +90,7 @@ def make_secrets(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True)
     for name in SECRET_NAMES:
         write_secret(folder / f"{name}.key", secrets.token_bytes(SECRET_BYTES))
-    owner.sync_folder(folder)
+    sync_folder(folder)
 
 
 def write_secret(path: Path, secret: bytes) -> None:
@@ -98,8 +98,7 @@ def write_secret(path: Path, secret: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(f"{secret.hex()}\n")
-        file.flush()
-        os.fsync(file.fileno())
+        sync_file(file)
 
 
 def _fill_database(config: Config, email: str, password: str, operator: str) -> None:

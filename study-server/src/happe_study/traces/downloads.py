@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from happe_study.devices.models import ClockEstimate
+from happe_study.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.traces.models import Trace, TracePart
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from happe_study.traces.storage import Storage
 
 PIECE = 1 << 20
-UNFINISHED, REPLACED = ".unfinished", ".replaced"
+REPLACED = ".replaced"
 HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "clocks.jsonl", "manifest.json"
 
 
@@ -87,7 +87,7 @@ def _downloaded(session: Session, trace: Trace, storage: Storage, folder: Path) 
         if folder.exists():
             folder.rename(replaced)
         unfinished.rename(folder)
-        _sync(folder.parent)
+        sync_folder(folder.parent)
         shutil.rmtree(replaced, ignore_errors=True)
     size, sealed = sum(part.bytes for part in parts), trace.sealed_us is not None
     return Downloaded(trace.client_id, folder, len(parts), size, sealed=sealed, faults=faults)
@@ -120,7 +120,7 @@ def _written(session: Session, trace: Trace, parts: Sequence[_Part], storage: St
     if trace.manifest is not None:
         _write(folder / MANIFEST, json.dumps(trace.manifest))
     for each in (folder / PARTS, folder):
-        _sync(each)
+        sync_folder(each)
 
 
 def _clocks(session: Session, trace: Trace) -> Iterator[dict[str, Any]]:
@@ -142,21 +142,11 @@ def _copied(source: Path, to: Path) -> str:
         while piece := read.read(PIECE):
             digest.update(piece)
             written.write(piece)
-        written.flush()
-        os.fsync(written.fileno())
+        sync_file(written)
     return digest.hexdigest()
 
 
 def _write(path: Path, text: str) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_file(file)

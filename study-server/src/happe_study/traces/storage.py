@@ -21,6 +21,7 @@ from http import HTTPStatus
 from typing import IO, TYPE_CHECKING
 from uuid import UUID
 
+from happe_study.disk import sync_file, sync_folder, write_all
 from happe_study.problems import Problem, storage_full, unprocessable
 from happe_study.traces.parts import TAIL_BYTES, parquet_fault
 
@@ -82,7 +83,7 @@ class Storage:
                     os.posix_fallocate(file.fileno(), 0, announced.bytes)
                 _copy(body, file, announced)
                 with _full_is_a_problem():
-                    os.fsync(file.fileno())
+                    sync_file(file)
                 yield path
         finally:
             path.unlink(missing_ok=True)
@@ -92,7 +93,7 @@ class Storage:
         with _full_is_a_problem():
             unfinished.replace(self.part(trace, number))
             for folder in (self.folder(trace), self.folder(trace).parent, self.root):
-                _sync_folder(folder)
+                sync_folder(folder)
 
     def drop(self, trace: UUID, number: int) -> None:
         """Remove a part's file. The caller holds the trace's lock, and no row names the part."""
@@ -130,7 +131,7 @@ def _copy(body: IO[bytes], file: IO[bytes], announced: Announced) -> None:
         piece = _read(body, min(left, PIECE))
         digest.update(piece)
         with _full_is_a_problem():
-            _write(file, piece)
+            write_all(file, piece)
         first = first or piece[:TAIL_BYTES]
         last = (last + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
         left -= len(piece)
@@ -150,20 +151,6 @@ def _read(body: IO[bytes], most: int) -> bytes:
             HTTPStatus.BAD_REQUEST, "truncated", "The body is shorter than its Content-Length. Send it again."
         )
     return piece
-
-
-def _write(file: IO[bytes], piece: bytes) -> None:
-    view = memoryview(piece)
-    while view:
-        view = view[file.write(view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _removed(path: Path, older_than: float) -> bool:

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Protocol
 from happe_study.app import VERSION
 from happe_study.clock import now_us
 from happe_study.config import SECRET_NAMES
+from happe_study.disk import UNFINISHED, sync_file, sync_folder, write_all
 from happe_study.operations.backup import manifest, snapshots
-from happe_study.operations.owner import sync_folder
 from happe_study.traces.storage import Storage
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 20
 TAR = ".tar"
-UNFINISHED = ".unfinished"
 
 
 class Readable(Protocol):
@@ -190,9 +189,9 @@ class _Folder:
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             while piece := source.read(min(PIECE, size)):
-                _write(file, piece)
+                write_all(file, piece)
                 size -= len(piece)
-            os.fsync(file.fileno())
+            sync_file(file)
         if size:
             raise OSError(errno.EIO, "became shorter while it was copied", path)
 
@@ -224,14 +223,8 @@ class _Tar:
     def finish(self) -> None:
         """End the archive."""
         self._tar.close()
-        os.fsync(self._file.fileno())
+        sync_file(self._file)
 
     def close(self) -> None:
         """Close the file; what it has not written is lost."""
         self._file.close()
-
-
-def _write(file: IO[bytes], piece: bytes) -> None:
-    view = memoryview(piece)
-    while view:
-        view = view[file.write(view) :]

@@ -19,10 +19,10 @@ from happe_study import migrations
 from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.config import ConfigError, load_secrets
 from happe_study.database import Database
+from happe_study.disk import sync_file, sync_folder
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
-from happe_study.operations.owner import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,8 +120,7 @@ def _copy(source: IO[bytes], target: Path, entry: Entry) -> None:
             file.write(piece)
             digest.update(piece)
             size += len(piece)
-        file.flush()
-        os.fsync(file.fileno())
+        sync_file(file)
     if (size, digest.hexdigest()) != (entry.size, entry.sha256):
         raise NoBackupError(f"{entry.path} is not what the manifest says; nothing was restored")
 
