@@ -70,6 +70,8 @@ def test_the_header_has_the_record_in_the_schemas_shape() -> None:
         ('name = "rig"\n', "", "rig.toml:1: name: is missing"),
         ('name = "rig"', "name = 3", "rig.toml:2: name: must be a text of 1 to 200 characters"),
         ("date = 2026-10-01", 'date = "soon"', "rig.toml:3: date: must be a date like 2026-11-21"),
+        ("date = 2026-10-01", "date = 1999-12-31", "rig.toml:3: date: must be from 2000-01-01 to 2099-12-31"),
+        ("expires = 2027-10-01", "expires = 2100-01-01", "rig.toml:4: expires: must be from 2000-01-01 to 2099-12-31"),
         ("expires = 2027-10-01", "expires = 2026-10-01", "rig.toml:4: expires: must be after date"),
         ('shunt = "return"', 'shunt = "none"', 'wiring.shunt: is not known; must be "return" or "supply"'),
         ("value = 0.1002", "value = 0", "rig.toml:11: shunt_ohm.value: must be more than 0"),

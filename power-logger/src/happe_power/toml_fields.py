@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TABLE = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]")
 _KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _LINE = re.compile(r" \(at line (\d+), column \d+\)$")
-LEAST_DATE = dt.date(2000, 1, 1)
+FIRST_DATE, LAST_DATE = dt.date(2000, 1, 1), dt.date(2099, 12, 31)  # the header's schema
 SOMETHING = 1.0  # goes on in the place of a number that can't be read
 
 
@@ -75,10 +75,12 @@ class Fields:
             made = dt.date.fromisoformat(value) if isinstance(value, str) else value
         except ValueError:
             made = None
-        if type(made) is dt.date and made >= LEAST_DATE:
-            return made
-        self.mistake(name, "is missing" if value is None else "must be a date like 2026-11-21")
-        return LEAST_DATE
+        if type(made) is not dt.date:
+            self.mistake(name, "is missing" if value is None else "must be a date like 2026-11-21")
+            return FIRST_DATE
+        if not FIRST_DATE <= made <= LAST_DATE:
+            self.mistake(name, f"must be from {FIRST_DATE} to {LAST_DATE}")
+        return made
 
     def choice(self, name: str, options: Sequence[str]) -> str:
         """One of `options`."""
