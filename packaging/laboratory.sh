@@ -6,7 +6,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${HAPPE_BUILD:-build/dev}
-tree=$PWD/$build/laboratory
-rm -rf "$tree"
-DESTDIR=$tree cmake --install "$build" --prefix /usr --strip >build/laboratory.log 2>&1 || { cat build/laboratory.log; exit 1; }
+tree=$(packaging/install_tree.sh "$build" laboratory)
 PYTHONPATH=tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"

@@ -5,9 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${HAPPE_BUILD:-build/dev}
-tree=$PWD/$build/installed
-rm -rf "$tree"
-DESTDIR=$tree cmake --install "$build" --prefix /usr --strip >build/install.log 2>&1 || { cat build/install.log; exit 1; }
+tree=$(packaging/install_tree.sh "$build" installed)
 cmake --build "$build" --target happe-baseline >build/baseline.log 2>&1 || { cat build/baseline.log; exit 1; }
 build/venv/bin/python tests/vm/power_tree.py "$build/power"
 build/venv/bin/python tests/vm/suite.py --root "$tree" --with "$build/baseline" --with "power=$PWD/$build/power" \

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Installs what was built, as on a machine, into BUILD/NAME, which is made anew; prints that folder's whole path.
+#   usage: packaging/install_tree.sh BUILD NAME    e.g. build/dev installed
+set -eu
+cd "$(dirname "$0")/.."
+tree=$PWD/$1/$2
+log=build/$2.log
+rm -rf "$tree"
+DESTDIR=$tree cmake --install "$1" --prefix /usr --strip >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+echo "$tree"
