@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from happe_study import migrations
 from happe_study.database import Database
 from operated import Operated
 from postgres import Postgres
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +70,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A migrated, empty database: the test runs on both kinds."""
     if request.param == "sqlite":
-        yield _copy(request.getfixturevalue("sqlite_template"), tmp_path)
+        yield sqlite_copy(request.getfixturevalue("sqlite_template"), tmp_path)
         return
     cluster: Postgres = request.getfixturevalue("postgres")
     name = f"happe_{next(NUMBERS)}"
@@ -83,7 +82,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 @pytest.fixture
 def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """A migrated, empty SQLite database, for tests that the kind of database does not touch."""
-    return _copy(sqlite_template, tmp_path)
+    return sqlite_copy(sqlite_template, tmp_path)
 
 
 @pytest.fixture
@@ -100,11 +99,6 @@ def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path, sqlite_url)
     yield made
     made.close()
-
-
-def _copy(template: Path, folder: Path) -> str:
-    shutil.copy(template, folder / "server.db")
-    return f"sqlite:///{folder / 'server.db'}"
 
 
 @pytest.fixture

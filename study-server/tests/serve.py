@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 from playwright.sync_api import sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+import given_accounts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, StorageState
 
     from world import World
 
@@ -25,6 +27,7 @@ AXE = STUDY_SERVER / "node_modules/axe-core/axe.min.js"
 PICTURES = STUDY_SERVER.parent / "build/pictures/study-server"
 EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 HEIGHT = 800  # CSS pixels
+MOST_TABS = 200
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
@@ -79,8 +82,12 @@ class Watched:
         scale: float = 1,
         *,
         script: bool = True,
+        signed_in: StorageState | None = None,
     ) -> None:
-        """A new window of this size on the server at `url`; `scale` is the number of pixels to a CSS pixel."""
+        """A new window of this size on the server at `url`, signed in as another window was.
+
+        `scale` is the number of pixels to a CSS pixel.
+        """
         self.url = url
         self.context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -88,6 +95,7 @@ class Watched:
             base_url=url,
             locale="en-GB",
             java_script_enabled=script,
+            storage_state=signed_in,
         )
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
@@ -98,6 +106,23 @@ class Watched:
     def close(self) -> None:
         """Close the window."""
         self.context.close()
+
+    def sign_in(self, email: str) -> StorageState:
+        """Sign in to an account that `given_accounts` made; what other windows need to be signed in as this one is."""
+        self.page.goto("/sign-in")
+        self.page.fill("#email", email)
+        self.page.fill("#password", given_accounts.PASSWORD)
+        self.page.click("main button")
+        self.page.wait_for_url("**/studies")
+        return self.context.storage_state()
+
+    def tab_to(self, selector: str) -> None:
+        """Press the Tab key until what has the focus matches this."""
+        for _ in range(MOST_TABS):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+        raise AssertionError(selector)
 
     def axe(self, scheme: str = "light") -> list[str]:
         """What axe-core finds on the page: rule and place. Dark: only what a colour scheme can change is looked at."""

@@ -8,7 +8,6 @@ changed.
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from given_studies import small, study
 from happe_study.devices import services as devices
 from happe_study.devices.models import Device, DeviceKind
 from server_process import ServerProcess
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,8 +137,7 @@ class Running:
 def running(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Running]:
     """The real server, on SQLite."""
     folder = tmp_path_factory.mktemp("bytes")
-    shutil.copy(sqlite_template, folder / "server.db")
-    made = Running(folder, f"sqlite:///{folder / 'server.db'}")
+    made = Running(folder, sqlite_copy(sqlite_template, folder))
     yield made
     made.process.stop()
     made.world.close()

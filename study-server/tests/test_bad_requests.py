@@ -8,7 +8,6 @@ database takes them all.
 from __future__ import annotations
 
 import hashlib
-import shutil
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from bad_requests import CASES, Sent, sent
 from happe_study.models import Base
 from happe_study.web import HEADERS
 from scene import UNLIMITED, Scene, furnish
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +63,8 @@ class Server:
             written = {t.name: " || ',' || ".join(f'quote("{c.name}")' for c in t.columns) for t in TABLES}
         else:
             written = {t.name: f'CAST("{t.name}" AS text)' for t in TABLES}
-        each = (f"SELECT '{name}', {row} AS r FROM \"{name}\"" for name, row in written.items())  # noqa: S608
-        return text(f"SELECT * FROM ({' UNION ALL '.join(each)}) AS every ORDER BY 1, 2")  # noqa: S608
+        each = (f"SELECT '{name}', {row} AS r FROM \"{name}\"" for name, row in written.items())  # noqa: S608 - our own names
+        return text(f"SELECT * FROM ({' UNION ALL '.join(each)}) AS every ORDER BY 1, 2")  # noqa: S608 - the same
 
     def answer(self, request: Sent) -> TestResponse:
         """Send a request as a client that knows nobody."""
@@ -79,8 +78,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A furnished server on each kind of database."""
     folder: Path = tmp_path_factory.mktemp("refusing")
     if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "server.db")
-        url = f"sqlite:///{folder / 'server.db'}"
+        url = sqlite_copy(request.getfixturevalue("sqlite_template"), folder)
     else:
         cluster: Postgres = request.getfixturevalue("postgres")
         cluster.execute("CREATE DATABASE refusing TEMPLATE template_happe")

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
 
 from happe_study import openapi_words
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +23,7 @@ Json = dict[str, Any]
 def document(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Json:
     """The OpenAPI document."""
     folder = tmp_path_factory.mktemp("document")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}")
+    world = World(folder, sqlite_copy(sqlite_template, folder))
     found: Json = world.client().get("/api/v1/openapi.json").json or {}
     world.close()
     return found

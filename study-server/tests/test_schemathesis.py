@@ -35,7 +35,7 @@ from happe_study.rules import Who
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study, StudyState
 from scene import CALLERS, UNLIMITED, Scene, furnish
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +79,7 @@ def as_it_is(_context: object, value: Any) -> bytes:  # noqa: ANN401 - what was 
 def furnished(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> tuple[Path, Scene]:
     """The folder of a server with something of everything, closed, and what is in it."""
     folder = tmp_path_factory.mktemp("furnished")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=UNLIMITED)
+    world = World(folder, sqlite_copy(sqlite_template, folder), limits=UNLIMITED)
     scene = furnish(world)
     world.close()
     return folder, scene
@@ -152,7 +151,7 @@ def operations(document: Json) -> set[Operation]:
     return {(method.upper(), path) for path, item in document["paths"].items() for method in item}
 
 
-def case_of(schema: Any, good: Good) -> Case:  # noqa: ANN401
+def case_of(schema: Any, good: Good) -> Case:  # noqa: ANN401 - schemathesis's
     """A good request as schemathesis sends it."""
     sends = {} if good.body is None else {"body": good.body, "media_type": good.media_type}
     case: Case = schema[API + good.path][good.method].Case(
@@ -167,7 +166,7 @@ def call(case: Case, token: str | None) -> Response:
     return case.call(headers=headers)
 
 
-def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple[Case, Response]]:  # noqa: ANN401
+def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple[Case, Response]]:  # noqa: ANN401 - schemathesis's
     """What a caller is answered to so many generated cases of an operation, each held against the document."""
     answered = []
 
@@ -192,7 +191,7 @@ def name_something(case: Case, scene: Scene, data: st.DataObject) -> None:
             case.path_parameters[name] = data.draw(st.sampled_from(values))
 
 
-def rule_of(world: World, operation: Any) -> rules.Rule:  # noqa: ANN401
+def rule_of(world: World, operation: Any) -> rules.Rule:  # noqa: ANN401 - schemathesis's
     """Who may call an operation."""
     path = re.sub(r"{\w+}", "1", operation.path).replace("/traces/1", f"/traces/{ANY_UUID}")
     path = re.sub(r"/(record|clocks)/1$", rf"/\1/{ANY_UUID}", path)

@@ -7,6 +7,7 @@ What a test needs to have happened before it begins is done by the services, not
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,12 @@ def fixed_secrets(name: str = "test") -> Secrets:
 
 
 TEMPLATES = Compiled()
+
+
+def sqlite_copy(template: Path, folder: Path) -> str:
+    """A copy of an SQLite file in a folder, where a server looks for its database; the URL."""
+    shutil.copy(template, folder / "server.db")
+    return f"sqlite:///{folder / 'server.db'}"
 
 
 class World:

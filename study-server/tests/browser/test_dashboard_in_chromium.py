@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,13 +21,13 @@ from happe_study.participants import services as participants
 from happe_study.studies.models import Study
 from serve import Watched, WorldServer
 from test_rules import LIMITS
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, StorageState
 
     from given_power import MeasuredRun
 
@@ -43,18 +42,17 @@ PARTS = {"whole": "", "closer": "?from=18&to=24", "single": "?from=7.0001&to=7.0
 
 @dataclass
 class Lab:
-    """A server with a measured run and an open study, and an investigator's cookies."""
+    """A server with a measured run and an open study, and an investigator who is signed in."""
 
     world: World
     server: WorldServer
     browser: Browser
     run: MeasuredRun
-    cookies: list[dict[str, str]]
+    signed_in: StorageState
 
     def open(self, path: str, width: int = WIDE, *, script: bool = True) -> Watched:
         """A window on a page."""
-        window = Watched(self.browser, self.server.url, width, script=script)
-        window.context.add_cookies(self.cookies)  # type: ignore[arg-type] # Playwright's own cookies
+        window = Watched(self.browser, self.server.url, width, script=script, signed_in=self.signed_in)
         window.page.goto(path)
         return window
 
@@ -63,21 +61,15 @@ class Lab:
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
     """An investigator who has signed in."""
     folder = tmp_path_factory.mktemp("dashboard")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     given_accounts.account(world, Role.INVESTIGATOR, email=EMAIL)
     run = given_power.measured_run(world, rate_hz=RATE_HZ, gap=GAP)
     given_studies.study(world, protocol=given_studies.small("open"))
     with WorldServer(world) as server:
-        window = Watched(browser, server.url, WIDE)
-        window.page.goto("/sign-in")
-        window.page.fill("#email", EMAIL)
-        window.page.fill("#password", given_accounts.PASSWORD)
-        window.page.click("main button")
-        window.page.wait_for_url("**/studies")
-        cookies = window.context.cookies()
+        window = Watched(browser, server.url)
+        signed_in = window.sign_in(EMAIL)
         window.close()
-        yield Lab(world, server, browser, run, cookies)  # type: ignore[arg-type]
+        yield Lab(world, server, browser, run, signed_in)
     world.close()
 
 
@@ -108,19 +100,13 @@ def test_somebody_looks_closer_by_keyboard_alone_and_only_the_figure_is_exchange
     window = lab.open(lab.run.path)
     page, keys = window.page, window.page.keyboard
     page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
-    for _ in range(40):
-        keys.press("Tab")
-        if page.evaluate("document.activeElement.id") == "way-closer":
-            break
+    window.tab_to("#way-closer")
     keys.press("Enter")
     expect(page.locator(TITLE)).to_have_text(re.compile("^From"), timeout=SOON_MS)
     assert page.evaluate("document.querySelector('h1').dataset.kept") == "yes"
     assert page.evaluate("document.activeElement.id") == "way-closer", "the focus stays where it was"
     assert re.search(r"\?from=22\.5\d*&to=37\.5\d*$", page.url)
-    for _ in range(10):
-        keys.press("Tab")
-        if page.evaluate("document.activeElement.id") == "from":
-            break
+    window.tab_to("#from")
     keys.press("Control+A")
     keys.type("10")
     keys.press("Tab")

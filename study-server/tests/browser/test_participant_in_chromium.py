@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ import given_participants as people
 from given_studies import study, text
 from happe_study.runs import services as runs
 from serve import Watched, WorldServer
-from world import World, fixed_secrets
+from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,8 +80,7 @@ class Lab:
 @pytest.fixture(scope="module")
 def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("chromium")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}")
+    world = World(folder, sqlite_copy(sqlite_template, folder))
     with WorldServer(world) as server:
         yield Lab(world, server)
     world.close()
@@ -270,8 +268,7 @@ def leads_on(page: Page, name: str, key: str = "Enter") -> None:
 
 def test_keys_alone_lead_through_everything(sqlite_template: Path, tmp_path: Path, browser: Browser) -> None:
     # Given
-    shutil.copy(sqlite_template, tmp_path / "server.db")
-    world = World(tmp_path, f"sqlite:///{tmp_path / 'server.db'}")
+    world = World(tmp_path, sqlite_copy(sqlite_template, tmp_path))
     with WorldServer(world) as server:
         lab = Lab(world, server)
         window = Watched(browser, server.url)
@@ -315,8 +312,7 @@ def test_what_is_wrong_has_the_focus_and_leads_to_its_field(
     sqlite_template: Path, tmp_path: Path, browser: Browser
 ) -> None:
     # Given
-    shutil.copy(sqlite_template, tmp_path / "server.db")
-    world = World(tmp_path, f"sqlite:///{tmp_path / 'server.db'}")
+    world = World(tmp_path, sqlite_copy(sqlite_template, tmp_path))
     with WorldServer(world) as server:
         lab = Lab(world, server)
         window = Watched(browser, server.url)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import given_profiles
 from happe_study.accounts.rights import Role
 from serve import Watched, WorldServer
 from test_rules import LIMITS
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +52,7 @@ class Lab:
 
     def open(self, who: str, path: str) -> Watched:
         """A window in which somebody looks at a page about profiles."""
-        window = Watched(self.browser, self.server.url, WIDE)
-        window.context.add_cookies(self.signed_in[who]["cookies"])  # type: ignore[arg-type] # Playwright's own cookies
+        window = Watched(self.browser, self.server.url, WIDE, signed_in=self.signed_in[who])
         window.page.goto("/studies/small/profiles" + path.format(**self.names))
         return window
 
@@ -63,8 +61,7 @@ class Lab:
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
     """A lab whose study is over."""
     folder = tmp_path_factory.mktemp("profiles")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     first, *_others, silent = given_profiles.taught(world, players=4)
     given_profiles.taught(world, name="blind", players=1, runs=1, blind=True)
     for who, role in ((REVIEWER, Role.REVIEWER), (ANALYST, Role.ANALYST)):
@@ -78,12 +75,7 @@ def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser
 
 def _sign_in(browser: Browser, url: str, who: str) -> StorageState:
     window = Watched(browser, url)
-    window.page.goto("/sign-in")
-    window.page.fill("#email", who)
-    window.page.fill("#password", given_accounts.PASSWORD)
-    window.page.click("main button")
-    window.page.wait_for_url("**/studies")
-    state = window.context.storage_state()
+    state = window.sign_in(who)
     window.close()
     return state
 
@@ -109,22 +101,14 @@ def test_a_page_is_accessible_and_fits(lab: Lab, name: str) -> None:
 def test_a_reviewer_goes_through_the_lessons_and_flags_a_profile_by_keyboard_alone(lab: Lab) -> None:
     window = lab.open(REVIEWER, "")
     page, keys = window.page, window.page.keyboard
-
-    def go_to(selector: str) -> None:
-        for _ in range(200):
-            keys.press("Tab")
-            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-                return
-        raise AssertionError(selector)
-
-    go_to("#q")
+    window.tab_to("#q")
     keys.type(lab.names["code"])
     keys.press("Enter")
     page.wait_for_url("**q=*")
-    go_to("tbody th a")
+    window.tab_to("tbody th a")
     keys.press("Enter")
     page.wait_for_url(re.compile(r"/(torcs|glest)$"))
-    go_to("#after")
+    window.tab_to("#after")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     keys.press("Home")
     keys.press("ArrowRight")
@@ -132,7 +116,7 @@ def test_a_reviewer_goes_through_the_lessons_and_flags_a_profile_by_keyboard_alo
     keys.press("Enter")
     page.wait_for_url("**after=1*")
     assert page.locator("#state").inner_text().startswith("After lesson 1 of ")
-    go_to("#reason")
+    window.tab_to("#reason")
     keys.type("the ladder ends too early")
     keys.press("Enter")
     page.wait_for_load_state()

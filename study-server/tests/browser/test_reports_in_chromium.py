@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +18,7 @@ from happe_study.runs.models import Run
 from happe_study.studies.models import Study
 from serve import Watched, WorldServer
 from test_rules import LIMITS
-from world import World
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +35,7 @@ def server(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.Tem
     """A server with an unblinded study, and a locked one."""
     assert browser.is_connected()
     folder = tmp_path_factory.mktemp("reports")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     given_accounts.account(world, Role.ANALYST, email=ANALYST)
     given_reports.finished(world)
     given_reports.finished(world, "running", participants=1, unblinded=False)
@@ -64,11 +62,7 @@ def _plant(world: World) -> None:
 def window(browser: Browser, server: WorldServer) -> Watched:
     """A window of the analyst's."""
     made = Watched(browser, server.url, WIDE)
-    made.page.goto("/sign-in")
-    made.page.fill("#email", ANALYST)
-    made.page.fill("#password", given_accounts.PASSWORD)
-    made.page.get_by_role("button", name="Sign in").click()
-    made.page.wait_for_url("**/studies")
+    made.sign_in(ANALYST)
     return made
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,13 +25,13 @@ from happe_study.runs import services as runs
 from happe_study.studies.models import Study
 from serve import Watched, WorldServer
 from test_rules import LIMITS
-from world import World, fixed_secrets
+from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, StorageState
 
 WIDE, NARROW = 1280, 320
 UNCERTAIN_US = 2300
@@ -117,15 +116,14 @@ class Lab:
     server: WorldServer
     browser: Browser
     names: dict[str, str]
-    cookies: dict[str, list[dict[str, str]]]
+    signed_in: dict[str, StorageState]
     until: dict[str, float]
 
     def open(self, who: str, path: str) -> Watched:
         """A window in which somebody who signed in a moment ago looks at a page."""
-        window = Watched(self.browser, self.server.url, WIDE)
         if self.until.get(who, 0) <= time.monotonic():
-            self._sign_in(window, who)
-        window.context.add_cookies(self.cookies[who])  # type: ignore[arg-type] # Playwright's own cookies
+            self._sign_in(who)
+        window = Watched(self.browser, self.server.url, WIDE, signed_in=self.signed_in[who])
         window.page.goto(path.format(**self.names))
         return window
 
@@ -139,22 +137,18 @@ class Lab:
         window.page.wait_for_load_state()
         return window
 
-    def _sign_in(self, window: Watched, who: str) -> None:
-        window.page.goto("/sign-in")
-        window.page.fill("#email", EVERYBODY[who])
-        window.page.fill("#password", given_accounts.PASSWORD)
-        window.page.click("main button")
-        window.page.wait_for_url("**/studies")
+    def _sign_in(self, who: str) -> None:
+        window = Watched(self.browser, self.server.url)
+        self.signed_in[who] = window.sign_in(EVERYBODY[who])
         self.until[who] = time.monotonic() + FRESH_US / 2e6
-        self.cookies[who] = window.context.cookies()  # type: ignore[assignment]
+        window.close()
 
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
     """A lab that has been at work for a while."""
     folder = tmp_path_factory.mktemp("staff")
-    shutil.copy(sqlite_template, folder / "server.db")
-    world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
+    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     names = _past(world)
     with WorldServer(world) as server:
         yield Lab(world, server, browser, names, {}, {})
@@ -295,10 +289,7 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     keys.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     keys.press("Enter")
-    for _ in range(30):
-        keys.press("Tab")
-        if page.evaluate("document.activeElement.id") == "sure":
-            break
+    window.tab_to("#sure")
     keys.press("Space")
     keys.press("Tab")
     keys.press("Enter")
