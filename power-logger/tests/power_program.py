@@ -3,38 +3,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from click.testing import CliRunner
+from typing import TYPE_CHECKING
 
 from happe_power.cli.program import main
+from in_process import Ran, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What a command did."""
-
-    status: int
-    out: str
-    err: str
-
-    def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
-        """Its standard output, read."""
-        return json.loads(self.out)
-
-
 def happe_power(*arguments: str | Path) -> Ran:
     """Run `happe-power`."""
-    with CliRunner().isolation() as (out, err, _both):
-        try:
-            main([str(each) for each in arguments])
-        except SystemExit as end:
-            status = end.code
-        sys.stdout.flush()
-        return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
+    return run(main, *arguments)

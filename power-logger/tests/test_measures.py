@@ -22,12 +22,13 @@ from happe_power.contract import Kind, read
 from happe_power.recording import zero_check
 from happe_power.study_runs import StudyRun
 from happe_power.trace import Trace
-from power_program import Ran, happe_power
+from power_program import happe_power
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_power.calibration import Calibration
+    from in_process import Ran
 
 SERVER_US = 1_800_000_000_000_000  # when the first trace began, by the server
 LATER_US = SERVER_US + 100_000_000

@@ -11,15 +11,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-
-from click.testing import CliRunner
 
 from happe_study.cli.program import main
 from happe_study.config import SECRET_NAMES
 from happe_study.operations.setting_up import write_secret
+from in_process import Ran, run
 from world import AT_ONCE, World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -30,28 +28,9 @@ PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
 PATIENCE_S = 60
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What a command did."""
-
-    status: int
-    out: str
-    err: str
-
-    def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
-        """Its standard output, read."""
-        return json.loads(self.out)
-
-
 def happe_server(*arguments: str | Path, typed: str = "") -> Ran:
     """Run `happe-server` in this process. `typed` is its standard input."""
-    with CliRunner().isolation(input=typed) as (out, err, _both):
-        try:
-            main([str(each) for each in arguments])
-        except SystemExit as end:
-            status = end.code
-        sys.stdout.flush()
-        return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
+    return run(main, *arguments, typed=typed)
 
 
 class Operated:
@@ -149,7 +128,7 @@ class Running:
         address = path if path.startswith("http") else self.address + path
         request = urllib.request.Request(address, headers=headers)  # noqa: S310 - ours
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

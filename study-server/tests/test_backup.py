@@ -26,7 +26,7 @@ from happe_study.operations.backup import making, restoring, snapshots
 from happe_study.operations.backup.manifest import NAME, NoBackupError
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
-from operated import SOURCES, Operated, Ran, happe_server
+from operated import SOURCES, Operated, happe_server
 from test_erasure import played
 from world import fixed_secrets
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from in_process import Ran
     from postgres import Postgres
 
 PATIENCE_S = 60
@@ -354,7 +355,7 @@ def rewrite(place: Path, change: Callable[[str, bytes], tuple[str | None, bytes]
                 path.write_bytes(content)
         return
     with tarfile.open(place) as old:
-        files = [(member.name, old.extractfile(member).read()) for member in old]  # type: ignore[union-attr]
+        files = [(member.name, old.extractfile(member).read()) for member in old]  # type: ignore[union-attr] # all are files
     with tarfile.open(place, "w") as new:
         for known, content in files:
             name, changed = change(known, content)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from operated import Operated, Ran
+    from in_process import Ran
+    from operated import Operated
 
 LONG_AGO = 1_000_000_000  # in 2001, in seconds
 

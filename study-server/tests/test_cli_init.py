@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happe_study.config import load_config, load_secrets
-from operated import PASSWORD, SOURCES, Ran, happe_server
+from operated import PASSWORD, SOURCES, happe_server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from in_process import Ran
     from postgres import Postgres
 
 ADMINISTRATOR = "ada@example.org"

@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +16,7 @@ from happe_cli.description import described
 from happe_study.cli.program import program
 from happe_study.config import Config, Limits
 from happe_study.operations.metrics import NAMES
+from manuals import PATIENCE_S, Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
 from operated import SOURCES, happe_server
 
 if TYPE_CHECKING:
@@ -28,16 +25,8 @@ if TYPE_CHECKING:
     from happe_cli.description import Command
 
 ROOT = SOURCES.parents[1]
-PATIENCE_S = 15
 TREE = described(program, "happe-server")
 LEAVES = [command for command in TREE.all() if not command.commands]
-
-
-def tool(name: str) -> str:
-    """Where a tool is; `make setup` installs them all."""
-    found = shutil.which(name)
-    assert found, f"{name} is missing: `make setup` installs it"
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -49,17 +38,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_manual_page_has_no_warnings(page: Path) -> None:
-    groff = [tool("groff"), "-man", "-ww", "-z", "-Tascii", "-rLL=100n", str(page)]
-    ran = subprocess.run(groff, capture_output=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert warnings_of(page) == ""
 
 
 def test_man_shows_the_page(page: Path) -> None:
-    man = [tool("man"), "--warnings=w", "-E", "UTF-8", "-P", "cat", "-l", str(page)]
-    environment = os.environ | {"MANWIDTH": "120", "LC_ALL": "C.UTF-8"}
-    ran = subprocess.run(man, capture_output=True, check=False, env=environment)
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    text = re.sub(r".\x08", "", ran.stdout.decode())
+    text = shown(page)
     sections = (
         "NAME",
         "SYNOPSIS",
@@ -107,21 +90,6 @@ def test_every_example_is_a_command_that_there_is() -> None:
             assert not group.commands or " ".join(["happe-server", *words]) in paths, example
 
 
-def completed(script: Path, *words: str) -> set[str]:
-    """What bash offers for a command line whose last word is being typed."""
-    code = """
-        source "$1"; shift
-        compopt() { :; }  # only bash itself may call it, while it completes
-        COMP_WORDS=(happe-server "$@"); COMP_CWORD=$#
-        _happe_server
-        [[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\\n' "${COMPREPLY[@]}"
-    """
-    command = [tool("bash"), "--norc", "-eu", "-c", code, "bash", str(script), *words]
-    ran = subprocess.run(command, capture_output=True, check=False, cwd=script.parent, timeout=PATIENCE_S)
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    return set(ran.stdout.decode().split())
-
-
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -144,46 +112,8 @@ def completed(script: Path, *words: str) -> set[str]:
 def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "server.toml").touch()
-    script = tmp_path / "completion.bash"
-    script.write_text(happe_server("--completion", "bash").out)
-    assert completed(script, *words) == offered
-
-
-class Zsh:
-    """A zsh at a terminal, with the completions of a folder."""
-
-    def __init__(self, functions: Path, cwd: Path) -> None:
-        self.child, self.terminal = pty.fork()
-        if self.child == 0:
-            os.chdir(cwd)
-            os.environ.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", "COLUMNS": "200"})
-            os.execv(tool("zsh"), ["zsh", "-f", "-i"])  # noqa: S606 - no shell is wanted around the shell
-        self.type(f"PS1=; PROMPT_EOL_MARK=; fpath=('{functions}' $fpath); autoload -Uz compinit && compinit -u -D\n")
-        self.type("show() { zle -I; print -r -- LINE:$BUFFER:END }; zle -N show; bindkey '^X' show\n")
-        self.type("stty cols 200; echo rea''dy\n")
-        self.until("ready")
-
-    def type(self, text: str) -> None:
-        """Type."""
-        os.write(self.terminal, text.encode())
-
-    def until(self, end: str) -> str:
-        """What is shown until there is `end`."""
-        text, patience = "", time.monotonic() + PATIENCE_S
-        while end not in text:
-            assert select.select([self.terminal], [], [], patience - time.monotonic())[0], f"no {end!r} in {text!r}"
-            text += os.read(self.terminal, 4096).decode()
-        return text
-
-    def line_after(self, typed: str) -> str:
-        """The command line after TAB."""
-        self.type(f"{typed}\t\x18")
-        return self.until(":END\r\n").partition("LINE:")[2].partition(":END\r\n")[0]
-
-    def close(self) -> None:
-        """Leave it."""
-        os.close(self.terminal)
-        os.waitpid(self.child, 0)
+    script = happe_server("--completion", "bash").out
+    assert bash_offers(script, tmp_path, "happe-server", *words) == offered
 
 
 @pytest.fixture
@@ -220,9 +150,7 @@ def test_zsh_completes(zsh: Zsh, typed: str, line: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_completion_is_good_syntax(shell: str) -> None:
-    script = happe_server("--completion", shell).out
-    ran = subprocess.run([tool(shell), "-n"], input=script.encode(), capture_output=True, check=False)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert syntax_errors(shell, happe_server("--completion", shell).out) == ""
 
 
 def test_no_other_shell_is_known() -> None:

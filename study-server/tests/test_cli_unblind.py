@@ -18,11 +18,13 @@ from happe_study.allocation.sealing import open_condition
 from happe_study.audit.models import AuditDetail
 from happe_study.runs.models import Run
 from happe_study.studies.models import Study
-from operated import PASSWORD, Operated, Ran
+from operated import PASSWORD, Operated
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from in_process import Ran
 
 CARL = "carl@example.org"
 WHY = "every run is complete"

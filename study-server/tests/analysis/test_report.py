@@ -26,7 +26,7 @@ from small_disk import SmallDisk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from operated import Ran
+    from in_process import Ran
 
 SECTIONS = [
     "runs",
@@ -244,10 +244,10 @@ def test_a_protocol_of_another_study_is_refused(tmp_path: Path) -> None:
 
 def test_a_number_that_is_none_is_refused_with_its_section() -> None:
     section = Section("s", "S", Weight.ESTIMATED, data={"terms": [{"p": 0.1}, {"p": float("nan")}]})
-    assert making._sound(section).refused == (  # noqa: SLF001
+    assert making._sound(section).refused == (  # noqa: SLF001 - the rule by itself
         "/terms/1/p: is no number, which is a mistake of the program's; please report it",
     )
-    assert making._sound(replace(section, data={"terms": [1.0, None, "nan"]})).refused == ()  # noqa: SLF001
+    assert making._sound(replace(section, data={"terms": [1.0, None, "nan"]})).refused == ()  # noqa: SLF001 - the rule by itself
 
 
 def test_without_the_extra_the_command_says_what_to_install(paper: Path) -> None:

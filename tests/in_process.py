@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs in Python, run in the test's own process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
+        """Its standard output, read."""
+        return json.loads(self.out)
+
+
+def run(main: Callable[[list[str]], object], *arguments: str | Path, typed: str = "") -> Ran:
+    """Run a program, which ends by SystemExit. `typed` is its standard input."""
+    with CliRunner().isolation(input=typed) as (out, err, _both):
+        try:
+            main([str(each) for each in arguments])
+        except SystemExit as end:
+            status = end.code
+        sys.stdout.flush()
+        return Ran(int(status or 0), out.getvalue().decode(), err.getvalue().decode())
