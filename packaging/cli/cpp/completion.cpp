@@ -8,6 +8,13 @@
 #include <string_view>
 #include <vector>
 
+namespace happe::embedded {
+// packaging/cli/src/happe_cli/completion.bash. The words before the one at the cursor tell the command; an option's
+// value may come after `=`, which bash splits off.
+// NOLINTNEXTLINE(misc-use-internal-linkage): the build puts it there
+std::string_view completion_bash();
+}  // namespace happe::embedded
+
 namespace happe {
 namespace {
 
@@ -194,40 +201,6 @@ std::string zsh_function(const Command& command) {
                        parent ? zsh_commands(command) : "");
 }
 
-// The words before the one at the cursor tell the command; an option's value may come after `=`, which bash splits off.
-constexpr std::string_view kBash = R"(# bash completion of @PROGRAM@; made by `@PROGRAM@ --completion bash`
-
-@FUNCTION@() {
-    local command='@PROGRAM@' kind=word words= options= i
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    COMPREPLY=()
-    if [[ $current == '=' ]]; then
-        current=
-    elif [[ $previous == '=' ]]; then
-        previous=${COMP_WORDS[COMP_CWORD - 2]}
-    fi
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case "$command ${COMP_WORDS[i]}" in
-@WALK@        esac
-    done
-    case "$command $previous" in
-@VALUES@        *)
-            case $command in
-@WORDS@            esac
-            [[ $current == -* ]] && kind=word words=
-            [[ $current == -* || -z $words ]] || options=
-            ;;
-    esac
-    case $kind in
-        file) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        directory) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-        word) mapfile -t COMPREPLY < <(compgen -W "$words $options" -- "$current") ;;
-    esac
-}
-
-complete -F @FUNCTION@ @PROGRAM@
-)";
-
 std::string filled(std::string text, const std::vector<std::pair<std::string_view, std::string>>& places) {
     for (const auto& [place, value] : places) {
         for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size())) {
@@ -248,11 +221,11 @@ std::string bash_completion(const Command& program) {
     });
     const std::string walk = bash_case(taking(program, [](auto&) { return true; }), "((i++))") +
                              bash_case(commands, "command+=\" ${COMP_WORDS[i]}\"");
-    return filled(std::string(kBash), {{"@PROGRAM@", program.path},
-                                       {"@FUNCTION@", function_of(program.path)},
-                                       {"@WALK@", walk},
-                                       {"@VALUES@", bash_values(program)},
-                                       {"@WORDS@", bash_words(program)}});
+    return filled(std::string(embedded::completion_bash()), {{"@PROGRAM@", program.path},
+                                                             {"@FUNCTION@", function_of(program.path)},
+                                                             {"@WALK@", walk},
+                                                             {"@VALUES@", bash_values(program)},
+                                                             {"@WORDS@", bash_words(program)}});
 }
 
 std::string zsh_completion(const Command& program) {

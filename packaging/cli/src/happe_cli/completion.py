@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Completion for bash and zsh, as HAPPE's other programs have it (governor/app/completion.cpp): it runs no program."""
+"""Completion for bash and zsh, as programs in C++ have it (packaging/cli/cpp/completion.cpp): it runs no program."""
 
 from __future__ import annotations
 
