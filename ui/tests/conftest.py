@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of the programs with windows share."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from happed_world import Happed, World, running_world
+from happed_fixtures import happed, happed_program, shared_world, stopped, world
 from private_bus import PrivateBus, private_bus
-from program import ROOT
+
+__all__ = ["happed", "happed_program", "shared_world", "stopped", "world"]  # fixtures
 
 
 @pytest.fixture
@@ -22,25 +22,3 @@ def bus() -> Iterator[PrivateBus]:
     with private_bus(folder) as running:
         yield running
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def shared_world() -> Iterator[World]:
-    """A bus with logind and polkit for all tests: they take long to start."""
-    with running_world() as running:
-        yield running
-
-
-@pytest.fixture
-def world(shared_world: World) -> World:
-    """I am at the machine, and polkit allows nothing."""
-    shared_world.as_before()
-    return shared_world
-
-
-@pytest.fixture
-def happed(world: World, tmp_path: Path) -> Iterator[Happed]:
-    """The real happed, observing."""
-    daemon = Happed(Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute(), world, tmp_path)
-    yield daemon.start()
-    daemon.close()
