@@ -12,12 +12,13 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
 
 from happe_study.studies import protocol as protocol_module
 from happe_study.studies.complaints import names
 from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
 from happe_study.studies.sections import DONT_KNOW
-from happe_study.studies.toml_lines import Document, TomlError, read
+from happe_study.toml_lines import Document, TomlError, read
 
 HERE = Path(__file__).parent
 DOCUMENT = (HERE.parents[1] / "docs/protocol.md").read_text(encoding="utf-8")
@@ -280,7 +281,7 @@ def test_bytes_are_read_or_refused(content: bytes) -> None:
 # docs/protocol.md.
 
 
-def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401
+def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - a dataclass
     """Return each field as its dotted name, its dataclass's field and pydantic's account of it."""
     for field in fields(section):
         info = section.__pydantic_fields__[field.name]
@@ -292,7 +293,7 @@ def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tu
             yield from sections(inner, here)
 
 
-def inner_section(annotation: Any) -> Any:  # noqa: ANN401
+def inner_section(annotation: Any) -> Any:  # noqa: ANN401 - Python's annotations
     """Return the dataclass in an annotation."""
     if hasattr(annotation, "__pydantic_fields__"):
         return annotation
@@ -302,7 +303,7 @@ def inner_section(annotation: Any) -> Any:  # noqa: ANN401
 FIELDS = {name: (field, info) for name, field, info in sections()}
 
 
-def default_in_toml(value: Any) -> str:  # noqa: ANN401
+def default_in_toml(value: object) -> str:
     """Return a default as the page writes it."""
     if value is MISSING:
         return "Required."
@@ -315,7 +316,7 @@ def default_in_toml(value: Any) -> str:  # noqa: ANN401
     return f'Default `"{value}"`.' if isinstance(value, str) else f"Default `{value}`."
 
 
-def limits_of(info: Any) -> dict[str, int]:  # noqa: ANN401
+def limits_of(info: FieldInfo) -> dict[str, int]:
     """Return the limits of a field or, of an optional one, of its value."""
     metadata = list(info.metadata)
     for inner in get_args(info.annotation):

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, Valid
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from happe_study.studies import toml_lines
+from happe_study import toml_lines
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import click
 from happe_cli.commands import Command, is_terminal
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_power.cli.host import ENROL, Host, pass_host
-from happe_power.cli.recording import Session
+from happe_power.cli.recording import Session, Wanted
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -52,23 +51,6 @@ class Duration(click.ParamType[float]):
         if not found or float(found[1]) == 0:
             self.fail(f"{value} is no duration: say 90s, 15m or 8h", parameter, context)
         return float(found[1]) * UNITS[found[2]]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What was typed."""
-
-    source: str
-    study: str | None
-    measured: str | None
-    meter: str | None
-    calibration: Path | None
-    spool: Path | None
-    duration: float | None
-    no_upload: bool
-    no_zero_check: bool
-    part_seconds: int
-    as_json: bool
 
 
 @click.command(cls=Command, epilog=MORE)

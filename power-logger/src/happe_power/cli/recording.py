@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,11 +28,11 @@ from happe_power.trace import Trace
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
+    from pathlib import Path
 
     from happe_power.arithmetic.zeros import ZeroReading
     from happe_power.calibration import Calibration
     from happe_power.cli.host import Host
-    from happe_power.cli.record import Wanted
     from happe_power.recording.live import Figures
     from happe_power.sources.source import Source
     from happe_power.upload.beside import Beside
@@ -40,6 +41,23 @@ SECOND_S = 1.0
 QUIET_S = 60.0  # between lines where nobody looks
 SIZE_SHARE = 20
 SEAL_S = 60.0  # how long the end waits for the server's seal
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was typed."""
+
+    source: str
+    study: str | None
+    measured: str | None
+    meter: str | None
+    calibration: Path | None
+    spool: Path | None
+    duration: float | None
+    no_upload: bool
+    no_zero_check: bool
+    part_seconds: int
+    as_json: bool
 
 
 class Session:

@@ -9,7 +9,7 @@ from typing import Any
 from happe_study.allocation.conditions import Scheme
 from happe_study.studies.complaints import excerpt
 from happe_study.studies.sections import BUILT_IN, ItemKind, Protocol
-from happe_study.studies.toml_lines import Path
+from happe_study.toml_lines import Path
 
 MOST_RUNS = 200  # of a participant
 MOST_POINTS = 11  # of a rating's scale

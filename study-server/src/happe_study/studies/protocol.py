@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
+from happe_study import toml_lines
 from happe_study.allocation.conditions import Condition, Phase, Scheme
-from happe_study.studies import toml_lines
 from happe_study.studies.complaints import of_fields
 from happe_study.studies.consistency import contradictions
 from happe_study.studies.sections import (
@@ -28,7 +28,7 @@ from happe_study.studies.sections import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from happe_study.studies.toml_lines import Path
+    from happe_study.toml_lines import Path
 
 __all__ = [
     "Application", "Arrangement", "Condition", "GuessChoice", "Item", "ItemKind", "Mistake", "Nesting", "Ondemand",
