@@ -10,9 +10,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from setuptools import setup  # type: ignore[import-untyped]
-from setuptools.command.build_py import build_py  # type: ignore[import-untyped]
-from setuptools.command.sdist import sdist  # type: ignore[import-untyped]
+from setuptools import setup
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
 PATTERNS = ("*.schema.json", "*.csv", "*.py", "*.bash")
@@ -36,7 +36,7 @@ def copy(folder: str, target: Path) -> None:
         shutil.copy(file, target)
 
 
-class BuildWithFolders(build_py):  # type: ignore[misc]
+class BuildWithFolders(build_py):  # type: ignore[misc] # setuptools has no types
     """build_py, and FOLDERS beside the package. An editable install needs the tree's packaging/cli/src on its path."""
 
     def run(self) -> None:
@@ -53,7 +53,7 @@ class BuildWithFolders(build_py):  # type: ignore[misc]
         return outputs + list(map(str, taken))
 
 
-class DistributeWithFolders(sdist):  # type: ignore[misc]
+class DistributeWithFolders(sdist):  # type: ignore[misc] # setuptools has no types
     """sdist, and FOLDERS by their last names."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:

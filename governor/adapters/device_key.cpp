@@ -29,8 +29,7 @@ struct SecretKey {
     ~SecretKey() { sodium_memzero(bytes.data(), bytes.size()); }
 };
 
-// libsodium's bytes are unsigned, those of files and messages are not.
-// NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast)
+// NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): libsodium's bytes are unsigned, those of files are not
 const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }

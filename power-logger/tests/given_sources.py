@@ -96,9 +96,9 @@ def record(folder: Path, readings: Iterable[Reading | Exception], **options: obj
     """Record readings to their end; the recorder that did."""
     limits = {name: options.pop(name) for name in ("limits", "beside") if name in options}
     part_seconds = options.pop("part_seconds", 1)
-    source = Given(readings, **options)  # type: ignore[arg-type]
-    purpose = Purpose("a-study", part_seconds=part_seconds)  # type: ignore[arg-type]
-    recorder = Recorder(Tended(source), folder / "a-study", purpose, **limits)  # type: ignore[arg-type]
+    source = Given(readings, **options)  # type: ignore[arg-type] # the test's
+    purpose = Purpose("a-study", part_seconds=part_seconds)  # type: ignore[arg-type] # the test's
+    recorder = Recorder(Tended(source), folder / "a-study", purpose, **limits)  # type: ignore[arg-type] # the test's
     source.done = recorder.finish_soon
     recorder.start()
     recorder.wait()

@@ -140,7 +140,7 @@ class Secure:
         context.load_cert_chain(PEM)
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), inner.RequestHandlerClass)
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
-        self._http.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
+        self._http.handle_error = lambda *_arguments: None  # type: ignore[method-assign] # it would print
         self.url = f"https://127.0.0.1:{self._http.server_address[1]}"
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()

@@ -62,7 +62,8 @@ def test_scale_and_offset_turn_signed_counts_into_volts() -> None:
     shunt, supply = source.channels
     assert (shunt.lowest, shunt.highest) == (-32768, 32767)
     assert (shunt.scale, shunt.offset) == pytest.approx((1.0 / 65536, 0.0), abs=1e-12)
-    assert supply.scale * supply.lowest + supply.offset == pytest.approx(-10.0)  # type: ignore[operator]
+    assert supply.lowest is not None
+    assert supply.scale * supply.lowest + supply.offset == pytest.approx(-10.0)
 
 
 def test_the_boards_calibration_is_in_scale_and_offset() -> None:
@@ -224,7 +225,7 @@ def test_a_gap_is_never_empty_even_if_no_time_has_passed() -> None:
     source.start(0)
     board.cancel()
     board._full_at = 0  # noqa: SLF001 - it ran over at once
-    board._running = True  # noqa: SLF001
+    board._running = True  # noqa: SLF001 - the same
     [gap] = source.read(0.0).items
     assert isinstance(gap, Gap)
     assert gap.to_index - gap.from_index >= 1
@@ -242,13 +243,13 @@ class Library:
         self._path.restype = ctypes.c_void_p
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - functions of C
-        def call(*arguments: Any) -> Any:  # noqa: ANN401
+        def call(*arguments: Any) -> Any:  # noqa: ANN401 - the same
             self.asked.append(name)
             return self._answer(name, arguments)
 
         return call
 
-    def _answer(self, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    def _answer(self, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401 - the same
         if name.endswith("converter"):
             polynomial = arguments[-1]._obj  # noqa: SLF001 - what byref() is of
             polynomial.coefficients[:2] = (0.25, 1e-5)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import pytest
-from nptdms import ChannelObject, TdmsWriter  # type: ignore[import-untyped]
+from nptdms import ChannelObject, TdmsWriter
 
 from happe_power import sources
 from happe_power.model import Gap, Reason

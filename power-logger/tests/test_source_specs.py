@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from happe_power import contract, sources
@@ -88,8 +89,6 @@ def test_what_is_found_can_be_recorded_or_says_what_to_do() -> None:
 
 
 def test_channels_of_the_same_kind_have_names_of_their_own() -> None:
-    import numpy as np  # noqa: PLC0415
-
     measures = (Measures.SHUNT, Measures.SHUNT, Measures.SUPPLY)
     channels = spec.channels_of(measures, np.dtype(np.int16), [1.0] * 3, [0.0] * 3)
     assert [channel.name for channel in channels] == ["shunt", "shunt2", "supply"]

@@ -65,8 +65,8 @@ def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: 
     if not governor.endswith("-HAPPE"):
         return records.make(run.code, SECONDS, seed, client_id=str(uuid4()), kernel=True)
     before = None if governor == "T-HAPPE" else known.get(run.application)
-    chance = {"client_id": str(uuid4()), "presses": presses}
-    record = records.make(run.code, SECONDS, seed, before=before and list(before), **chance)  # type: ignore[arg-type]
+    known_before = before and list(before)
+    record = records.make(run.code, SECONDS, seed, before=known_before, client_id=str(uuid4()), presses=presses)
     known[run.application] = record["profile_after"]
     return record
 

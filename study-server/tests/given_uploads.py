@@ -63,7 +63,7 @@ def underway(world: World, *, applications: int, participants: int) -> Underway:
     for _ in range(participants):
         given_participants.participant(world, study)
     header = given_devices.header(study, meter, laptop)
-    assert given_devices.put_trace(world.client(meter.token), header).status_code == 201  # noqa: PLR2004
+    assert given_devices.put_trace(world.client(meter.token), header).status_code == 201  # noqa: PLR2004 - Created
     with world.database.writing() as session:  # as if each had been started by itself, but quicker
         session.execute(
             update(Run).values(state="started", started_us=1, device_id=laptop.device.id, start_id=str(uuid4()))

@@ -94,7 +94,7 @@ class Server:
     trace: str = ""
     conditions: list[str] = field(default_factory=list)  # in the order in which they were played
     answers: list[tuple[str, TestResponse]] = field(default_factory=list)
-    ids: Random = field(default_factory=lambda: Random(42))  # noqa: S311
+    ids: Random = field(default_factory=lambda: Random(42))  # noqa: S311 - no secret
 
     def uuid(self) -> str:
         """The next id that a client would make."""

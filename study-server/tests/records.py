@@ -104,7 +104,7 @@ class _Person:
         """The presses in the second before `t_us`: none or one."""
         if self.random.random() > self.often:
             return []
-        key = "performance" if self.random.random() < 0.7 else "power"  # noqa: PLR2004
+        key = "performance" if self.random.random() < 0.7 else "power"  # noqa: PLR2004 - as people press
         return [{"t_us": t_us - self.random.randrange(SECOND // 2), "key": key}]
 
     def decide(self, line: Json) -> None:

@@ -27,6 +27,8 @@ from happe_study.problems import Problem
 from happe_study.rules import FRESH_US, Caller, Who
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask.testing import FlaskClient
 
     from world import World
@@ -107,18 +109,22 @@ def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(small_world: World
     assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.FOUND
 
 
+def noted(name: str, original: Callable[..., object], called: list[str]) -> Callable[..., object]:
+    """A function that notes its name in `called`."""
+
+    def function(*args: object, **kwargs: object) -> object:
+        called.append(name)
+        return original(*args, **kwargs)
+
+    return function
+
+
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of argon2's functions that were called."""
     called: list[str] = []
     for name in ("hash_secret", "verify_secret"):
-        original = getattr(argon2.low_level, name)
-
-        def counted(*args: object, name: str = name, original: object = original, **kwargs: object) -> object:
-            called.append(name)
-            return original(*args, **kwargs)  # type: ignore[operator]
-
-        monkeypatch.setattr(argon2.low_level, name, counted)
+        monkeypatch.setattr(argon2.low_level, name, noted(name, getattr(argon2.low_level, name), called))
     return called
 
 
@@ -144,7 +150,9 @@ def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: l
 
 def test_signing_out_takes_a_post_and_ends_the_session_wherever_its_cookie_is(small_world: World) -> None:
     client, copy = browser(small_world), small_world.client()
-    copy.set_cookie("happe_session", client.get_cookie("happe_session").value)  # type: ignore[union-attr]
+    cookie = client.get_cookie("happe_session")
+    assert cookie
+    copy.set_cookie("happe_session", cookie.value)
     assert may_look(copy)
     assert client.get("/sign-out").status_code == HTTPStatus.METHOD_NOT_ALLOWED
     assert may_look(client)

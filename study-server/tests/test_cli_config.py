@@ -6,13 +6,16 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from happe_study.config import Config, ConfigError, load_config
 from happe_study.operations import configuration
 from operated import Operated, happe_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CASES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "bad_server_configs.toml").read_text())["case"]
 
@@ -97,7 +100,9 @@ def test_a_bad_file_of_the_databases_url_is_named(tmp_path: Path, content: str |
     ],
     ids=["missing", "readable", "short", "no-hex"],
 )
-def test_a_bad_secret_is_named_and_not_shown(small_operated: Operated, change: Any, said: str) -> None:  # noqa: ANN401
+def test_a_bad_secret_is_named_and_not_shown(
+    small_operated: Operated, change: Callable[[Path], object], said: str
+) -> None:
     key = small_operated.data / "secrets/allocation.key"
     change(key)
     ran = small_operated.run("backup", small_operated.data.parent / "backup")

@@ -23,7 +23,7 @@ from leaks import LABELS, SOME_DIFFER, clients, masked, person_codes, run_codes,
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from flask import Flask
@@ -57,15 +57,17 @@ Asked = tuple[str, str, "TestResponse"]
 
 
 @pytest.fixture
-def logs(caplog: pytest.LogCaptureFixture) -> Iterator[list[object]]:
+def logs(caplog: pytest.LogCaptureFixture) -> Iterator[Sequence[object]]:
     """Everything that is logged from the first request on."""
     caplog.set_level(logging.INFO)
     with capture_logs() as entries:
-        yield entries  # type: ignore[misc]
+        yield entries
 
 
 @pytest.fixture
-def pair(tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch, logs: list[object]) -> Iterator[Pair]:
+def pair(
+    tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch, logs: Sequence[object]
+) -> Iterator[Pair]:
     """Two servers on which the same happened under different allocations."""
     assert logs == []
     made = []
@@ -157,7 +159,7 @@ def difference(what: str, one: bytes, other: bytes) -> str:
 
 
 def test_two_servers_that_differ_in_the_allocation_alone_answer_alike(
-    pair: Pair, logs: list[object], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, logs: Sequence[object], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = pair
     assert [a for a, b in zip(one.conditions, two.conditions, strict=True) if a == b] == ["T-HAPPE False"] * 4

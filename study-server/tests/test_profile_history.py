@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from happe_study.charts.layers import Marks
 from happe_study.profiles.drawing import lessons_of, spread, steps, strip
 from happe_study.profiles.history import Chapter, told
 from happe_study.profiles.summaries import summary
@@ -99,7 +100,8 @@ def test_charts_say_in_words_what_they_draw() -> None:
     chart = steps("x", "Both", [("before", LOW), ("after", AFTER)], LADDER)
     assert chart.table
     assert chart.table.rows[5] == ["5", "0.8", "1.2"]
-    assert [len(layer.marks) for layer in lessons_of("x", TRAINING, history.steps).layers] == [2, 1]  # type: ignore[union-attr]
+    layers = lessons_of("x", TRAINING, history.steps).layers
+    assert [len(layer.marks) for layer in layers if isinstance(layer, Marks)] == [2, 1]
     counted = spread("x", "All", [(LOW, 1), (AFTER, 1)]).table
     assert counted
     assert counted.rows[0] == ["1.6", *["0"] * 7, "1", "1", "1"]

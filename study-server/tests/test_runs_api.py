@@ -61,7 +61,7 @@ class Lab:
         """The laptop starts a run."""
         return self.program.post(f"/api/v1/runs/{code}/start", json={"id": start_id or str(uuid4())})
 
-    def put(self, what: str, **body: Any) -> TestResponse:  # noqa: ANN401
+    def put(self, what: str, **body: Any) -> TestResponse:  # noqa: ANN401 - JSON
         """The laptop says something about the first run."""
         return self.program.put(f"/api/v1/runs/{self.code}/{what}", json=body)
 

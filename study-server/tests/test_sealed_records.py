@@ -114,11 +114,10 @@ def test_the_digest_of_a_record_tells_nobody_without_the_key_what_was_sent() -> 
 
 
 @pytest.fixture
-def study(world: World) -> Study:
-    """Two participants, each with a completed run and its record."""
-    made = given_studies.study(world, protocol=given_studies.small())
-    made.people = [played(world, made), played(world, made)]  # type: ignore[attr-defined]
-    return made
+def players(world: World) -> list[Played]:
+    """Two participants of one study, each with a completed run and its record."""
+    study = given_studies.study(world, protocol=given_studies.small())
+    return [played(world, study), played(world, study)]
 
 
 def unblind(world: World) -> Check:
@@ -163,12 +162,12 @@ def unpacked(content: bytes) -> bytes:
     return whole
 
 
-@pytest.mark.usefixtures("study")
+@pytest.mark.usefixtures("players")
 def test_a_stolen_database_has_no_word_of_a_record(world: World, tmp_path: Path) -> None:
     assert told(stolen(world, tmp_path)) == set()
 
 
-@pytest.mark.usefixtures("study")
+@pytest.mark.usefixtures("players")
 def test_this_scan_would_see_a_record_that_is_not_sealed(world: World, tmp_path: Path) -> None:
     record = records.encode(records.make("AAAAAAAA", 30, kernel=True))
     with world.database.writing() as session:
@@ -221,8 +220,8 @@ def damage(world: World, code: str) -> None:
         session.execute(update(RunRecord).where(RunRecord.run_id == run).values(document=bytes(document)))
 
 
-def test_a_changed_record_is_named_at_unblinding_and_left_out_of_exports(world: World, study: Study) -> None:
-    one, other = study.people  # type: ignore[attr-defined]
+def test_a_changed_record_is_named_at_unblinding_and_left_out_of_exports(world: World, players: list[Played]) -> None:
+    one, other = players
     damage(world, one.runs[0])
     check = unblind(world)
     assert (check.records, check.unreadable, check.agrees) == ([one.runs[0]], [], False)
@@ -241,14 +240,14 @@ def test_a_changed_record_does_not_keep_a_participant_from_withdrawing(world: Wo
         assert session.scalars(select(RunRecord)).all() == []
 
 
-def test_records_that_were_exchanged_are_named_at_unblinding(world: World, study: Study) -> None:
+def test_records_that_were_exchanged_are_named_at_unblinding(world: World, players: list[Played]) -> None:
     with world.database.writing() as session:
         first, second = session.scalars(select(RunRecord).order_by(RunRecord.id))
         first.document, second.document = second.document, first.document
-    assert set(unblind(world).records) == {each.runs[0] for each in study.people}  # type: ignore[attr-defined]
+    assert set(unblind(world).records) == {each.runs[0] for each in players}
 
 
-@pytest.mark.usefixtures("study")
+@pytest.mark.usefixtures("players")
 def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

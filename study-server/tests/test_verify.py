@@ -72,7 +72,7 @@ def test_a_log_that_nobody_touched_is_whole(actions: tuple[str, ...]) -> None:
 )
 def test_a_changed_entry_is_found_where_it_is(change: dict[str, object]) -> None:
     links = log(*FIVE)
-    links[2] = replace(links[2], **change)  # type: ignore[arg-type]
+    links[2] = replace(links[2], **change)  # type: ignore[arg-type] # a field of its
     assert (3, Fault.CHANGED) in faults(links, head_of(log(*FIVE)))
 
 
@@ -160,7 +160,7 @@ def test_no_single_change_goes_unnoticed(index: int, what: str) -> None:
         case "detail":
             links[index] = replace(links[index], detail={"by": "x"})
         case _:
-            links[index] = replace(links[index], **{what: "e" * 64})  # type: ignore[arg-type]
+            links[index] = replace(links[index], **{what: "e" * 64})  # type: ignore[arg-type] # a field of text
     assert faults(links, head)
 
 

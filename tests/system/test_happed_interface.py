@@ -180,7 +180,7 @@ def test_only_root_may_have_the_name() -> None:
 
 
 def test_everybody_may_ask_it_and_nothing_more() -> None:
-    [everybody] = ET.parse(BUS_POLICY).getroot().findall("policy[@context='default']")  # noqa: S314
+    [everybody] = ET.parse(BUS_POLICY).getroot().findall("policy[@context='default']")  # noqa: S314  # our own
     rules = [rule.attrib for rule in everybody]
     assert all(rule["send_destination"] == NAME for rule in rules)
     assert NAME in {rule["send_interface"] for rule in rules}

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def key_to_pixels(name: str, me: Client, look: Callable[[], Image.Image], presse
     found = []
     for number in range(presses):
         key = ("performance", "power")[number % 2]
-        found.append(latency(lambda key=key: me("Feedback", "s", key), look))  # type: ignore[misc]
+        found.append(latency(partial(me, "Feedback", "s", key), look))
         time.sleep(APART_S)
     seen = sorted(milliseconds for milliseconds in found if milliseconds is not None)
     p99 = seen[min(len(seen) - 1, int(len(seen) * 0.99))]

@@ -122,7 +122,7 @@ def test_a_machines_own_model_drives_the_simulated_battery(bus: PrivateBus, tmp_
 
 def registry() -> Any:  # noqa: ANN401 - referencing.Registry
     """Return the schemas that others refer to."""
-    from referencing import Registry, Resource  # noqa: PLC0415
+    from referencing import Registry, Resource  # noqa: PLC0415 - slow to import
 
     schemas = [json.loads(path.read_text()) for path in (ROOT / "profiles/schema").glob("*.schema.json")]
     return Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in schemas])
@@ -245,7 +245,7 @@ def test_is_as_light_or_dark_as_the_desktop_becomes(bus: PrivateBus) -> None:
         for scheme, wanted in ((2, "light"), (1, "dark")):
             change = ("org.freedesktop.appearance", "color-scheme", ["u", scheme])
             desk.tell("signal", PORTAL_PATH, PORTAL, "SettingChanged", "(ssv)", change)
-            until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023
+            until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023 - now
             is_readable(desktop.seen(), box)
 
 

@@ -141,7 +141,7 @@ def make(arguments: argparse.Namespace) -> None:
     paper, a3 = read_study(arguments.paper, "paper"), read_study(arguments.a3, "a3")
 
     from sections import all_sections  # noqa: PLC0415 (as above)
-    from svg import svg_file  # noqa: PLC0415
+    from svg import svg_file  # noqa: PLC0415 (as above)
 
     sections = all_sections(paper, a3)
     drawings = [drawing for section in sections for drawing in (*section.drawings, *section.narrow)]

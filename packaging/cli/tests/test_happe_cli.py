@@ -88,7 +88,7 @@ def test_help_imports_no_command_and_a_run_imports_its_own(monkeypatch: pytest.M
         """Say something."""
 
     module = ModuleType("happe_late")
-    module.speak = speak  # type: ignore[attr-defined]
+    vars(module)["speak"] = speak
     monkeypatch.setitem(sys.modules, "happe_late", module)
     assert group.get_command(context, "speak") is speak
     assert group.get_command(context, "listen") is None

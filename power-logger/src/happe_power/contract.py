@@ -45,11 +45,11 @@ class ContractError(ValueError):
 def read(kind: Kind, raw: bytes) -> Json:
     """The document in `raw`, which has the shape of its schema; else ContractError."""
     try:
-        document = json.loads(raw)
+        document: Json = json.loads(raw)
     except ValueError as error:
         raise ContractError(kind, [f"it is no JSON: {error}"]) from None
     check(kind, document)
-    return document  # type: ignore[no-any-return]
+    return document
 
 
 def check(kind: Kind, document: object) -> None:

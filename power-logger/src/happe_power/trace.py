@@ -63,7 +63,8 @@ class Trace:
     @property
     def calibration(self) -> Json | None:
         """The calibration in force, as in power-trace.schema.json; None: there was none."""
-        return self.header["calibration"]  # type: ignore[no-any-return]
+        calibration: Json | None = self.header["calibration"]
+        return calibration
 
     @property
     def started(self) -> TimePair:

@@ -66,7 +66,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
     database = Database(config.url, pool_size=config.threads, busy=metrics.busy)
     app.extensions["happe"] = Parts(config, secrets, database)
     if config.trusted_proxies:
-        app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign]
+        app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
     problems.handle_problems(app)
     staff_page.install(app)
     openapi.install(app)

@@ -88,7 +88,7 @@ class Rule:
 
 def _mark(rule: Rule) -> Callable[[View], View]:
     def mark(view: View) -> View:
-        view.happe_rule = rule  # type: ignore[attr-defined]
+        view.happe_rule = rule  # type: ignore[attr-defined] # a mark of ours
         return view
 
     return mark

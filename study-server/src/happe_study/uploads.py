@@ -34,7 +34,7 @@ def with_file(most: int) -> Callable[[View], View]:
     """A view that a form with a file is sent to, `most` bytes in all. The form's token is looked for before it runs."""
 
     def mark(view: View) -> View:
-        view.happe_most_bytes = most  # type: ignore[attr-defined]
+        view.happe_most_bytes = most  # type: ignore[attr-defined] # a mark of ours
         return view
 
     return mark

@@ -16,7 +16,9 @@ from t61.sessions import log_in
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
+
+    from pluggy import Result
 
     from t61.happe import Happed
     from t61.keyboard import Keyboard
@@ -26,10 +28,10 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
     """Show with a failure what HAPPE's units have written meanwhile."""
     outcome = yield
-    report = outcome.get_result()  # type: ignore[attr-defined]
+    report = outcome.get_result()
     if report.failed:
         journal = ["journalctl", "--boot", "--no-pager", "--lines=60", "--output=short-monotonic", "--unit=happed*"]
         written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
@@ -100,7 +102,7 @@ def bob(alice: Session) -> Iterator[Session]:
 @pytest.fixture
 def happed(policy: Policy, alice: Session) -> Iterator[Happed]:
     """Start the installed daemon, which governs for Alice; when it is stopped the machine is as it was found."""
-    from t61.happe import FOUND, Happed  # noqa: PLC0415
+    from t61.happe import FOUND, Happed  # noqa: PLC0415 - slow to import here
 
     found = policy.state()
     shutil.rmtree("/var/lib/happe", ignore_errors=True)

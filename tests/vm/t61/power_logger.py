@@ -24,7 +24,7 @@ STUDY = "in-the-guest"
 def run(*words: str | Path, status: int = 0) -> str:
     """What a command prints, which must end with this status."""
     ended = subprocess.run([*PROGRAM, *words], check=False, env=ENVIRONMENT, capture_output=True, text=True)
-    assert ended.returncode == status, f"{words}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"  # noqa: S101
+    assert ended.returncode == status, f"{words}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"  # noqa: S101 - a helper of tests
     return ended.stdout
 
 
@@ -49,7 +49,7 @@ def record(source: str, spool: Path, seconds: float, *, may_lose: bool = False) 
     """A recording of so many seconds. Polling may lose a sample, as the emulated machine is slow."""
     with begin(source, spool, seconds) as process:
         output = process.communicate()[0]
-    assert process.returncode == 0 or (may_lose and process.returncode == 1), output  # noqa: S101
+    assert process.returncode == 0 or (may_lose and process.returncode == 1), output  # noqa: S101 - a helper of tests
     return kept(spool)
 
 
@@ -65,14 +65,14 @@ class Kept:
         return json.loads((self.folder / "header.json").read_text())
 
     @property
-    def manifest(self) -> Any:  # noqa: ANN401
+    def manifest(self) -> Any:  # noqa: ANN401 - JSON
         """manifest.json."""
         return json.loads((self.folder / "manifest.json").read_text())
 
     def column(self, name: str) -> NDArray[np.generic]:
         """All rows of a channel, read by pyarrow and nothing of happe_power."""
         import numpy as np  # noqa: PLC0415 - slow to import here
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415 - the same
 
         parts = sorted((self.folder / "parts").glob("*.parquet"))
         return np.concatenate([parquet.read_table(part, columns=[name])[name].to_numpy() for part in parts])
@@ -95,5 +95,5 @@ def kept(spool: Path) -> Kept:
     """The one trace in a spool, which happe-power finds good."""
     [folder] = (spool / STUDY).iterdir()
     [verdict] = json.loads(run("verify", "--json", folder))
-    assert verdict["good"], verdict  # noqa: S101
+    assert verdict["good"], verdict  # noqa: S101 - a helper of tests
     return Kept(folder)

@@ -22,14 +22,14 @@ class _Plain:
 
     def format_help_text(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the description."""
-        text = description(self)  # type: ignore[arg-type]
+        text = description(self)  # type: ignore[arg-type] # a part of a click.Command
         if text:
             formatter.write("\n")
             formatter.write("".join(f"{line}\n" for line in text.splitlines()))
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show what stands below the options: more, and examples."""
-        text = footer(self)  # type: ignore[arg-type]
+        text = footer(self)  # type: ignore[arg-type] # a part of a click.Command
         if text:
             formatter.write("\n")
             formatter.write("".join(f"{line}\n" for line in text.splitlines()))

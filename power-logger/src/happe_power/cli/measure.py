@@ -46,7 +46,7 @@ class Time(click.ParamType[int]):
 
     name = "time"
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401 - click's
         """Microseconds from digits or from ISO 8601 with a zone."""
         if isinstance(value, int):
             return value

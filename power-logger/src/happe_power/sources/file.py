@@ -200,7 +200,7 @@ class Tdms:
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
         """SourceError says which channels are there, or what to install."""
         try:
-            from nptdms import TdmsFile  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional extra
+            from nptdms import TdmsFile  # noqa: PLC0415 - an optional extra
         except ImportError:
             raise SourceError("reading TDMS needs npTDMS; `pip install happe-power-logger[tdms]`") from None
         with _opened(path) as file:

@@ -98,7 +98,7 @@ class Buffered:
         self._ledger = Ledger(self.rate_hz, clock)
         self._formats = self._open()
         device.close_buffer()
-        self._wide = any(self._formats[name].bits + (not self._formats[name].signed) > 16 for name in setting.names)  # noqa: PLR2004
+        self._wide = any(self._formats[name].bits + (not self._formats[name].signed) > 16 for name in setting.names)  # noqa: PLR2004 - int16's
         self.channels = channels(device, setting, np.dtype(np.int32 if self._wide else np.int16), self._formats)
         self._unranged = _unranged(device, setting.names, "is seen at the ends of the words only")
         self._stamp_ns: int | None = None

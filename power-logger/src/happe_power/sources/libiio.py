@@ -175,7 +175,7 @@ class RealDevice:
             self._disable(scanned)
             return None
         self._buffer = c_void_p(handle)
-        self._lib.iio_buffer_set_blocking_mode(self._buffer, c_bool(False))  # noqa: FBT003
+        self._lib.iio_buffer_set_blocking_mode(self._buffer, c_bool(False))  # noqa: FBT003 - C's
         formats = {name: self._format(self._channels[name]) for name in scanned}
         self._enabled = {name: (self._channels[name], formats[name]) for name in scanned}
         return formats

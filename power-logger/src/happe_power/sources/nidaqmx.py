@@ -114,7 +114,7 @@ class Nidaqmx:
             raise self._failed(error) from None
         return task
 
-    def _configure(self, task: Any) -> None:  # noqa: ANN401
+    def _configure(self, task: Any) -> None:  # noqa: ANN401 - nidaqmx.Task
         setting, constants = self._setting, self._ni.constants
         terminal = getattr(constants.TerminalConfiguration, TERMINALS[setting.terminal])
         for name, volts in zip(setting.names, setting.volts, strict=True):

@@ -19,6 +19,10 @@ from happe_study.participants import services as participants
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sqlalchemy.orm import Session
+
+    from happe_study.studies.models import Study
+
 study_argument = click.argument("study")
 MOST_INVITED = 1000
 
@@ -129,7 +133,7 @@ def invite(server: Server, study: str, count: int, as_json: bool) -> None:  # no
         print_table([each.values() for each in made])
 
 
-def _invited(server: Server, session: Any, study: Any, count: int) -> Iterator[dict[str, str]]:  # noqa: ANN401
+def _invited(server: Server, session: Session, study: Study, count: int) -> Iterator[dict[str, str]]:
     for _ in range(count):
         row, token = participants.invite(session, study, None)
         yield {"participant": row.code, "link": f"{server.config.public_url}/p/{token}"}

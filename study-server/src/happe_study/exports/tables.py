@@ -51,12 +51,12 @@ def text(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN40
     return Column(name, Kind.TEXT, about, sql=sql, **more)
 
 
-def integer(name: str, sql: Sql, about: str, unit: str = "", **more: Any) -> Column:  # noqa: ANN401
+def integer(name: str, sql: Sql, about: str, unit: str = "", **more: Any) -> Column:  # noqa: ANN401 - the same
     """A column of whole numbers."""
     return Column(name, Kind.INTEGER, about, unit, sql, **more)
 
 
-def micros(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN401
+def micros(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN401 - the same
     """A column of times by the server's clock."""
     return integer(name, sql, about, MICROS, **more)
 

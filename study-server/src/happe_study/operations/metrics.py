@@ -75,18 +75,18 @@ def share(data: Path) -> Path:
 def serve(folder: Path, host: str, port: int) -> tuple[WSGIServer, threading.Thread]:
     """Answer GET /metrics with the sums over all processes, in a thread of this one. Raises OSError."""
     from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - see above
-    from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+    from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - see above
 
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call]
+    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call] # it has no types
     return start_http_server(port, host, registry)
 
 
 def forget(folder: Path, pid: int) -> None:
     """Take what only counts while a process lives out of the sums."""
-    from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
+    from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - see above
 
-    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
+    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call] # it has no types
 
 
 def end(folder: Path) -> None:

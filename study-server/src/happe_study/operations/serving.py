@@ -55,30 +55,30 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
         """Log a message of gunicorn's."""
         getattr(self, lvl if isinstance(lvl, str) else "info")(msg, *args, **fields)
 
-    def debug(self, msg: Any, *args: Any, **_fields: Any) -> None:  # noqa: ANN401
+    def debug(self, msg: Any, *args: Any, **_fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Nothing below information: its configuration would be in it."""
 
-    def info(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+    def info(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log progress, which an operator rarely asks for."""
         log.debug("gunicorn", **self._fields(msg, args, fields))
 
-    def warning(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+    def warning(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log a warning, such as a request that is no HTTP."""
         log.warning("gunicorn", **self._fields(msg, args, fields))
 
-    def error(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+    def error(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log an error."""
         log.error("gunicorn", **self._fields(msg, args, fields))
 
-    def critical(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+    def critical(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log what ends the server."""
         self.error(msg, *args, **fields)
 
-    def exception(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401
+    def exception(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log an error with where it happened."""
         self.error(msg, *args, **fields, exc_info=True)
 
-    def _fields(self, msg: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    def _fields(self, msg: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - gunicorn's
         if isinstance(msg, BaseException):
             return {"message": type(msg).__name__, "exc_info": msg}
         failed = {"exc_info": True} if fields.get("exc_info") else {}

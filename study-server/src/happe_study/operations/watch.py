@@ -12,12 +12,16 @@ from flask import Flask, g, request
 from werkzeug.wsgi import ClosingIterator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from flask import Response
 
     from happe_study.operations.metrics import Metrics
+
+    Written = Callable[[bytes], object]
+    Raised = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +64,7 @@ def install(app: Flask, metrics: Metrics, *, addresses: bool) -> None:
         return response
 
     app.before_request_funcs[None].insert(0, app.before_request_funcs[None].pop())  # before whatever may refuse
-    app.wsgi_app = Watch(app.wsgi_app, metrics)  # type: ignore[method-assign]
+    app.wsgi_app = Watch(app.wsgi_app, metrics)  # type: ignore[method-assign] # WSGI's way
 
 
 class Watch:
@@ -76,11 +80,11 @@ class Watch:
         method = environ["REQUEST_METHOD"]
         seen = environ[SEEN] = Seen(method if method in METHODS else "other", time.perf_counter())
 
-        def start(status: str, *rest: object) -> object:
+        def start(status: str, headers: list[tuple[str, str]], error: Raised | None = None, /) -> Written:
             seen.status = int(status[:3])
-            return start_response(status, *rest)  # type: ignore[arg-type]
+            return start_response(status, headers, error)
 
-        return ClosingIterator(self._application(environ, start), lambda: self._note(seen))  # type: ignore[arg-type]
+        return ClosingIterator(self._application(environ, start), lambda: self._note(seen))
 
     def _note(self, seen: Seen) -> None:
         seconds = time.perf_counter() - seen.started if seen.timed else None

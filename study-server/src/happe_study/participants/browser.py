@@ -62,7 +62,7 @@ def here(session: Session) -> Here:
     return Here(participant, study, protocol, now, steps.step(participant, now))
 
 
-def page(name: str, at: Here, title: str, status: HTTPStatus = HTTPStatus.OK, **more: Any) -> Response:  # noqa: ANN401
+def page(name: str, at: Here, title: str, status: HTTPStatus = HTTPStatus.OK, **more: Any) -> Response:  # noqa: ANN401 - what templates take
     """A page of the participant's, from templates/participant/NAME.html."""
     facts: dict[str, Any] = {"participant": at.participant, "study": at.study, "protocol": at.protocol}
     text = render_template(f"participant/{name}.html", title=title, steps=Step, step=at.step, **facts, **more)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -152,7 +153,7 @@ def test_a_keyboard_that_is_unplugged_says_so_and_its_node_is_no_error(
     connection: socket.socket, keyboard: Keyboard
 ) -> None:
     handed = opened(connection, keyboard)
-    node = os.path.basename(keyboard.node)  # noqa: PTH119
+    node = Path(keyboard.node).name
 
     keyboard.unplug()
 

@@ -118,7 +118,7 @@ def idle_of_another(unit: str) -> Idle:
 
 def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
     """What a person does: some presses, some looks."""
-    from evdev import ecodes  # noqa: PLC0415
+    from evdev import ecodes  # noqa: PLC0415 - slow to import here
 
     happed.wait_for_keyboards(1)
     for key in [ecodes.KEY_PROG1, ecodes.KEY_PROG2] * 5:
@@ -173,9 +173,9 @@ def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
 
     The first begins a sample, so that the sample of every other is old enough to be acted on at once.
     """
-    from evdev import InputDevice, ecodes  # noqa: PLC0415
+    from evdev import InputDevice, ecodes  # noqa: PLC0415 - slow to import here
 
-    from t61.keyboard import DOWN, UP  # noqa: PLC0415
+    from t61.keyboard import DOWN, UP  # noqa: PLC0415 - slow to import here
 
     with frequency_trace() as trace, lowest_priority():
         watcher = InputDevice(keyboard.node)  # reads later, and so is not woken
@@ -200,7 +200,7 @@ def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
 def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
     policy: Policy, alice: Session, keyboard: Keyboard, show: Show
 ) -> None:
-    from t61.happe import Happed  # noqa: PLC0415
+    from t61.happe import Happed  # noqa: PLC0415 - slow to import here
 
     low, high = LADDER_KHZ[:2]
     policy.governor = "userspace"

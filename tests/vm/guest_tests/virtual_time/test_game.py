@@ -132,7 +132,7 @@ def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
     final = [d["learned"]["uafp_khz"] for d in vector["expected"] if "learned" in d][-1]
     with sqlite3.connect(DATABASE, uri=True) as database:
         columns = ", ".join(f"khz_{level}" for level in range(10))
-        query = f"SELECT {columns} FROM uafp WHERE user = ? AND app = ?"  # noqa: S608
+        query = f"SELECT {columns} FROM uafp WHERE user = ? AND app = ?"  # noqa: S608 - columns of ours
         [stored] = database.execute(query, (f"subject:{SUBJECT}", APPLICATION))
     assert list(stored) == final
     assert final[-1] == 2_200_000

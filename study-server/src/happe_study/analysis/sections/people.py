@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from happe_study.analysis.study import attempt, fixed, listed, p_value, percent,
 from happe_study.analysis.tidy import watts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from happe_study.analysis.groups import Question
     from happe_study.analysis.study import Study
@@ -50,7 +51,7 @@ def presses_section(study: Study) -> Section:
     fitted = {
         key: found
         for key in ("performance", "power")
-        if (found := attempt(refused, f"model of the {key} key", lambda k=key: _rates(study, k)))  # type: ignore[misc]
+        if (found := attempt(refused, f"model of the {key} key", partial(_rates, study, key)))
     }
     tables = [_a3(study, table)] if table else []
     tables += [_rates_table(key, found) for key, found in fitted.items()]
@@ -148,7 +149,7 @@ def groups_section(study: Study) -> Section:
     found = [
         made
         for key, answers in sorted(study.export.answers.items())
-        if (made := attempt(refused, key, lambda k=key, a=answers: _question(study, k, a)))  # type: ignore[misc]
+        if (made := attempt(refused, key, partial(_question, study, key, answers)))
     ]
     corrected = groups.holm([each.p for each in found])
     found = [replace(each, holm=p) for each, p in zip(found, corrected, strict=True)]
@@ -164,7 +165,7 @@ def groups_section(study: Study) -> Section:
     )
 
 
-def _question(study: Study, key: str, answers: dict[str, str]) -> Question:
+def _question(study: Study, key: str, answers: Mapping[str, str]) -> Question:
     if len(set(answers.values())) > MOST_ANSWERS:
         raise Refusal(f"has more than {MOST_ANSWERS} different answers, which make no groups")
     if not study.happe:

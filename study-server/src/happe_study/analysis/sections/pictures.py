@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ def section(study: Study) -> Section:
     """Figures A.1, A.2, A.4 and A.5, those for which there are data."""
     refused: list[str] = []
     made = [
-        attempt(refused, name, lambda draw=draw: draw(study))  # type: ignore[misc]
+        attempt(refused, name, partial(draw, study))
         for name, draw in (
             ("Figure A.1", _levels),
             ("Figure A.2", _distribution),

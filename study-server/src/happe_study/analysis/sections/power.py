@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,7 @@ def saving_section(study: Study) -> Section:
         for saving in attempt(
             refused,
             treatment,
-            lambda t=treatment: savings.savings(  # type: ignore[misc]
-                panel, t, study.reference, resamples=study.resamples
-            ),
+            partial(savings.savings, panel, treatment, study.reference, resamples=study.resamples),
         )
         or ()
     ]

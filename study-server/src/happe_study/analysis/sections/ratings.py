@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +84,7 @@ def ratings_section(study: Study) -> Section:
     won = [
         found
         for treatment in study.treatments
-        if (found := attempt(refused, f"wins of {treatment}", lambda t=treatment: wins.wins(panel, t, study.reference)))  # type: ignore[misc]
+        if (found := attempt(refused, f"wins of {treatment}", partial(wins.wins, panel, treatment, study.reference)))
     ]
     fitted = attempt(refused, "model", lambda: _clmm(study, study.runs.with_figure(satisfaction)))
     period = attempt(refused, "model with period and carry-over", lambda: _clmm_with_period(study))
