@@ -59,8 +59,9 @@ class Told:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        for line in there(self.process.stdout):
-            self._new.put(line.strip())
+        with contextlib.suppress(ValueError):  # of a closed file: the desktop has ended the program
+            for line in there(self.process.stdout):
+                self._new.put(line.strip())
 
     def until(self, begin: str, seconds: float = PATIENCE_S) -> str:
         """Wait for a line that begins so, after those that were waited for before; the line. Raises queue.Empty."""
