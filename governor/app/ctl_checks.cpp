@@ -141,7 +141,7 @@ Check check_service(const Findings& findings) {
     }
     const UnitFound* const found = unit(findings, kService);
     if (found == nullptr) {
-        return {check.name, Verdict::Fail, "not installed", "install the package happe"};
+        return {check.name, Verdict::Fail, "not installed", "install the package happe-governor"};
     }
     check.finding = fmt::format("{}, {}", found->active, found->enabled.empty() ? found->load : found->enabled);
     if (found->load == "masked" || found->enabled == "masked") {
@@ -244,11 +244,11 @@ Check check_found_state(const Findings& findings) {
 Check check_installation(const Findings& findings) {
     if (findings.bus_policy == Presence::Absent) {
         return {"installation", Verdict::Fail, "the D-Bus policy org.happe.Governor1.conf is missing",
-                "install the package happe again, then systemctl reload dbus"};
+                "install the package happe-governor again, then systemctl reload dbus"};
     }
     if (findings.polkit_actions == Presence::Absent) {
         return {"installation", Verdict::Fail, "the polkit actions org.happe.governor1.policy are missing",
-                "install the package happe again"};
+                "install the package happe-governor again"};
     }
     return {"installation", Verdict::Ok, "D-Bus policy and polkit actions are there", ""};
 }
