@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes a minimal Debian 12 in FOLDER, anew, from this machine's own apt sources; it trusts the certificates that this one
+# trusts. As root.
+#   usage: packaging/debian_folder.sh FOLDER [PACKAGES]      PACKAGES: names with commas between them, besides the minimum
+set -eu
+folder=$1
+cd "$(dirname "$0")/.."
+rm -rf "$folder"
+PYTHONPATH=tests/vm python3 -B - "$folder" "${2-}" <<'END'
+import subprocess
+import sys
+
+import image
+
+options = ["--quiet", "--variant=minbase", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", *image.apt_options()]
+options += [f"--include={sys.argv[2]}"] if sys.argv[2] else []
+sources = "\n".join(image.debian_sources()) + "\n"
+subprocess.run(["mmdebstrap", *options, "bookworm", sys.argv[1], "-"], input=sources, text=True, check=True)
+END
+cp /etc/resolv.conf "$folder/etc/resolv.conf"
+own=usr/local/share/ca-certificates
+if [ -d "/$own" ]; then
+    mkdir -p "$folder/$own"
+    cp -r "/$own/." "$folder/$own"
+    [ ! -x "$folder/usr/sbin/update-ca-certificates" ] || chroot "$folder" update-ca-certificates >/dev/null
+fi
