@@ -1,0 +1,41 @@
+#!/bin/sh
+# Does what README says to a newcomer: makes a bare Debian 12, installs git and make in it, clones what is committed of this
+# tree, runs a command in the clone, and says how long that took. As root.
+#   usage: packaging/bare-root.sh root|sudo COMMAND...      e.g. packaging/bare-root.sh sudo make demo
+# root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_ROOT is the folder of that Debian (build/bare-root);
+# nothing is left of it in the end. The machine's settings of pip and npm, and of proxies, hold there too.
+set -eu
+cd "$(dirname "$0")/.."
+root=${HAPPE_ROOT:-$PWD/build/bare-root}
+case ${1-} in
+    root) user=root home=/root ;;
+    sudo) user=ana home=/home/ana ;;
+    *) echo "usage: packaging/bare-root.sh root|sudo COMMAND..." >&2; exit 64 ;;
+esac
+[ "$(id -u)" -eq 0 ] || { echo "bare-root: be root: it makes a system in $root" >&2; exit 77; }
+shift
+
+trap 'rm -rf "$root"' EXIT
+trap 'exit 130' INT TERM HUP
+echo "bare-root: making a Debian 12"
+if [ "$user" = root ]; then
+    packaging/debian_folder.sh "$root"
+else
+    packaging/debian_folder.sh "$root" sudo
+    chroot "$root" useradd --create-home --shell /bin/bash "$user"
+    echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
+    chmod 440 "$root/etc/sudoers.d/$user"
+fi
+packaging/with_debian.sh "$root" chroot "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
+git clone --quiet . "$root$home/happe"
+chroot "$root" chown -R "$user:" "$home/happe"
+echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages, commit $(git rev-parse --short HEAD), as $user: $*"
+
+settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|NPM_CONFIG_.*|npm_config_.*|https?_proxy|no_proxy)=' || true)
+begin=$(date +%s)
+status=0
+# shellcheck disable=SC2086  # a setting a word
+packaging/with_debian.sh "$root" chroot "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
+echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s"
+exit "$status"
