@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.regression.mixed_linear_model import MixedLM
+from statsmodels.tools.numdiff import approx_hess
 
 import given_exports as given
 from happe_study.analysis import key_presses, power_model, ratings_clmm
@@ -52,27 +53,59 @@ def wine() -> tuple[list[int], Floats, list[str]]:
     return ratings, np.array(columns), judges
 
 
-def test_the_mixed_model_of_the_wine_data_is_that_of_r_ordinal() -> None:
-    """clmm2(rating ~ temp + contact, random=judge, nAGQ=10), from the tutorial; clmm's Laplace fit differs by 0.002."""
+def figures(fitted: ratings_clmm.Fit) -> tuple[list[float], list[float]]:
+    """Estimates and errors of the thresholds, then of the effects."""
+    every = [(each.estimate, each.error) for each in fitted.thresholds]
+    every += [(each.estimate, each.error) for each in fitted.effects]
+    return [estimate for estimate, _ in every], [error for _, error in every]
+
+
+def test_the_mixed_model_of_the_wine_data_is_that_of_r_ordinal_with_as_many_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """clmm(rating ~ temp + (1 | judge), nAGQ = 31): its summary as printed in the issue 651 of R's ggeffects."""
+    monkeypatch.setattr(ratings_clmm, "NODES", 31)
+    ratings, columns, judges = wine()
+    fitted = ratings_clmm.fit(ratings, columns[:, :1], ["warm"], judges)
+    assert round(fitted.log_likelihood, 2) == -88.70
+    assert round(2 * fitted.parameters - 2 * fitted.log_likelihood, 2) == 189.41  # AIC
+    assert (round(fitted.sigma**2, 4), round(fitted.sigma, 3)) == (0.9045, 0.951)
+    assert (fitted.ratings, fitted.participants) == (72, 9)
+
+
+def test_with_a_single_node_it_is_r_ordinals_laplace_fit_and_with_all_within_a_hundredth_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """clmm(rating ~ temp + contact + (1 | judge)): the reference of R's broom, glance.clmm, examples."""
+    log_likelihood, estimates = -81.56541, [-1.62, 1.51, 4.23, 6.09, 3.06, 1.83]
+    errors, z = [0.682, 0.604, 0.809, 0.972, 0.595, 0.513], [-2.38, 2.51, 5.23, 6.26, 5.14, 3.58]
     fitted = ratings_clmm.fit(*wine()[:2], ["warm", "contact"], wine()[2])
-    assert [each.estimate for each in fitted.effects] == pytest.approx([3.0619, 1.8334], abs=0.001)
-    assert [each.error for each in fitted.effects] == pytest.approx([0.5951, 0.5122], abs=0.001)
-    assert [each.z for each in fitted.effects] == pytest.approx([5.145, 3.580], abs=0.002)
-    assert [each.estimate for each in fitted.thresholds] == pytest.approx([-1.6237, 1.5134, 4.2285, 6.0888], abs=0.01)
-    assert fitted.sigma == pytest.approx(1.1347, abs=0.001)
-    assert fitted.log_likelihood == pytest.approx(-81.53, abs=0.005)
+    found, spread = figures(fitted)
+    assert found == pytest.approx(estimates, abs=0.01)
+    assert spread == pytest.approx(errors, abs=0.01)
+    assert np.divide(found, spread) == pytest.approx(z, abs=0.01)
     assert (fitted.parameters, fitted.ratings, fitted.participants) == (7, 72, 9)
+
+    monkeypatch.setattr(ratings_clmm, "NODES", 1)  # Laplace's approximation, whose gradient is another
+    model = ratings_clmm._Model.of(wine()[0], wine()[1], ["warm", "contact"], wine()[2])  # noqa: SLF001 - by themselves
+
+    def loss(natural: Floats) -> float:
+        return -model.likelihood(natural, with_sigma=True)[0]
+
+    best = optimize.minimize(lambda free: loss(model.natural(free)), np.append(model.start(), 0.0), method="BFGS")
+    natural = model.natural(best.x)
+    assert -best.fun == pytest.approx(log_likelihood, abs=1e-5)
+    assert natural[:6] == pytest.approx(estimates, abs=0.005)
+    assert np.sqrt(np.diag(np.linalg.inv(approx_hess(natural, loss)))[:6]) == pytest.approx(errors, abs=0.0005)
 
 
 def test_without_the_judges_it_is_the_plain_model_to_six_digits() -> None:
     """clm(rating ~ temp * contact), as printed in the pull request 332 of R's broom."""
     ratings, columns, _ = wine()
     with_product = np.column_stack([columns, columns.prod(axis=1)])
-    model = ratings_clmm._Model.of(ratings, with_product, ["t", "c", "tc"], [str(n % 9) for n in range(72)])  # noqa: SLF001
-    found = ratings_clmm._maximum(model, model.start(), with_sigma=False)  # noqa: SLF001
-    fitted = ratings_clmm._fit(model, found, with_sigma=False)  # noqa: SLF001
-    estimates = [each.estimate for each in fitted.thresholds] + [each.estimate for each in fitted.effects]
-    errors = [each.error for each in fitted.thresholds] + [each.error for each in fitted.effects]
+    model = ratings_clmm._Model.of(ratings, with_product, ["t", "c", "tc"], [str(n % 9) for n in range(72)])  # noqa: SLF001 - by themselves
+    found = ratings_clmm._maximum(model, model.start(), with_sigma=False)  # noqa: SLF001 - by themselves
+    estimates, errors = figures(ratings_clmm._fit(model, found, with_sigma=False))  # noqa: SLF001 - by themselves
     assert estimates == pytest.approx(
         [-1.4112620, 1.1435537, 3.3770825, 4.9419823, 2.3211843, 1.3474604, 0.3595489], abs=1e-5
     )
@@ -153,7 +186,7 @@ def balanced() -> Balanced:
     return y.ravel(), design, {"who": who.ravel(), "app": app.ravel(), "condition": condition.ravel()}
 
 
-def mixed(y: Floats, design: Floats, which: dict[str, Any], keep: Any = slice(None)) -> power_model.Fit:  # noqa: ANN401
+def mixed(y: Floats, design: Floats, which: dict[str, Any], keep: Any = slice(None)) -> power_model.Fit:  # noqa: ANN401 - an index of numpy
     """Our fit of some of the runs."""
     words: dict[str, Sequence[str]] = {name: [str(value) for value in values[keep]] for name, values in which.items()}
     used = design[keep]
