@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -29,13 +28,14 @@ from given_accounts import browser, post, token_of
 from happe_study.accounts.rights import Role
 from happe_study.analysis.documents import measures_in
 from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.checks import gathering
 from happe_study.participants.models import Participant
 from happe_study.reports import documents, forgetting, locks, services
 from happe_study.reports.job import Job, Order
 from happe_study.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
 from happe_study.reports.services import Stage
 from happe_study.runs.models import Run
-from world import World, fixed_secrets
+from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,10 +70,9 @@ class Late(Job):
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One for all tests that make a report, which takes seconds."""
     folder = tmp_path_factory.mktemp("reports")
-    shutil.copy(sqlite_template, folder / "server.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
-        made = Lab(World(folder, f"sqlite:///{folder / 'server.db'}"))
+        made = Lab(World(folder, sqlite_copy(sqlite_template, folder)))
         upload(made.analyst, given_reports.measures(made.world))
         send(made.analyst, PAGE)
         assert given_reports.waited(made.world, made.study) == [Stage.MADE]
@@ -269,9 +268,11 @@ def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(small_w
         assert "T-HAPPE" not in page
 
 
-def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
-    page = lab.analyst.get("/studies/finished/checks").text
-    assert "40 records" in page
+def test_after_unblinding_checks_are_for_who_may_export(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "40 records" in lab.analyst.get("/studies/finished/checks").text
+    # And the next look reads no record again
+    monkeypatch.setattr(gathering, "opened", None)
+    assert "40 records" in lab.analyst.get("/studies/finished/checks").text
     other = browser(lab.world, Role.EXPERIMENTER, email="experimenter@example.org")
     assert "40 records" not in other.get("/studies/finished/checks").text
 
@@ -280,6 +281,7 @@ def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
     study = given_reports.finished(small_world, participants=1)
     analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
     upload(analyst, given_reports.measures(small_world))
+    assert "10 records" in analyst.get("/studies/finished/checks").text
     given_reports.died(small_world, study, "analyst@example.org")
     left = given_reports.left_behind(small_world.config.data, study.id)
     with small_world.database.writing() as session:
@@ -291,6 +293,9 @@ def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
         for model in (Report, ReportFile, AnalysisDocument):
             assert session.scalars(select(model)).all() == []
     assert not left.exists()
+    # Nor does a process remember it that has shown the checks since
+    assert "0 records" in analyst.get("/studies/finished/checks").text
+    assert gathering._LAST_READ == {}  # noqa: SLF001 - the cache itself
     # And no later report is taken for one of these
     given_reports.died(small_world, study, "analyst@example.org")
     with small_world.database.reading() as session:

@@ -29,7 +29,7 @@ FEWEST_LINES = 5  # that two records must have before they can be called alike
 class Behaviour:
     """What a record says. `strayed`: periods that did not follow the profile, of how many; None: that can't be told.
 
-    `watts` are the ends of sample periods and the model's watts in them; empty: the model is of another machine.
+    `watts` are the ends of sample periods and the model's watts in them; empty: there is no model of this machine.
     `digest` is of what was measured, with times from the run's beginning.
     """
 
@@ -51,8 +51,8 @@ class Behaviour:
     digest: str
 
 
-def behaviour(record: Json, model: PowerModel) -> Behaviour:
-    """What a record says, and what a machine's power model makes of it."""
+def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
+    """What a record says, and what a machine's power model makes of it, if there is one."""
     known = ladders(record["header"])
     first = min(known)
     steps = list(_steps(record, first))
@@ -71,7 +71,7 @@ def behaviour(record: Json, model: PowerModel) -> Behaviour:
         ladder=known[first].khz,
         periods=Counter(khz for _, khz, _ in steps),
         strayed=_strayed(record, known, first),
-        watts=tuple(_watts(steps, known[first], model)) if _is_of(known[first], model) else (),
+        watts=tuple(_watts(steps, known[first], model)) if model and _is_of(known[first], model) else (),
         digest=_digest(record),
     )
 
