@@ -1,11 +1,11 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory emulated lint lint-style bench package package-test pictures docs sbom locks clean
+.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 help: ## Show this
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
 	@packaging/setup.sh all
@@ -59,8 +59,18 @@ package: setup ## Build the Debian packages and wheels into build/packages, and 
 	@packaging/setup.sh package
 	@packaging/package.sh
 
-package-test: package ## Install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
+package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
 	@packaging/package-test.sh
+
+package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 15 minutes)
+	@packaging/package-vm-test.sh
+
+rpm: package ## Build the RPMs into build/packages, and compare them with the Debian packages
+	@packaging/rpm.sh
+
+bare-root: ## Do what README says in a bare Debian 12, as root and as a user with sudo (root)
+	@packaging/bare-root.sh root make demo
+	@packaging/bare-root.sh sudo make demo
 
 pictures: setup build ## Renew the pictures of the documents
 	@packaging/pictures.sh

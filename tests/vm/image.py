@@ -65,9 +65,9 @@ DISABLED = ["power-profiles-daemon.service", "tuned.service", "thermald.service"
 NEVER_UNPACKED = ["usr/share/doc", "usr/share/locale", "usr/share/man"]
 UNWANTED = [
     *NEVER_UNPACKED, "usr/lib/udev/hwdb.d", "usr/lib/x86_64-linux-gnu/gconv",
-    "usr/lib/x86_64-linux-gnu/perl-base", "usr/share/bug",
+    "usr/share/bug",
     "usr/share/i18n", "usr/share/info", "usr/share/lintian", "usr/share/perl5", "usr/share/zoneinfo",
-    "var/cache", "var/lib/apt", "var/lib/dpkg/info",
+    "var/cache", "var/lib/apt",
 ]  # fmt: skip
 
 # Runs as root of the new system, whose folder is $1.
@@ -156,7 +156,7 @@ def debian_sources() -> list[str]:
     ]
     lines = [
         f"deb {uri} {suite} {component}"
-        for origin, codename, uri, suite, component in (fields for fields in found if len(fields) == 5)  # noqa: PLR2004
+        for origin, codename, uri, suite, component in (fields for fields in found if len(fields) == 5)  # noqa: PLR2004 - as wanted
         if origin == "Debian" and codename.startswith("bookworm")
     ]
     if not lines:

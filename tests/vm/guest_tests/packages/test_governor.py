@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The governor's package on a machine with systemd and cpufreq: what it does to it, from installation to purge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from evdev import ecodes
+
+from t61.cpufreq import LADDER_KHZ, set_tunable
+from t61.happe import CONFIGURATION, FOUND, UNIT, Happed
+from t61.packages import debs, dpkg, machine, unit
+from t61.sessions import command
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from t61.cpufreq import Policy
+    from t61.keyboard import Keyboard
+    from t61.sessions import Session
+
+PACKAGE = "happe-governor"
+SOCKET = "happed-keys.socket"
+KEYS = ("--performance", "KEY_PROG1", "--power", "KEY_PROG2")
+
+
+@pytest.fixture(autouse=True)
+def cpufreq(policy: Policy, alice: Session) -> Iterator[dict[str, str]]:
+    """The machine without HAPPE, with limits and tunables of its owner's; it is that again after a purge."""
+    assert alice.identity
+    policy.write("scaling_max_freq", LADDER_KHZ[3])
+    set_tunable("up_threshold", 71)
+    set_tunable("sampling_rate", 123_000)
+    wait_until(lambda: policy.khz("scaling_max_freq") == LADDER_KHZ[3], "the owner's limit is in force")
+    state, before = policy.state(), machine()
+    assert before.running == []
+    yield state
+    dpkg("--purge", PACKAGE)
+    after = machine()
+    assert sorted(after.files.keys() ^ before.files.keys()) == []
+    assert after == before
+    assert policy.state() == state
+
+
+@pytest.fixture
+def set_up(policy: Policy, keyboard: Keyboard) -> Callable[[], Happed]:
+    """Answer `happectl setup`; HAPPE governs when this returns."""
+
+    def answer() -> Happed:
+        assert keyboard.node
+        command("happectl", "setup", "--yes", "--json", "--mode", "govern", *KEYS)
+        happed = Happed()
+        happed.wait_for("governing")
+        wait_until(lambda: policy.governor == "userspace", "HAPPE governs")
+        happed.wait_for_keyboards(1)
+        return happed
+
+    return answer
+
+
+def teach(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
+    """Alice asks for more speed, and has it."""
+    wait_until(lambda: policy.khz("scaling_setspeed") == LADDER_KHZ[0], "it begins at the lowest frequency")
+    keyboard.press(ecodes.KEY_PROG1)
+    wait_until(lambda: policy.khz("scaling_setspeed") > LADDER_KHZ[0], "the frequency rises")
+    wait_until(lambda: happed.call("ListEvents", "ssxu", "alice", "desktop", "0", "10")[0], "that is learned")
+
+
+def learned() -> object:
+    """What Alice has taught."""
+    return json.loads(command("happectl", "profiles", "export", "--user", "alice"))["profiles"]
+
+
+def test_installing_it_starts_nothing_and_touches_no_frequency(cpufreq: dict[str, str], policy: Policy) -> None:
+    dpkg("--install", *debs(PACKAGE))
+    assert policy.state() == cpufreq
+    assert unit(UNIT) == ("inactive", "disabled")
+    assert unit(SOCKET) == ("inactive", "disabled")
+    assert not FOUND.exists()
+
+
+def test_it_governs_after_setup_and_gives_back_when_it_is_removed(
+    cpufreq: dict[str, str], policy: Policy, keyboard: Keyboard, set_up: Callable[[], Happed]
+) -> None:
+    dpkg("--install", *debs(PACKAGE))
+    happed = set_up()
+    assert unit(UNIT) == ("active", "enabled")
+    teach(happed, policy, keyboard)
+    dpkg("--remove", PACKAGE)
+    assert policy.state() == cpufreq
+    assert unit(UNIT)[0] == "inactive"
+    assert unit(SOCKET)[0] == "inactive"
+    assert not FOUND.exists()
+    assert not Path("/usr/sbin/happed").exists()
+    assert "KEY_PROG1" in CONFIGURATION.read_text()
+    assert Path("/var/lib/happe/profiles.db").is_file()
+
+
+def test_an_upgrade_goes_on_governing_with_what_was_learned(
+    cpufreq: dict[str, str], policy: Policy, keyboard: Keyboard, set_up: Callable[[], Happed]
+) -> None:
+    dpkg("--install", *debs(PACKAGE, old=True))
+    happed = set_up()
+    teach(happed, policy, keyboard)
+    taught, configured, old = learned(), CONFIGURATION.read_text(), happed.pid
+    dpkg("--install", *debs(PACKAGE))
+    happed.wait_for("governing")
+    assert happed.pid not in (0, old)
+    wait_until(lambda: policy.governor == "userspace", "HAPPE governs again")
+    assert learned() == taught
+    assert CONFIGURATION.read_text() == configured
+    dpkg("--purge", PACKAGE)  # while it governs
+    assert policy.state() == cpufreq

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The packages of study server and power logger under systemd: first run, study, upgrade with data, removal, purge."""
+
+from __future__ import annotations
+
+import pwd
+import shutil
+import subprocess
+import urllib.request
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from t61.packages import debs, dpkg, machine, unit
+from t61.sessions import command
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGES = ["happe-python3", "happe-study-server", "happe-power-logger"]
+SERVER = "happe-server.service"
+LOGGER = "happe-power@bench.service"
+DATA = Path("/var/lib/happe-server")
+SPOOL = Path("/var/lib/happe-power/spool")
+LIBRARY = Path("/usr/lib/happe-study-server")
+PROTOCOL = "lib/python3.11/site-packages/happe_study/studies/protocols/paper-a3.toml"
+SLOW_S = 300.0  # for an emulated processor
+RECORDING = '[record]\nsource = "sim,rate=200"\nstudy = "bench"\nno_upload = true\n'
+LISTS_OF_USERS = {f"/etc/{name}{copy}" for name in ("passwd", "group", "shadow", "gshadow") for copy in ("", "-")}
+REVISION = """
+import sys
+from pathlib import Path
+from happe_study import migrations
+from happe_study.cli.server import Server
+server = Server(Path("/etc/happe/server.toml"))
+if sys.argv[1:]:
+    migrations.downgrade(server.database, sys.argv[1], allocation=server.secrets.allocation)
+print(migrations.current(server.database))
+"""
+
+
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """Units may take as long to start as the emulated processor does to import their programs."""
+    folders = [Path(f"/run/systemd/system/{name}.service.d") for name in ("happe-server", "happe-power@")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "patience.conf").write_text(f"[Service]\nTimeoutStartSec={SLOW_S:.0f}\n")
+    yield
+    for folder in folders:
+        shutil.rmtree(folder)
+    command("systemctl", "daemon-reload")
+
+
+@pytest.fixture
+def without() -> Iterator[None]:
+    """The machine without HAPPE; it is that again after a purge, but for users, which stay."""
+    before = machine()
+    yield
+    dpkg("--purge", *reversed(PACKAGES))
+    after = machine()
+    assert after.users - before.users == {"happe-server", "happe-power"}
+    left = {path for path, _ in after.files.items() ^ before.files.items()}
+    assert sorted(left - LISTS_OF_USERS - {"/var/backups", "/var/backups/happe"}) == []
+    assert after.units == before.units
+    assert after.running == before.running == []
+
+
+def revision(*down: str) -> str:
+    """The database's revision, after it was taken down if that is asked for."""
+    return command(f"{LIBRARY}/bin/python3", "-I", "-c", REVISION, *down)
+
+
+def wait_until_it_serves() -> None:
+    """Until the server answers."""
+
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:8080/healthz", timeout=30) as answer:
+                return bool(answer.status == HTTPStatus.OK)
+        except OSError:
+            return False
+
+    wait_until(answers, "the server answers", SLOW_S, every_s=0.5)
+
+
+def listening() -> set[str]:
+    """The addresses on which the server's user listens, in the kernel's hexadecimal."""
+    number = str(pwd.getpwnam("happe-server").pw_uid)
+    rows = [line.split() for each in ("tcp", "tcp6") for line in Path(f"/proc/net/{each}").read_text().splitlines()[1:]]
+    return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[7] == number}
+
+
+def record() -> None:
+    """Have the logger's unit record a simulated laptop."""
+    Path("/etc/happe/power-bench.toml").write_text(RECORDING)
+    command("systemctl", "start", LOGGER)
+    wait_until(lambda: list(SPOOL.rglob("header.json")), "it records", SLOW_S)
+
+
+@pytest.mark.usefixtures("patience", "without")
+def test_from_first_run_to_purge(tmp_path: Path) -> None:
+    dpkg("--install", *debs(*PACKAGES, old=True))
+    assert unit(SERVER) == ("inactive", "disabled")
+    assert not DATA.joinpath("server.db").exists()
+
+    password = tmp_path / "password"
+    password.write_text("one that nobody would guess, 4711\n")
+    command("happe-server", "init", "--administrator", "ana@example.org", "--password-file", str(password))
+    command("happe-server", "study", "create", str(LIBRARY / PROTOCOL))
+    command("systemctl", "enable", "--now", SERVER)
+    wait_until_it_serves()
+    assert listening() == {"0100007F"}
+    record()
+    trace = next(SPOOL.rglob("header.json")).parent
+
+    command("systemctl", "stop", SERVER, LOGGER)
+    newest = revision()
+    assert revision("-1") != newest
+    dpkg("--install", *debs(*PACKAGES))
+    assert revision() == newest
+    assert [path.stat().st_uid for path in DATA.glob("before-*.db")] != []
+    wait_until_it_serves()  # the package has started it again, as it is enabled
+    assert "paper-a3" in command("happe-server", "study", "list")
+    assert trace.joinpath("manifest.json").is_file()  # stopped, it has ended its trace
+
+    command("systemctl", "start", LOGGER)
+    dpkg("--remove", *reversed(PACKAGES))
+    assert unit(SERVER)[0] == "inactive"
+    assert unit(LOGGER)[0] == "inactive"
+    assert subprocess.run(["pgrep", "-u", "happe-server,happe-power"], check=False).returncode == 1
+    assert DATA.joinpath("server.db").is_file()
+    assert trace.is_dir()
