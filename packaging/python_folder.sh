@@ -3,9 +3,10 @@
 #   usage: packaging/python_folder.sh common FOLDER                              libraries that programs share
 #          packaging/python_folder.sh server|power FOLDER COMMON PROGRAM SECTION  a program in an environment of its own
 # FOLDER is .../usr/lib/NAME, COMMON the FOLDER of what is shared. /usr/lib/NAME/bin/python3 finds both.
+# HAPPE_PYTHON names another interpreter than /usr/bin/python3, in the same folder.
 set -eu
 part=$1 folder=$2
-python=/usr/bin/python3
+python=${HAPPE_PYTHON:-/usr/bin/python3}
 release=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 unpack() { # TO WHEEL...
@@ -53,7 +54,7 @@ thin "$site"
 echo /usr/lib/happe-python3 >"$site/happe-python3.pth"
 
 mkdir -p "$folder/bin" "$root/usr/bin"
-ln -s ../../../bin/python3 "$folder/bin/python3"
+ln -s "../../../bin/${python##*/}" "$folder/bin/python3"
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$folder/pyvenv.cfg"
 printf '#!/bin/sh\nexec /usr/lib/%s/bin/python3 -I -m %s "$@"\n' "${folder##*/}" "$module" >"$root/usr/bin/$program"
 chmod 755 "$root/usr/bin/$program"

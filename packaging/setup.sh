@@ -22,7 +22,7 @@ all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 
     sigrok-cli libcomedi0 libiio0"
 
 # To make packages, and to test them: after `all`.
-package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmdebstrap python3-pip python3-setuptools python3-wheel"
+package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmdebstrap python3-pip python3-setuptools python3-wheel rpm"
 
 case ${1-} in
     demo) packages=$demo ;;

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Everything that is built of this tree has one version."""
+
+import re
+
+from program import ROOT
+
+STATED = {
+    "CMakeLists.txt": r"project\(happe VERSION (\S+)",
+    "CITATION.cff": r"^version: \"?([^\"\n]+)",
+    "packaging/debian/changelog": r"^happe \((\S+)\)",
+    "packaging/rpm/happe.spec": r"^Version: *(\S+)",
+    "packaging/cli/pyproject.toml": r'^version = "(.*)"',
+    "power-logger/pyproject.toml": r'^version = "(.*)"',
+    "study-server/pyproject.toml": r'^version = "(.*)"',
+}
+
+
+def test_there_is_one_version() -> None:
+    found = {}
+    for file, pattern in STATED.items():
+        stated = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        found[file] = stated[1] if stated else None
+    assert None not in found.values(), found
+    assert len(set(found.values())) == 1, found
