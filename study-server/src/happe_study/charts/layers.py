@@ -3,7 +3,7 @@
 
 Paths live in a box of their own that is stretched to the room there is (`STRETCHED` wide and high); what must keep its
 shape stands at percentages. `look` is a class of static/charts.css: look-1 to look-6, and what a page defines. Words
-are escaped here, and the rest is ours: a page may have a thousand shapes, and Markup.format takes 10 us for each.
+are escaped here, and the rest is ours: a page has hundreds of shapes, and Markup.format takes 6 us a part.
 """
 
 from __future__ import annotations

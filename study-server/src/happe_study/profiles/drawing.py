@@ -36,10 +36,10 @@ def heat(khz: int, ladder: Sequence[int]) -> float:
 
 def strip(levels: Sequence[int], ladder: Sequence[int], *, numbered: bool = False) -> Markup:
     """Ten cells in a row as SVG, one a level, the hotter the higher its frequency."""
-    title = "GHz by level: " + " ".join(map(ghz, levels))
-    cells = "".join(_cell(level, khz, (ladder[0], ladder[-1]), numbered) for level, khz in enumerate(levels))
-    box = Markup('<svg class="plot" role="img" aria-label="{}" width="100%" height="{}">{}</svg>')
-    return box.format(title, STRIP_HEIGHT, Markup(cells))  # noqa: S704 - of Markup
+    title, ends = " ".join(map(ghz, levels)), (ladder[0], ladder[-1])
+    cells = "".join(_cell(level, khz, ends, numbered) for level, khz in enumerate(levels))
+    box = f'<svg class="plot" role="img" aria-label="GHz by level: {title}" width="100%" height="{STRIP_HEIGHT}">'
+    return Markup(f"{box}{cells}</svg>")  # noqa: S704 - of numbers and Markup
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ SECOND_US = 1_000_000
 PERCENT = "\N{NARROW NO-BREAK SPACE}%"
 
 
+@lru_cache(maxsize=4096)
 def ghz(khz: int) -> str:
     """A frequency in GHz to the kHz, with one decimal at least: 0.8, 2.201."""
     whole, rest = divmod(khz, 1_000_000)
