@@ -19,7 +19,7 @@ from flask_login import current_user, user_logged_out
 from flask_security import LoginForm, Security, UserDatastore, user_authenticated
 from flask_security.core import RoleMixin
 from sqlalchemy import func, select
-from sqlalchemy.orm import selectinload
+from sqlalchemy.orm import joinedload
 
 from happe_study import limits
 from happe_study.accounts import services
@@ -75,8 +75,8 @@ class Accounts(UserDatastore):
             return None
         column = getattr(Account, name)
         match = func.lower(column) == str(value).lower() if name == "email" else column == value
-        with self._database.reading() as found:
-            return found.scalar(select(Account).where(match).options(selectinload(Account.grants)))
+        with self._database.looking_up() as found:
+            return found.scalars(select(Account).where(match).options(joinedload(Account.grants))).unique().first()
 
     def put(self, model: Account) -> Account:
         """Keep a new password, and nothing else that the model may have been holding for a while."""

@@ -7,11 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, request, url_for
-from sqlalchemy import select
+from sqlalchemy import true
 
 from happe_study.accounts.rights import Right
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.audit.routes import shown
+from happe_study.audit.models import AuditEntry
+from happe_study.audit.routes import entries, shown
 from happe_study.audit.verify import Fault, noted_head, verify_log
 from happe_study.parts import parts
 from happe_study.rules import caller, staff
@@ -44,16 +44,13 @@ FAULTS = {
 def log() -> Response:
     """A page of the log. `before`: an entry's number, from which older ones follow."""
     before = request.args.get("before", "")
-    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
-    detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
-    query = select(*entry, *detail).outerjoin(AuditDetail, AuditDetail.number == AuditEntry.number)
-    if before.isascii() and before.isdigit() and len(before) <= MOST_DIGITS:
-        query = query.where(AuditEntry.number < int(before))
+    known = before.isascii() and before.isdigit() and len(before) <= MOST_DIGITS
+    query = entries(lambda number: number < int(before) if known else true())
     with parts().database.reading() as session:
         rows = session.execute(query.order_by(AuditEntry.number.desc()).limit(ROWS + 1)).all()
-    entries = [shown(row, caller()) for row in rows[:ROWS]]
-    older = entries[-1]["number"] if len(rows) > ROWS else None
-    return page("audit", "Audit log", entries=entries, older=older, words=words, newest=not before)
+    found = [shown(row, caller()) for row in rows[:ROWS]]
+    older = found[-1]["number"] if len(rows) > ROWS else None
+    return page("audit", "Audit log", entries=found, older=older, words=words, newest=not before)
 
 
 @pages.get("/audit/verify")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from apiflask import APIBlueprint
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from happe_study.accounts.rights import Right
 from happe_study.audit.models import AuditDetail, AuditEntry
@@ -20,7 +20,10 @@ from happe_study.problems import FieldError, unprocessable
 from happe_study.rules import caller, staff
 
 if TYPE_CHECKING:
-    from sqlalchemy import Row
+    from collections.abc import Callable
+
+    from sqlalchemy import ColumnElement, Row, Select
+    from sqlalchemy.orm import InstrumentedAttribute
 
     from happe_study.audit.verify import Report
     from happe_study.rules import Caller
@@ -93,10 +96,8 @@ class ReportOut(BaseModel):
 @api.doc(responses={422: "There is no such page."})
 def list_entries(query_data: EntriesPage) -> Json:
     """Read the audit log, in order."""
-    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
-    detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
-    rows = select(*entry, *detail).outerjoin(AuditDetail, AuditDetail.number == AuditEntry.number)
-    after = rows.where(AuditEntry.number > query_data.after).order_by(AuditEntry.number).limit(query_data.limit + 1)
+    rows = entries(lambda number: number > query_data.after)
+    after = rows.order_by(AuditEntry.number).limit(query_data.limit + 1)
     with parts().database.reading() as session:
         found = session.execute(after).all()
     page = found[: query_data.limit]
@@ -114,6 +115,17 @@ def verify_entries(query_data: NotedHead) -> Json:
     noted = _noted(query_data.head)
     with parts().database.reading() as session:
         return summary(verify_log(session, noted))
+
+
+def entries(wanted: Callable[[InstrumentedAttribute[int]], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
+    """Entries of the wanted numbers, with what is left of their details.
+
+    What is wanted is said of both tables: PostgreSQL would look at every detail up to the first that is wanted.
+    """
+    entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
+    detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
+    its = and_(AuditDetail.number == AuditEntry.number, wanted(AuditDetail.number))
+    return select(*entry, *detail).outerjoin(AuditDetail, its).where(wanted(AuditEntry.number))
 
 
 def shown(row: Row[Any], who: Caller) -> Json:

@@ -85,8 +85,9 @@ def heat_map(study: str) -> Response:
         row, protocol = _study(session, study)
         wanted, problem = _asked(request.args)
         wanted = wanted.model_copy(update={"application": wanted.application or protocol.applications[0].key})
-        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part())
         levels = [] if problem else levels_of(session, matching(row.id, protocol, wanted))
+        count = sum(many for _levels, many in levels)
+        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part(), count=count)
         name = _names(protocol).get(wanted.application, wanted.application)
         chart = drawing.spread("spread", f"{name}: percentage of profiles by frequency", levels)
         more = _facts(protocol, wanted, every=False) | {"found": rows, "chart": chart, "called": name}

@@ -86,10 +86,13 @@ def matching(study_id: int, protocol: Protocol, wanted: Wanted) -> Select[Profil
     return select(Profile).where(Profile.study_id == study_id, *_conditions(protocol, wanted))
 
 
-def found(session: Session, study_id: int, protocol: Protocol, wanted: Wanted, part: Part) -> Found:
-    """A page of what is wanted. Raises Problem 422: no cursor of this order."""
+def found(  # noqa: PLR0913 - a page of a list
+    session: Session, study_id: int, protocol: Protocol, wanted: Wanted, part: Part, *, count: int | None = None
+) -> Found:
+    """A page of what is wanted, of which there are `count`, if that is known. Raises Problem 422: no such cursor."""
     every = matching(study_id, protocol, wanted)
-    count = session.scalar(every.with_only_columns(func.count(), maintain_column_froms=True)) or 0
+    if count is None:
+        count = session.scalar(every.with_only_columns(func.count(), maintain_column_froms=True)) or 0
     order = ORDERS.get(wanted.sort)
     names = (Profile.participant, Profile.application)
     columns = [*names] if order is None else [order, *names]

@@ -18,6 +18,7 @@ class Trace(Base):
     __table_args__ = (
         Index("ix_traces_study_id_client_id", "study_id", "client_id"),
         Index("ix_traces_device_id", "device_id"),
+        Index("ix_traces_laptop_id_created_us_sealed_us", "laptop_id", "created_us", "sealed_us"),
         Index(
             "ix_traces_study_id_device_id_sealed_us_parts_stored_bytes",
             "study_id",
