@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--state", choices=STATES, action="append")
     parser.add_argument("--route", default="", help="only routes whose name begins so")
-    parser.add_argument("--keep", type=Path, help="a folder for SQLite's databases, used again if they are there")
+    parser.add_argument("--keep", type=Path, help="a folder for the databases, used again if they are there")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--judge", action="store_true", help="exit with 1 if an aim is missed")
     given = parser.parse_args(arguments)
@@ -142,8 +142,9 @@ def measured(config: Config, folder: Path, wish: Wish) -> Result:
 @contextmanager
 def _made(kind: str, state: str, folder: Path, given: argparse.Namespace) -> Iterator[Config]:
     """The configuration of a server with a very large study."""
-    data = (given.keep if given.keep and kind == "sqlite" else folder) / f"{kind}-{state}"
-    cluster = Postgres(folder / f"cluster-{state}", durable=True) if kind == "postgresql" else None
+    kept: Path = given.keep or folder
+    data = kept / f"{kind}-{state}"
+    cluster = Postgres(kept / f"cluster-{state}", durable=True) if kind == "postgresql" else None
     url = cluster.url() if cluster else f"sqlite:///{data / 'server.db'}"
     try:
         if not data.exists():

@@ -17,15 +17,11 @@ class Postgres:
     """A cluster. PostgreSQL refuses to be root, so root runs it as the user `postgres`, who must own the folder."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
-        """Make a cluster in a new folder and start it. `durable`: commits reach the disk, as in production."""
+        """Start a folder's cluster, made if it is not there. `durable`: commits reach the disk, as in production."""
         self.folder = folder
         self._options = f"-k {folder} -h '' -c max_connections=200" + ("" if durable else " -c fsync=off")
-        folder.mkdir(mode=0o755, parents=True)
-        if os.geteuid() == 0:
-            shutil.chown(folder, "postgres", "postgres")
-        self._run(
-            "initdb", "-D", str(folder / "data"), "--auth=trust", "--username=happe", "--encoding=UTF8", "--no-sync"
-        )
+        if not folder.exists():
+            self._make()
         self.start()
 
     def start(self) -> None:
@@ -54,6 +50,13 @@ class Postgres:
         """Run a statement outside of any transaction, such as CREATE DATABASE."""
         with psycopg.connect(f"host={self.folder} user=happe dbname=postgres", autocommit=True) as connection:
             connection.execute(statement)
+
+    def _make(self) -> None:
+        self.folder.mkdir(mode=0o755, parents=True)
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        data = str(self.folder / "data")
+        self._run("initdb", "-D", data, "--auth=trust", "--username=happe", "--encoding=UTF8", "--no-sync")
 
     def _run(self, program: str, *arguments: str) -> None:
         found = shutil.which(program, path=":".join([*map(str, DEBIAN), os.environ["PATH"]]))
