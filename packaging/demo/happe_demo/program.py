@@ -59,6 +59,18 @@ def _run(demonstration: Demonstration, options: argparse.Namespace) -> int:
 
 def _stay(demonstration: Demonstration) -> None:
     """Let people look at the pages until Ctrl-C."""
+    try:
+        _invite(demonstration)
+        while demonstration.children[0].alive:
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        print()
+        return
+    raise demonstration.children[0].ended()
+
+
+def _invite(demonstration: Demonstration) -> None:
+    """Say where the pages are and who may see them; open them, where there is a desktop."""
     address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
     print(f"\n  Look at it: {address}\n")
     for person in demonstration.people:
@@ -69,13 +81,6 @@ def _stay(demonstration: Demonstration) -> None:
             ["xdg-open", address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
-    try:
-        while demonstration.children[0].alive:
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        print()
-        return
-    raise demonstration.children[0].ended()
 
 
 def _complain(error: Exception, folder: Path, *, keep: Path | None) -> None:
