@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from t61.relay import LOOPBACK, Relay, listen
+from t61.relay import HEAD, LOOPBACK, Relay, listen
 
 
 def echo(listener: socket.socket) -> None:
@@ -79,3 +79,19 @@ def test_who_goes_away_does_not_disturb_the_next_one(port: int) -> None:
     with socket.create_connection((LOOPBACK, port)) as rude:
         rude.sendall(b"x" * 100_000)
     assert asked(port, b"hello") == b"olleh"
+
+
+def test_connections_end_with_the_line() -> None:
+    near, far = socket.socketpair()
+    ours, theirs = socket.socketpair()
+    relay = Relay(ours.makefile("rwb", 0), lambda: near)
+    thread = threading.Thread(target=relay.run)
+    thread.start()
+    with far, ours, theirs:
+        theirs.sendall(HEAD.pack(1, 2) + b"hi")
+        assert far.recv(2) == b"hi"
+        theirs.shutdown(socket.SHUT_RDWR)
+        assert far.recv(1) == b""
+    thread.join(10)
+    assert not thread.is_alive()
+    assert near.fileno() == -1

@@ -48,17 +48,21 @@ class Relay:
         self._half: set[int] = set()  # of which one side sends no more
 
     def run(self) -> None:
-        """Hand on what comes until the line ends."""
-        while head := self._exactly(HEAD.size):
-            number, length = HEAD.unpack(head)
-            data = self._exactly(length)
-            if number not in self._open and self._dial:
-                self.add(number, self._dial())
-            self._hand_on(number, data)
+        """Hand on what comes until the line ends, and with it every connection."""
+        try:
+            while head := self._exactly(HEAD.size):
+                number, length = HEAD.unpack(head)
+                data = self._exactly(length)
+                if number not in self._open and self._dial:
+                    self.add(number, self._dial())
+                self._hand_on(number, data)
+        finally:
+            self._end()
 
     def add(self, number: int, connection: socket.socket) -> None:
         """Carry a connection."""
-        self._open[number] = connection
+        with self._writing:
+            self._open[number] = connection
         threading.Thread(target=self._carry, args=(number, connection), daemon=True).start()
 
     def _carry(self, number: int, connection: socket.socket) -> None:
@@ -68,7 +72,8 @@ class Relay:
                 data = connection.recv(MOST)
             except OSError:
                 data = b""
-            self._send(number, data)
+            with suppress(OSError):  # a line that has ended; `run` says so
+                self._send(number, data)
         self._ended(number)
 
     def _send(self, number: int, data: bytes) -> None:
@@ -90,11 +95,21 @@ class Relay:
     def _ended(self, number: int) -> None:
         """One side sends no more; when both do, the connection is over."""
         with self._writing:
+            if number not in self._open:
+                return
             if number in self._half:
                 self._half.remove(number)
                 self._open.pop(number).close()
             else:
                 self._half.add(number)
+
+    def _end(self) -> None:
+        with self._writing:
+            for connection in self._open.values():
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)  # which wakes who waits for it
+                connection.close()
+            self._open.clear()
 
     def _exactly(self, size: int) -> bytes:
         """So many bytes; fewer at the line's end."""
