@@ -22,8 +22,6 @@ from urllib.request import urlopen
 
 import pytest
 
-from happe_demo.office import Office
-from happe_study.cli import server
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -33,9 +31,6 @@ PARTICIPANTS, SEED = 3, 11
 PATIENCE_S = 300.0
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
 PPM = [80.0, -45.0, 62.0, -80.0]  # of the meters, by number
-
-
-INTERRUPTED = (130, -signal.SIGINT)  # what a shell calls 130, too: CPython's way if it came while a string was executed
 
 
 class Demo:
@@ -80,13 +75,13 @@ class Demo:
             self.interrupted()
         os.close(self._screen)
 
-    def left(self) -> list[str]:
-        """Its processes that are there, by their commands: their environment names the test's folder."""
-        found = []
+    def left(self) -> dict[int, str]:
+        """Its processes that are there, and their commands: their environment names the test's folder."""
+        found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if str(self.temporary).encode() in (entry / "environ").read_bytes():
-                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                    found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
     def _reads(self) -> bool:
@@ -194,7 +189,7 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
         demo.says(step)
         time.sleep(random.uniform(0, 1))  # any moment will do
         ports = listening(demo)
-        assert demo.interrupted() in INTERRUPTED
+        assert demo.interrupted() == 130
     finally:
         demo.close()
     assert not demo.left()
@@ -203,14 +198,48 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
     assert b"Traceback" not in demo.said
 
 
-def test_ctrl_c_in_a_command_of_the_server_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_path: Path) -> None:
-        signal.raise_signal(signal.SIGINT)
+def test_a_second_ctrl_c_and_a_hang_up_disturb_nothing(happe_sim: HappeSim, tmp_path: Path) -> None:
+    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")
+    try:
+        demo.says(b"they play")
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            os.killpg(demo.process.pid, number)
+        assert demo.interrupted() == 130
+    finally:
+        demo.close()
+    assert not demo.left()
+    assert not list((tmp_path / "tmp").iterdir())
 
-    monkeypatch.setattr(server, "load_config", interrupted)
-    (tmp_path / "server.toml").touch()
-    with pytest.raises(KeyboardInterrupt):
-        Office(tmp_path / "server.toml")("study", "list")
+
+@pytest.mark.parametrize("step", [b"a server on this machine", b"they play"])
+def test_a_killed_demonstration_leaves_no_process(happe_sim: HappeSim, tmp_path: Path, step: bytes) -> None:
+    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")
+    try:
+        demo.says(step)
+        demo.process.kill()
+        deadline = time.monotonic() + PATIENCE_S
+        while demo.left() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not demo.left()
+    finally:
+        demo.close()
+
+
+def test_what_failed_is_said_and_its_logs_are_kept(happe_sim: HappeSim, tmp_path: Path) -> None:
+    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2", "--keep", str(tmp_path / "kept"))
+    try:
+        demo.says(b"they play")
+        servers = [process for process, command in demo.left().items() if "happe_demo.serve" in command]
+        assert servers
+        for process in servers:
+            os.kill(process, signal.SIGKILL)
+        assert demo.ended() == 1
+    finally:
+        demo.close()
+    assert not demo.left()
+    assert f"what its programs said is in {tmp_path}/kept/logs" in demo.said.decode()
+    assert (tmp_path / "kept/logs/server.log").exists()
+    assert b"Traceback" not in demo.said
 
 
 def listening(demo: Demo) -> list[int]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The demonstration's processes: each with a log, in a session of its own, and none of them outlives it.
 
-A terminal's Ctrl-C reaches the demonstration alone, which ends them in order. If it is killed they end by themselves,
-as their standard input does.
+A terminal's Ctrl-C reaches program.py alone, which ends them all. If it is killed they end by themselves, as their
+standard input does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SOURCES = Path(__file__).resolve().parents[1]
-ENDS_S = 10.0
+ROOT = SOURCES.parents[1]
+ENDS_S, KILLED_S, LOOKS_S = 10.0, 2.0, 0.02
 LAST_LINES = 12
-MARK = "HAPPE_DEMO"  # the variable by which a process, and what it starts, names the folder in which it was started
+MARK = "HAPPE_DEMO"  # the variable by which a process, and what it starts, names the folder of its demonstration
 
 
 class DemoError(Exception):
@@ -51,8 +53,6 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=folder,
-                env=os.environ
-                | {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", MARK: str(folder.resolve())},
                 start_new_session=True,
             )
 
@@ -98,44 +98,34 @@ class Child:
         words = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         return DemoError(f"{self.name} has ended with status {self._process.poll()}", *words, log=self.log)
 
-    def end(self) -> None:
-        """End it, its own children included."""
-        with suppress(OSError):
-            if self._process.stdin:
-                self._process.stdin.close()
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
-            self._process.wait(ENDS_S)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
+
+def end_with_input() -> None:
+    """End this process in order when nobody holds its standard input any more."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def end_all(folder: Path) -> None:
+    """End every process that was started for a demonstration in a folder; in order, where it takes no longer than that.
+
+    Some outlive who started them: the server makes its reports in processes of their own.
+    """
+    for number, lasts_s in ((signal.SIGTERM, ENDS_S), (signal.SIGKILL, KILLED_S)):
+        for process in processes_of(folder):
             with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # what is left of its session
-            self._process.wait()
-            if self._process.stdout:
-                self._process.stdout.close()
+                os.kill(process, number)
+        deadline = time.monotonic() + lasts_s
+        while processes_of(folder) and time.monotonic() < deadline:
+            time.sleep(LOOKS_S)
 
 
-def end_all(children: Sequence[Child]) -> None:
-    """End them, the last one first."""
-    for child in reversed(children):
-        child.end()
-
-
-def end_strays(folder: Path) -> None:
-    """End what works in a folder, and is ours: the server makes its reports in processes that outlive it."""
-    real = folder.resolve()
+def processes_of(folder: Path) -> list[int]:
+    """The processes that were started for a demonstration in a folder and have not ended."""
+    found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if (entry / "cwd").readlink().is_relative_to(real) and _is_marked(entry, real):
-                os.kill(int(entry.name), signal.SIGKILL)
-
-
-def _is_marked(process: Path, folder: Path) -> bool:
-    """Whether a demonstration in this folder has started a process. Raises OSError."""
-    for variable in (process / "environ").read_bytes().split(b"\0"):
-        name, _, value = variable.partition(b"=")
-        if name == MARK.encode():
-            return Path(os.fsdecode(value)).is_relative_to(folder)
-    return False
+            variables = (entry / "environ").read_bytes().split(b"\0")
+            if f"{MARK}={folder.resolve()}".encode() in variables:
+                found.append(int(entry.name))
+    return found

@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from happe_demo import results
-from happe_demo.children import Child, DemoError, end_all, end_strays
+from happe_demo.children import ROOT, Child, DemoError
 from happe_demo.laboratory import Laboratory, Meter, Rig
 from happe_demo.laptop import Laptop, Visit
 from happe_demo.meter import CALIBRATION
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-ROOT = Path(__file__).resolve().parents[3]
 PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a5.toml"
 PAPER = ROOT / "study-server/tests/data/paper"
 HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute()
@@ -56,7 +55,6 @@ class Demonstration:
     participants: int
     seed: int
     people: Sequence[Person] = field(default_factory=staff)
-    children: list[Child] = field(default_factory=list)
     rigs: list[Rig] = field(default_factory=list)
     url: str = ""
 
@@ -86,11 +84,6 @@ class Demonstration:
         with Step("the server's checks of all these data"):
             self.checks = list(results.checks(self._office, STUDY))
 
-    def end(self) -> None:
-        """End what is at work."""
-        end_all(self.children)
-        end_strays(self.folder)
-
     def _begin(self) -> None:
         self.folder.joinpath("logs").mkdir(mode=0o700)
         self._began_us = _morning_us()
@@ -104,18 +97,17 @@ class Demonstration:
         protocol = PROTOCOL.read_text().replace("participants = 24", f"participants = {self.participants}")
         (self.folder / "protocol.toml").write_text(protocol)
         self._office("study", "create", self.folder / "protocol.toml")
-        self._server = self._child("server", "serve", self.folder / "time", config)
+        self.server = self._child("server", "serve", self.folder / "time", config)
         deadline = time.monotonic() + PATIENCE_S
         while not answers(self.url):
-            if not self._server.alive or time.monotonic() > deadline:
-                raise self._server.ended()
+            if not self.server.alive or time.monotonic() > deadline:
+                raise self.server.ended()
             time.sleep(0.05)
         self._players = Child(
             "happe-sim",
             [HAPPE_SIM, "play", "--participants", str(self.participants), "--seed", str(self.seed)],
             self._logs,
         )
-        self.children.append(self._players)
 
     @property
     def _logs(self) -> Path:
@@ -126,9 +118,7 @@ class Demonstration:
         return RUNS_EACH * self.participants
 
     def _child(self, name: str, module: str, *arguments: str | Path) -> Child:
-        child = Child.of_module(name, module, arguments, self._logs)
-        self.children.append(child)
-        return child
+        return Child.of_module(name, module, arguments, self._logs)
 
     def _lock(self) -> None:
         self._office("study", "lock", STUDY, "--yes")

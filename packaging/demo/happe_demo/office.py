@@ -60,7 +60,7 @@ class Office:
         self._config = config
 
     def __call__(self, *arguments: str | Path, typed: str = "") -> str:
-        """What a command prints. `typed` is its standard input. Raises DemoError, KeyboardInterrupt."""
+        """What a command prints. `typed` is its standard input. Raises DemoError."""
         from happe_study.cli.program import program  # noqa: PLC0415 - takes a second
 
         command = ["--config", str(self._config), *map(str, arguments)]
@@ -69,8 +69,6 @@ class Office:
         try:
             with redirect_stdout(printed), redirect_stderr(io.StringIO()):
                 program.main(command, prog_name="happe-server", standalone_mode=False)
-        except click.Abort:  # how click says it
-            raise KeyboardInterrupt from None
         except Failure as error:
             raise DemoError(f"happe-server {' '.join(map(str, arguments))}", *error.lines) from None
         except click.ClickException as error:

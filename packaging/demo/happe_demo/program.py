@@ -10,91 +10,84 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from happe_demo.children import DemoError
-from happe_demo.demonstration import ROOT, Demonstration
-from happe_demo.office import STUDY
-from happe_demo.screen import is_terminal
+from happe_demo.children import MARK, ROOT, SOURCES, end_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
+    from collections.abc import Iterator
 
 FEWEST, MOST = 2, 48
 INTERRUPTED = 130
+ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+AWAITED = ENDING | {signal.SIGCHLD}
 
 
 def main() -> NoReturn:
-    """Run it. Ends by SystemExit: 0 done, 1 it could not be done, 130 interrupted."""
+    """Run it. Ends by SystemExit: 0 done, 1 it could not be done, 130 interrupted.
+
+    The work is done by a process of its own (show.py). This one waits for it or for Ctrl-C, and cleans up; nothing
+    disturbs it in that, as signals wait until it asks for them.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     options = _options()
-    with ExitStack() as stack:
-        _listen()
-        folder = stack.enter_context(_folder(options.keep))
-        demonstration = Demonstration(folder, options.participants, options.seed)
-        stack.callback(_undisturbed, demonstration.end)
-        sys.exit(_run(demonstration, options))
-
-
-def _run(demonstration: Demonstration, options: argparse.Namespace) -> int:
-    try:
-        print(f"A study of {options.participants} simulated people, through everything that a real one goes through:")
-        demonstration.run()
-        print("\n".join(demonstration.summary()), flush=True)
-        if is_terminal() and not options.exit:
-            _stay(demonstration)
-    except KeyboardInterrupt:
-        print("\ninterrupted; everything that was begun is ended and removed", file=sys.stderr)
-        return INTERRUPTED
-    except (DemoError, OSError) as error:
-        _complain(error, demonstration.folder, keep=options.keep)
-        return 1
-    if options.keep:
+    with _folder(options.keep) as folder:
+        status = _shown(folder, options)
+        if status not in (0, INTERRUPTED):
+            _keep_logs(folder / "logs", options.keep)
+    if status == INTERRUPTED:
+        print(
+            f"\ninterrupted; everything that was begun is ended{'' if options.keep else ' and removed'}",
+            file=sys.stderr,
+        )
+    if options.keep and status == 0:
         print(f"\n  Kept in {options.keep}: export/, measures.json, the meters' traces, the server's data, logs/")
-    return 0
+    sys.exit(status)
 
 
-def _stay(demonstration: Demonstration) -> None:
-    """Let people look at the pages until Ctrl-C."""
-    try:
-        _invite(demonstration)
-        while demonstration.children[0].alive:
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        print()
-        return
-    raise demonstration.children[0].ended()
+def _shown(folder: Path, options: argparse.Namespace) -> int:
+    """The exit status of the show, which has ended with everything that it began."""
+    command = [sys.executable, "-m", "happe_demo.show", folder, options.participants, options.seed]
+    show = subprocess.Popen(
+        [*map(str, command), *(["--exit"] if options.exit else [])],
+        stdin=subprocess.PIPE,  # it ends as this does
+        env=os.environ | {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", MARK: str(folder)},
+        start_new_session=True,
+        preexec_fn=_signals_as_usual,  # noqa: PLW1509 - there is one thread
+    )
+    interrupted = False
+    while show.poll() is None:
+        if signal.sigwait(AWAITED) in ENDING:
+            interrupted = True
+            show.terminate()
+            show.wait()
+    end_all(folder)
+    if interrupted and show.returncode == -signal.SIGTERM:
+        return INTERRUPTED
+    if show.returncode < 0:
+        print(f"demo: ended by {signal.Signals(-show.returncode).name}", file=sys.stderr)
+        return 1
+    return show.returncode
 
 
-def _invite(demonstration: Demonstration) -> None:
-    """Say where the pages are and who may see them; open them, where there is a desktop."""
-    address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
-    print(f"\n  Look at it: {address}\n")
-    for person in demonstration.people:
-        print(f"    {person.email:20} {person.password:32} {person.role}: {person.does}")
-    print("\n  Ctrl-C ends it and leaves nothing behind.", flush=True)
-    if (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) and shutil.which("xdg-open"):
-        subprocess.Popen(
-            ["xdg-open", address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+def _signals_as_usual() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
 
 
-def _complain(error: Exception, folder: Path, *, keep: Path | None) -> None:
-    """Say why it ended, and keep the logs beyond the folder."""
-    for line in error.lines if isinstance(error, DemoError) else [str(error)]:
-        print(f"demo: {line}", file=sys.stderr)
-    logs = folder / "logs"
-    if keep is None:
-        logs = ROOT / "build/demo-failed"
-        shutil.rmtree(logs, ignore_errors=True)
-        shutil.copytree(folder / "logs", logs)
+def _keep_logs(logs: Path, keep: Path | None) -> None:
+    """Say where what the programs said is, which outlives the folder."""
+    if keep is None and logs.exists():
+        logs = Path(shutil.copytree(logs, _emptied(ROOT / "build/demo-failed")))
     print(
         f"demo: the step that is marked `not done` above failed; what its programs said is in {logs}", file=sys.stderr
     )
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 @contextmanager
@@ -110,23 +103,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="happe-demo-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
-
-
-def _listen() -> None:
-    """Let a hang-up or SIGTERM end it as Ctrl-C does."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
-
-
-def _undisturbed(act: Callable[[], None]) -> None:
-    """Do something that a second Ctrl-C must not keep from being done."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    act()
 
 
 def _options() -> argparse.Namespace:

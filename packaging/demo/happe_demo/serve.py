@@ -6,15 +6,14 @@ Every page says that it is a demonstration.
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import happe_study
+from happe_demo.children import end_with_input
 from happe_demo.times import StudyTime, hasten_server
 from happe_study import cli
 from happe_study.operations import serving
@@ -41,13 +40,6 @@ def with_banner(config: Config) -> Flask:
         return response
 
     return app
-
-
-def end_with_input() -> None:
-    """End this process in order when nobody holds its standard input any more."""
-    while os.read(0, 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> None:

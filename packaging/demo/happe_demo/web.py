@@ -39,7 +39,7 @@ class Api:
         """What the server answers to a document, or to nothing. Raises DemoError for anything but success."""
         body = json.dumps(document, separators=(",", ":")).encode() if isinstance(document, dict) else document
         headers = self._headers | ({"Content-Type": "application/json"} if body is not None else {})
-        answer = self._pool.request(method, self._url + path, headers=headers, body=body)
+        answer = _request(self._pool, method, self._url + path, headers=headers, body=body)
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise DemoError(f"{method} {path}: {answer.status}", answer.data.decode(errors="replace")[:1000])
         return json.loads(answer.data) if answer.data else {}
@@ -75,7 +75,7 @@ class Browser:
             headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
             if body is not None:
                 headers["Content-Type"] = kind
-            answer = self._pool.request(method, address, headers=headers, body=body, redirect=False)
+            answer = _request(self._pool, method, address, headers=headers, body=body, redirect=False)
             self._keep(answer.headers.getlist("Set-Cookie"))
             if answer.status not in (HTTPStatus.FOUND, HTTPStatus.SEE_OTHER):
                 break
@@ -89,6 +89,14 @@ class Browser:
     def _keep(self, lines: list[str]) -> None:
         for line in lines:
             self._cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+
+
+def _request(pool: urllib3.PoolManager, method: str, url: str, **more: Any) -> urllib3.BaseHTTPResponse:  # noqa: ANN401 - as urllib3 has it
+    """What a server answers. Raises DemoError if it doesn't."""
+    try:
+        return pool.request(method, url, **more)
+    except urllib3.exceptions.HTTPError as error:
+        raise DemoError(f"{method} {url}: {error}") from None
 
 
 def answers(url: str) -> bool:

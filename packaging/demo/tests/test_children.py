@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_demo.children import Child, end_strays
+from happe_demo.children import MARK, end_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,16 +36,21 @@ def has_ended(process: int, within_s: float) -> bool:
 
 
 @pytest.mark.parametrize("name", ["folder", "link"])
-def test_what_is_left_is_ended_and_a_shell_in_the_folder_is_not(tmp_path: Path, name: str) -> None:
+def test_what_is_left_is_ended_and_a_shell_in_the_folder_is_not(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs = tmp_path / "folder/logs"
     logs.mkdir(parents=True)
     (tmp_path / "link").symlink_to("folder")
     shell = subprocess.Popen(SLEEP, cwd=logs)
-    child = Child("child", [sys.executable, "-c", LEAVES], tmp_path / name / "logs")
-    left = os.pidfd_open(child.hear()["left"])
-    child.end()
-    assert not has_ended(left, 0)
-    end_strays(tmp_path / name)
+    monkeypatch.setenv(MARK, str(tmp_path / "folder"))
+    command = [sys.executable, "-c", LEAVES]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=logs) as child:
+        assert child.stdout
+        left = os.pidfd_open(json.loads(child.stdout.readline())["left"])
+        assert not has_ended(left, 0)
+        end_all(tmp_path / name)
+        assert child.poll() == -signal.SIGTERM
     was_ended = has_ended(left, PATIENCE_S)
     with suppress(ProcessLookupError):
         signal.pidfd_send_signal(left, signal.SIGKILL)

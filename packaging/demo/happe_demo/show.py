@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The study and its tables, as a process: show.py FOLDER PARTICIPANTS SEED [--exit].
+
+SIGTERM ends it at once; on a terminal it stays with its pages, without --exit, and then ends with 0. What it has begun
+is for program.py to end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from happe_demo.children import MARK, DemoError, end_with_input
+from happe_demo.demonstration import Demonstration
+from happe_demo.office import STUDY
+from happe_demo.screen import is_terminal
+
+LOOKS_S = 0.5
+
+
+def main() -> int:
+    """Show it; the exit status."""
+    folder, participants, seed, *options = sys.argv[1:]
+    threading.Thread(target=end_with_input, daemon=True).start()
+    demonstration = Demonstration(Path(folder), int(participants), int(seed))
+    try:
+        print(f"A study of {participants} simulated people, through everything that a real one goes through:")
+        demonstration.run()
+        print("\n".join(demonstration.summary()), flush=True)
+        if is_terminal() and not options:
+            _stay(demonstration)
+    except DemoError as error:
+        return _complain(error.lines)
+    except OSError as error:
+        return _complain([str(error)])
+    return 0
+
+
+def _stay(demonstration: Demonstration) -> None:
+    """Let people look at the pages until SIGTERM. Raises DemoError if the server ends."""
+    address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
+    _open(address)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    _invite(demonstration, address)
+    while signal.sigtimedwait([signal.SIGTERM], LOOKS_S) is None:
+        if not demonstration.server.alive:
+            raise demonstration.server.ended()
+    print()
+
+
+def _invite(demonstration: Demonstration, address: str) -> None:
+    """Say where the pages are and who may see them."""
+    print(f"\n  Look at it: {address}\n")
+    for person in demonstration.people:
+        print(f"    {person.email:20} {person.password:32} {person.role}: {person.does}")
+    print("\n  Ctrl-C ends it and leaves nothing behind.", flush=True)
+
+
+def _open(address: str) -> None:
+    """Open a page, where there is a desktop. The browser is its user's: it stays."""
+    if (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) and shutil.which("xdg-open"):
+        subprocess.Popen(
+            ["xdg-open", address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name != MARK}, start_new_session=True,
+        )  # fmt: skip
+
+
+def _complain(lines: tuple[str, ...] | list[str]) -> int:
+    for line in lines:
+        print(f"demo: {line}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
