@@ -2,5 +2,5 @@
 """What HAPPE's programs in Python have in common, each told its name.
 
 `commands` is click in our look; `description` reads a program's commands as data, of which `manual` and `completion`
-are made; `errors` has exit statuses; `program` runs it all.
+are made; `errors` has exit statuses; `disk` writes files that outlive a power cut; `program` runs it all.
 """

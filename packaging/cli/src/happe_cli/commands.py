@@ -17,29 +17,25 @@ if TYPE_CHECKING:
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 108}
 
 
-class _Plain:
-    """Shows description and epilog as they were written."""
+class Command(click.Command):
+    """A command, which shows description and epilog as they were written."""
 
     def format_help_text(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the description."""
-        text = description(self)  # type: ignore[arg-type] # a part of a click.Command
+        text = description(self)
         if text:
             formatter.write("\n")
             formatter.write("".join(f"{line}\n" for line in text.splitlines()))
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show what stands below the options: more, and examples."""
-        text = footer(self)  # type: ignore[arg-type] # a part of a click.Command
+        text = footer(self)
         if text:
             formatter.write("\n")
             formatter.write("".join(f"{line}\n" for line in text.splitlines()))
 
 
-class Command(_Plain, click.Command):
-    """A command."""
-
-
-class Group(_Plain, click.Group):
+class Group(Command, click.Group):
     """A command that has commands."""
 
     command_class = Command

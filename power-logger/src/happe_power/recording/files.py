@@ -8,6 +8,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from happe_cli.disk import sync_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -41,15 +43,6 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
             _forget(made)
         raise
     sync_folder(next(iter(files)).parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Get a folder's entries onto the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def remove_temporary(folder: Path) -> None:

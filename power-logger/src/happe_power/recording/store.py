@@ -8,9 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from happe_cli.disk import sync_folder
 from happe_power import contract
 from happe_power.recording import ending
-from happe_power.recording.files import locked, sync_folder, write_all
+from happe_power.recording.files import locked, write_all
 from happe_power.recording.header import layout_of
 from happe_power.recording.layout import FOLDERS, Layout, compact
 from happe_power.recording.time_base import from_json

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from happe_cli.commands import Command, examples, is_terminal, json_option, print_json, print_table
+from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
-from happe_study.disk import sync_folder, whole
 from happe_study.studies.protocol import ProtocolError, read_protocol
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.disk import sync_folder, whole
 from happe_study.exports import services
 from happe_study.exports.formats import Format
 

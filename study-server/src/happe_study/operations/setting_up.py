@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from sqlalchemy import inspect
 
+from happe_cli.disk import sync_file, sync_folder
 from happe_study import migrations
 from happe_study.accounts import services as accounts
 from happe_study.accounts.rights import Role
@@ -22,7 +23,6 @@ from happe_study.app import create_app
 from happe_study.audit import chain
 from happe_study.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
 from happe_study.database import Database
-from happe_study.disk import sync_file, sync_folder
 from happe_study.operations import owner
 from happe_study.operations.configuration import written
 

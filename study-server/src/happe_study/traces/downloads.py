@@ -18,8 +18,8 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from happe_cli.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.devices.models import ClockEstimate
-from happe_study.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.traces.models import Trace, TracePart
 
 if TYPE_CHECKING:

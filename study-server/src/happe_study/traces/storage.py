@@ -21,7 +21,7 @@ from http import HTTPStatus
 from typing import IO, TYPE_CHECKING
 from uuid import UUID
 
-from happe_study.disk import sync_file, sync_folder, write_all
+from happe_cli.disk import sync_file, sync_folder, write_all
 from happe_study.problems import Problem, storage_full, unprocessable
 from happe_study.traces.parts import TAIL_BYTES, parquet_fault
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
+from happe_cli.disk import UNFINISHED, sync_file, sync_folder, write_all
 from happe_study.app import VERSION
 from happe_study.clock import now_us
 from happe_study.config import SECRET_NAMES
-from happe_study.disk import UNFINISHED, sync_file, sync_folder, write_all
 from happe_study.operations.backup import manifest, snapshots
 from happe_study.traces.storage import Storage
 

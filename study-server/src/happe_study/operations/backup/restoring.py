@@ -15,11 +15,11 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 from sqlalchemy import inspect
 
+from happe_cli.disk import sync_file, sync_folder
 from happe_study import migrations
 from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.config import ConfigError, load_secrets
 from happe_study.database import Database
-from happe_study.disk import sync_file, sync_folder
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
