@@ -5,6 +5,7 @@
 set -eu
 # shellcheck disable=SC2016  # the inner shell's
 exec unshare --mount --mount-proc --pid --fork --kill-child sh -euc '
+    mount --bind "$1" "$1" # the root of a system is a mount point
     mount -t proc proc "$1/proc"
     mount -t sysfs -o ro sysfs "$1/sys"
     mount --rbind /dev "$1/dev"
