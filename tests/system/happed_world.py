@@ -374,7 +374,7 @@ class Happed:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=full_disks_kill_nobody,  # noqa: PLW1509  # the tests have one thread
+                preexec_fn=full_disks_kill_nobody,  # noqa: PLW1509 - the tests have one thread
             )
         return self.process
 

@@ -293,7 +293,7 @@ def test_what_is_no_process_is_not_in_front(me: Client) -> None:
     ours, its = socket.socketpair()
     fake = os.memfd_create("Pid:\t1")
     os.write(fake, b"Pid:\t1\n")
-    with open("/proc/self/status") as status, ours, its:  # noqa: PTH123  # its descriptor is what counts
+    with open("/proc/self/status") as status, ours, its:  # noqa: PTH123 - its descriptor is what counts
         for descriptor in (fake, status.fileno(), ours.fileno()):
             refusal = me.refused("SetFocus", "hs", 0, "torcs", fds=(descriptor,))
             assert refusal == ("InvalidArgs", "process: not a pidfd")

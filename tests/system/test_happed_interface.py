@@ -27,7 +27,7 @@ Arguments = list[tuple[str, str, str]]  # direction, type, name
 
 def members(xml: str) -> dict[tuple[str, str], tuple[str, Arguments, dict[str, str]]]:
     """Of each member: the type if it is a property, its arguments, its annotations."""
-    [interface] = ET.fromstring(xml).findall(f"interface[@name='{NAME}']")  # noqa: S314  # our own
+    [interface] = ET.fromstring(xml).findall(f"interface[@name='{NAME}']")  # noqa: S314 - our own
     return {
         (member.tag, member.attrib["name"]): (
             member.get("type", "") + member.get("access", ""),
@@ -131,7 +131,7 @@ def test_the_page_explains_each_error_that_the_program_can_answer() -> None:
 
 def test_the_page_polkit_and_the_program_have_the_same_actions() -> None:
     prefix = "org.happe.governor1."
-    policy = ET.parse(POLICY).getroot()  # noqa: S314  # our own
+    policy = ET.parse(POLICY).getroot()  # noqa: S314 - our own
     defined = {action.attrib["id"] for action in policy.findall("action")}
     explained = {prefix + first_code(row[0]) for row in rows("polkit")}
     source = "".join(path.read_text() for path in SOURCES)
@@ -145,7 +145,7 @@ def test_polkits_defaults_are_those_of_the_page() -> None:
         "administrator": ["auth_admin", "auth_admin", "auth_admin"],
         "administrator, kept": ["auth_admin", "auth_admin", "auth_admin_keep"],
     }
-    policy = ET.parse(POLICY).getroot()  # noqa: S314  # our own
+    policy = ET.parse(POLICY).getroot()  # noqa: S314 - our own
     for action, default, *_ in rows("polkit"):
         [defaults] = policy.findall(f"action[@id='org.happe.governor1.{first_code(action)}']/defaults")
         assert [one.text for one in defaults] == explained[default], action
@@ -173,14 +173,14 @@ def test_the_page_explains_each_field_of_a_run(me: Client, world: World, row: li
 
 
 def test_only_root_may_have_the_name() -> None:
-    policies = ET.parse(BUS_POLICY).getroot().findall("policy")  # noqa: S314  # our own
+    policies = ET.parse(BUS_POLICY).getroot().findall("policy")  # noqa: S314 - our own
     owners = [policy.attrib for policy in policies for rule in policy.findall("allow[@own]")]
     assert owners == [{"user": "root"}]
     assert [rule.get("own") for policy in policies for rule in policy.findall("allow[@own]")] == [NAME]
 
 
 def test_everybody_may_ask_it_and_nothing_more() -> None:
-    [everybody] = ET.parse(BUS_POLICY).getroot().findall("policy[@context='default']")  # noqa: S314  # our own
+    [everybody] = ET.parse(BUS_POLICY).getroot().findall("policy[@context='default']")  # noqa: S314 - our own
     rules = [rule.attrib for rule in everybody]
     assert all(rule["send_destination"] == NAME for rule in rules)
     assert NAME in {rule["send_interface"] for rule in rules}

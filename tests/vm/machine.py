@@ -153,7 +153,7 @@ def run(work: Work, boot: Boot, results: Path, image: Image | None = None) -> Ou
             timer = threading.Timer(boot.timeout_s, give_up, (process, boot.timeout_s))
             timer.start()
             try:
-                assert process.stdout  # noqa: S101  # PIPE
+                assert process.stdout  # noqa: S101 - PIPE
                 relay(process.stdout, outcome.lines)
             finally:
                 timer.cancel()

@@ -9,11 +9,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
-
-namespace happe::embedded {
-// NOLINTNEXTLINE(misc-use-internal-linkage): the build puts it there
-std::string_view t61_power();  // profiles/machines/t61-power.csv
-}  // namespace happe::embedded
+#include "ui/indicator/embedded.h"
 
 namespace happe::ui {
 namespace {

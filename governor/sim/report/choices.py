@@ -87,6 +87,6 @@ def low_middle_high(study: Study) -> Choice:
     return Choice(
         tuple(chosen),
         "the participants with the lowest, the middle and the highest mean power under O-HAPPE, in this order"
-        if len(chosen) == 3  # noqa: PLR2004 (lowest, middle, highest)
+        if len(chosen) == 3  # noqa: PLR2004 - lowest, middle, highest
         else "everybody, as the study has fewer than three participants",
     )

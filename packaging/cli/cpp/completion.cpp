@@ -7,13 +7,7 @@
 #include <functional>
 #include <string_view>
 #include <vector>
-
-namespace happe::embedded {
-// packaging/cli/src/happe_cli/completion.bash. The words before the one at the cursor tell the command; an option's
-// value may come after `=`, which bash splits off.
-// NOLINTNEXTLINE(misc-use-internal-linkage): the build puts it there
-std::string_view completion_bash();
-}  // namespace happe::embedded
+#include "packaging/cli/cpp/embedded.h"
 
 namespace happe {
 namespace {

@@ -76,7 +76,7 @@ def back_to_ondemand(policy: Policy) -> None:
 @pytest.fixture
 def keyboard() -> Iterator[Keyboard]:
     """A keyboard with letters, KEY_PROG1 and KEY_PROG2, plugged in."""
-    from t61.keyboard import Keyboard  # noqa: PLC0415  # evdev takes a while to import here
+    from t61.keyboard import Keyboard  # noqa: PLC0415 - evdev takes a while to import here
 
     with Keyboard() as one:
         yield one

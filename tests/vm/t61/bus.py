@@ -22,8 +22,8 @@ class Signals:
         """Return once the bus has the rule."""
         command = ["stdbuf", "-oL", "busctl", "monitor", "--json=short", f"--match=type='signal',{match}"]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert self._process.stdout  # noqa: S101  # PIPE
-        assert self._process.stderr  # noqa: S101  # PIPE
+        assert self._process.stdout  # noqa: S101 - PIPE
+        assert self._process.stderr  # noqa: S101 - PIPE
         self._process.stderr.readline()  # "Monitoring bus message stream."
         self._stream = self._process.stdout
         self._selector = selectors.DefaultSelector()

@@ -40,11 +40,11 @@ class Happed:
         """Its process."""
         return int(command("systemctl", "show", "--property=MainPID", "--value", UNIT))
 
-    def property(self, name: str) -> Any:  # noqa: ANN401  # a variant
+    def property(self, name: str) -> Any:  # noqa: ANN401 - a variant
         """A property as root sees it."""
         return json.loads(command(*BUS, "get-property", *OBJECT, name))["data"]
 
-    def call(self, method: str, *arguments: str) -> Any:  # noqa: ANN401  # whatever the method answers
+    def call(self, method: str, *arguments: str) -> Any:  # noqa: ANN401 - whatever the method answers
         """Call a method as root; what it answers."""
         answer = command(*BUS, "call", *OBJECT, method, *arguments)
         return json.loads(answer)["data"] if answer else None

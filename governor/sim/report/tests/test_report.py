@@ -72,7 +72,7 @@ class Page:
 
 def read_svg(path: Path) -> ET.Element:
     """Parse an SVG file."""
-    return ET.parse(path).getroot()  # noqa: S314 (the report's own output)
+    return ET.parse(path).getroot()  # noqa: S314 - the report's own output
 
 
 def parse(path: Path) -> ET.Element:
@@ -103,7 +103,7 @@ def text(element: ET.Element) -> str:
 def printed(value: float | None, digits: int = 2) -> str:
     """Return a number as a reader would round it, with a true minus."""
     if value is None:
-        return "–"  # noqa: RUF001 (as a reader would write it)
+        return "\N{EN DASH}"
     rounded = f"{value:.{digits}f}"
     return rounded.lstrip("-") if float(rounded) == 0 else rounded.replace("-", "\u2212")
 
@@ -140,7 +140,7 @@ def rows(section: ET.Element) -> dict[str, list[str]]:
 
 def percent(value: float | None) -> str:
     """Return a share as printed."""
-    return "–" if value is None else f"{printed(value, 1)} %"  # noqa: RUF001 (as above)
+    return "\N{EN DASH}" if value is None else f"{printed(value, 1)} %"
 
 
 def test_table_a1_is_study_json_to_the_printed_digit(page: Page) -> None:
@@ -188,7 +188,7 @@ def compared(study: Json) -> list[Json]:
     """Return all figures of study.json that stand beside the paper's."""
     found: list[Json] = []
 
-    def collect(value: Any) -> None:  # noqa: ANN401 (JSON)
+    def collect(value: object) -> None:
         if isinstance(value, dict) and "tolerance" in value:
             found.append(value)
         elif isinstance(value, dict | list):

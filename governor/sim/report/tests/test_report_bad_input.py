@@ -8,7 +8,7 @@ import io
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import html5lib
 import pytest
@@ -61,7 +61,7 @@ def edit(path: str, change: Callable[[str], str]) -> Break:
     return apply
 
 
-def put(*where: str | int, value: Any, study: str = "paper") -> Break:  # noqa: ANN401 (JSON)
+def put(*where: str | int, value: object, study: str = "paper") -> Break:
     """Return what puts a value into study.json."""
 
     def apply(folder: Path) -> None:
@@ -114,7 +114,7 @@ def cell(line: int, column: str, value: str) -> Break:
     return edit("paper/runs.csv", change)
 
 
-def sample(**fields: Any) -> Break:  # noqa: ANN401 (JSON)
+def sample(**fields: object) -> Break:
     """Return what puts fields into the first observation of Figure A.3's trace; a policy's go into its policy."""
 
     def change(text: str) -> str:

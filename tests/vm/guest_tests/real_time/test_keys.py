@@ -85,7 +85,7 @@ def answers(connection: socket.socket) -> tuple[list[Handed], list[str]]:
 
 def opened(connection: socket.socket, keyboard: Keyboard) -> Handed:
     """Ask for one keyboard and get it."""
-    node = os.path.basename(keyboard.node)  # noqa: PTH119  # pathlib takes a while to import here
+    node = os.path.basename(keyboard.node)  # noqa: PTH119 - pathlib takes a while to import here
     connection.send(QUESTION.format(node).encode())
     [handed], said = answers(connection)
     assert said == ["end"]

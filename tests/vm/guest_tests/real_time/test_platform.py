@@ -102,7 +102,7 @@ def allow_only(device: int, event_type: int, codes: set[int]) -> None:
 
 
 def test_masked_keys_wake_nobody(keyboard: Keyboard) -> None:
-    from evdev import ecodes  # noqa: PLC0415  # evdev takes a while to import here
+    from evdev import ecodes  # noqa: PLC0415 - evdev takes a while to import here
 
     masked, unmasked = (os.open(keyboard.node, os.O_RDONLY | os.O_NONBLOCK) for _ in range(2))
     allow_only(masked, EV_SYN, {EV_KEY})  # the mask of types
@@ -134,7 +134,7 @@ def test_the_system_is_up() -> None:
 
 
 def test_python_reaches_the_bus() -> None:
-    import dbus  # noqa: PLC0415  # takes a while to import here
+    import dbus  # noqa: PLC0415 - takes a while to import here
 
     bus = dbus.SystemBus()
     assert bus.name_has_owner("org.freedesktop.login1")
