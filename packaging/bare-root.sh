@@ -26,7 +26,7 @@ else
     echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
     chmod 440 "$root/etc/sudoers.d/$user"
 fi
-packaging/with_debian.sh "$root" chroot "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
+packaging/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
 git clone --quiet . "$root$home/happe"
 chroot "$root" chown -R "$user:" "$home/happe"
 echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages, commit $(git rev-parse --short HEAD), as $user: $*"
@@ -35,7 +35,7 @@ settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)
 begin=$(date +%s)
 status=0
 # shellcheck disable=SC2086  # a setting a word
-packaging/with_debian.sh "$root" chroot "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
+packaging/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
 echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s"
 exit "$status"

@@ -17,7 +17,7 @@ rm -rf $source $results
 mkdir -p $source
 cp -r packaging/debian $source/debian
 # A chroot can't be set back to what it was; this one is made for this test and goes with it.
-packaging/with_debian.sh "$root" \
+packaging/with_debian.sh beside "$root" \
     autopkgtest --no-built-binaries --setup-commands='apt-get update' --ignore-restrictions=breaks-testbed --output-dir=$results \
     build/packages/happe*.deb $source -- chroot "$root" >$log 2>&1 ||
     { tail -n 40 $log; echo "package-test: $log has all of it" >&2; exit 1; }

@@ -1,13 +1,23 @@
 #!/bin/sh
-# Runs a command that may chroot into the Debian in FOLDER: with what such a system needs mounted there, in namespaces of the
+# Runs a command in the Debian in FOLDER, or beside it: with what such a system needs mounted there, in namespaces of the
 # command's own, so that no mount and no process is left when it has ended. As root.
-#   usage: packaging/with_debian.sh FOLDER COMMAND...      e.g. packaging/with_debian.sh FOLDER chroot FOLDER apt-get update
+#   usage: packaging/with_debian.sh in|beside FOLDER COMMAND...      e.g. packaging/with_debian.sh in FOLDER apt-get update
+# in: FOLDER is the root of all there is, as on a machine of its own; beside: the command may chroot into FOLDER.
 set -eu
 # shellcheck disable=SC2016  # the inner shell's
 exec unshare --mount --mount-proc --pid --fork --kill-child sh -euc '
-    mount --bind "$1" "$1" # the root of a system is a mount point
-    mount -t proc proc "$1/proc"
-    mount -t sysfs -o ro sysfs "$1/sys"
-    mount --rbind /dev "$1/dev"
-    shift
+    how=$1
+    back=$PWD
+    cd "$2"
+    mount --bind . .
+    cd "$PWD" # what is mounted there now
+    mount -t proc proc proc
+    mount -t sysfs -o ro sysfs sys
+    mount --rbind /dev dev
+    shift 2
+    case $how in
+        in) pivot_root . . && umount -l . && cd / ;; # a process in a chroot may have no user namespace
+        beside) cd "$back" ;;
+        *) exit 64 ;;
+    esac
     exec "$@"' sh "$@"
