@@ -52,6 +52,19 @@ def test_enrolling_keeps_the_token_where_only_its_owner_reads_it(fake: FakeStudy
     assert TOKEN not in ran.out + ran.err + repr(identity.load(kept.parent))
 
 
+def test_root_leaves_the_token_to_the_folders_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, int, int]] = []
+
+    def fchown(file: int, user: int, group: int) -> None:
+        given.append((str(Path(f"/proc/self/fd/{file}").readlink()), user, group))
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "fchown", fchown)
+    identity.store(tmp_path, Identity("https://localhost", "M3TERAAA", "paper-a3", TOKEN))
+    owner = tmp_path.stat()
+    assert given == [(str(tmp_path / ".device.json"), owner.st_uid, owner.st_gid)]
+
+
 def test_a_second_enrolment_must_be_meant(fake: FakeStudyServer, file: Path) -> None:
     enrol = ("--config", file, "enrol", "--server", fake.url, "--code", "GOOD-CODE")
     assert happe_power(*enrol).status == 0

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from laboratory import visits
 from laboratory.server import EXPERIMENTER, PASSWORD, STUDY
+from t61 import visits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

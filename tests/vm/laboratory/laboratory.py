@@ -16,8 +16,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from laboratory import visits
 from laboratory.server import ROOT, STUDY, Json, StudyServer
+from t61 import visits
 from t61.relay import Relay
 
 if TYPE_CHECKING:

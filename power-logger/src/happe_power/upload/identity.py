@@ -67,9 +67,14 @@ def store(state: Path, identity: Identity) -> None:
 
 
 def _open(state: Path) -> int:
+    """The file to be, made anew: the folder's owner's, also if root makes it, as the service must read it."""
     path = state / f".{NAME}"
     path.unlink(missing_ok=True)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    if os.geteuid() == 0:
+        owner = state.stat()
+        os.fchown(made, owner.st_uid, owner.st_gid)
+    return made
 
 
 def _text(value: object) -> str:

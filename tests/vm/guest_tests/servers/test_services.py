@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import json
 import pwd
 import shutil
 import subprocess
 import urllib.request
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from t61.packages import debs, dpkg, machine, unit
 from t61.sessions import command
+from t61.visits import enrolled, take_part
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ SPOOL = Path("/var/lib/happe-power/spool")
 LIBRARY = Path("/usr/lib/happe-study-server")
 PROTOCOL = "lib/python3.11/site-packages/happe_study/studies/protocols/paper-a3.toml"
 SLOW_S = 300.0  # for an emulated processor
-RECORDING = '[record]\nsource = "sim,rate=200"\nstudy = "bench"\nno_upload = true\n'
+ADDRESS, HEALTH = "http://127.0.0.1:8080", "http://127.0.0.1:8080/healthz"
+STUDY = "paper-a3"
+ANSWERS = {"computer_experience": "moderate", "game_experience": "beginner", "field_of_study": "EECS"}
 LISTS_OF_USERS = {f"/etc/{name}{copy}" for name in ("passwd", "group", "shadow", "gshadow") for copy in ("", "-")}
 REVISION = """
 import sys
@@ -48,7 +52,7 @@ def patience() -> Iterator[None]:
     folders = [Path(f"/run/systemd/system/{name}.service.d") for name in ("happe-server", "happe-power@")]
     for folder in folders:
         folder.mkdir(parents=True)
-        (folder / "patience.conf").write_text(f"[Service]\nTimeoutStartSec={SLOW_S:.0f}\n")
+        (folder / "patience.conf").write_text(f"[Service]\nTimeoutSec={SLOW_S:.0f}\n")
     yield
     for folder in folders:
         shutil.rmtree(folder)
@@ -79,7 +83,7 @@ def wait_until_it_serves() -> None:
 
     def answers() -> bool:
         try:
-            with urllib.request.urlopen("http://127.0.0.1:8080/healthz", timeout=30) as answer:
+            with urllib.request.urlopen(HEALTH, timeout=30) as answer:
                 return bool(answer.status == HTTPStatus.OK)
         except OSError:
             return False
@@ -94,11 +98,53 @@ def listening() -> set[str]:
     return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[7] == number}
 
 
-def record() -> None:
-    """Have the logger's unit record a simulated laptop."""
-    Path("/etc/happe/power-bench.toml").write_text(RECORDING)
+def staff(*words: str) -> Any:  # noqa: ANN401 - JSON
+    """What a command of the server's says in JSON."""
+    return json.loads(command("happe-server", *words, "--json"))
+
+
+def enrol(name: str, kind: str) -> str:
+    """The code by which a device enrols."""
+    code: str = staff("device", "enrol", STUDY, name, "--kind", kind)["enrolment_code"]
+    return code
+
+
+def begin_study() -> str:
+    """Lock it, and have a participant agree; the code of the laptop that is to be measured."""
+    command("happe-server", "user", "grant", "ana@example.org", "custodian", "--study", STUDY)
+    command("happe-server", "study", "lock", STUDY, "--yes")
+    take_part(ADDRESS, staff("participant", "invite", STUDY)[0]["link"], **ANSWERS)
+    assert how_far()["enrolled"] == 1
+    return enrolled(ADDRESS, enrol("t61", "laptop"), bytes(range(32)))
+
+
+def how_far() -> dict[str, int]:
+    """The participants, by how far they are."""
+    participants: dict[str, int] = staff("study", "status", STUDY)["participants"]
+    return participants
+
+
+def start_recording() -> Path:
+    """Have the logger's unit record; the folder of its trace."""
+    before = set(SPOOL.rglob("header.json"))
     command("systemctl", "start", LOGGER)
-    wait_until(lambda: list(SPOOL.rglob("header.json")), "it records", SLOW_S)
+    made = wait_until(lambda: set(SPOOL.rglob("header.json")) - before, "it records", SLOW_S)
+    return made.pop().parent
+
+
+def record_for_the_study(measured: str) -> None:
+    """Have the host enrol as people do, once its service has run; what it records then is uploaded and sealed."""
+    settings = Path("/etc/happe/power-bench.toml")
+    settings.write_text('[record]\nsource = "sim,rate=200"\nstudy = "alone"\nno_upload = true\n')
+    start_recording()
+    command("systemctl", "stop", LOGGER)
+    command("happe-power", "enrol", "--server", ADDRESS, "--code", enrol("bench", "meter"))
+    settings.write_text(f'[record]\nsource = "sim,rate=200"\nmeasured = "{measured}"\n')
+    trace = start_recording()
+    wait_until(lambda: list(trace.glob("parts/*.parquet")), "a part is closed", SLOW_S)
+    command("systemctl", "stop", LOGGER)
+    assert trace.joinpath("seal.json").is_file()
+    assert trace.parent.name == STUDY
 
 
 @pytest.mark.usefixtures("patience", "without")
@@ -114,17 +160,21 @@ def test_from_first_run_to_purge(tmp_path: Path) -> None:
     command("systemctl", "enable", "--now", SERVER)
     wait_until_it_serves()
     assert listening() == {"0100007F"}
-    record()
-    trace = next(SPOOL.rglob("header.json")).parent
 
-    command("systemctl", "stop", SERVER, LOGGER)
+    record_for_the_study(begin_study())
+    there = how_far()
+    trace = start_recording()
+
+    command("systemctl", "stop", LOGGER)  # which waits for the server's seal
+    command("systemctl", "stop", SERVER)
     newest = revision()
     assert revision("-1") != newest
     dpkg("--install", *debs(*PACKAGES))
     assert revision() == newest
     assert [path.stat().st_uid for path in DATA.glob("before-*.db")] != []
     wait_until_it_serves()  # the package has started it again, as it is enabled
-    assert "paper-a3" in command("happe-server", "study", "list")
+    assert how_far() == there
+    command("happe-server", "audit", "verify")
     assert trace.joinpath("manifest.json").is_file()  # stopped, it has ended its trace
 
     command("systemctl", "start", LOGGER)

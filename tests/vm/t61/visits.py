@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import base64
 import html
+import json
 import re
 import urllib.parse
 import urllib.request
 from http.cookiejar import CookieJar
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 class Visitor:
@@ -37,6 +39,16 @@ class Visitor:
             return text
 
 
+def enrolled(server: str, code: str, public_key: bytes) -> str:
+    """The code of a laptop that enrols with a key that is not used."""
+    said = json.dumps({"code": code, "public_key": base64.b64encode(public_key).decode()}).encode()
+    address = urllib.parse.urljoin(server, "/api/v1/devices/enrol")
+    request = urllib.request.Request(address, said, {"Content-Type": "application/json"})  # noqa: S310 - ours
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
+        device: str = json.load(answer)["device"]
+        return device
+
+
 def asked(server: str, path: str, token: str) -> str:
     """What the API answers to a program that has somebody's token."""
     headers = {"Authorization": f"Bearer {token}"}
@@ -46,12 +58,12 @@ def asked(server: str, path: str, token: str) -> str:
         return text
 
 
-def take_part(server: str, link: str) -> None:
-    """Follow a participant's link, consent, answer nothing that need not be answered, and read the instructions."""
+def take_part(server: str, link: str, **answers: str) -> None:
+    """Follow a participant's link, consent, answer the questionnaire with this, and read the instructions."""
     visitor = Visitor(server)
     visitor.sends(link)
     visitor.sends("/p/consent", decision="agree", on_withdrawal="erase")
-    visitor.sends("/p/questionnaire")
+    visitor.sends("/p/questionnaire", **answers)
     visitor.sends("/p/handout")
 
 
