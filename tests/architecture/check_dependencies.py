@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+APP = {"governor/core", "governor/ports", "governor/adapters", "governor/sim", "packaging/cli"}
+
 # Room: the rooms it may use besides itself. A file belongs to the deepest room that holds it.
 ROOMS: dict[str, set[str]] = {
     "profiles": set(),
@@ -25,7 +27,10 @@ ROOMS: dict[str, set[str]] = {
     "governor/ports": {"governor/core"},
     "governor/adapters": {"governor/core", "governor/ports"},
     "governor/sim": {"governor/core", "governor/ports"},
-    "governor/app": {"governor/core", "governor/ports", "governor/adapters", "governor/sim", "packaging/cli"},
+    "governor/app": APP,
+    "governor/app/happe_sim": APP | {"governor/app"},
+    "governor/app/happectl": APP | {"governor/app"},
+    "governor/app/happed": APP | {"governor/app"},
     "governor/dbus": set(),
     "ui": {"governor/dbus", "packaging/cli", "profiles"},
     "packaging/cli": set(),

@@ -31,12 +31,15 @@ WRONG = [
     ("study-server/src/a.py", "def f():\n    import happe_power.energy", "may not depend on power-logger"),
     ("power-logger/src/a.py", "from happe_study import models", "may not depend on study-server"),
     ("packaging/cli/a.py", "from happe_power import model", "may not depend on power-logger"),
+    ("governor/app/a.cpp", '#include "governor/app/happed/daemon.h"', "may not depend on governor/app/happed"),
+    ("governor/app/happectl/a.cpp", '#include "governor/app/happed/daemon.h"', "may not depend on governor/app/happed"),
 ]
 
 RIGHT = [
     ("governor/core/a.cpp", '#include <vector>\n#include "governor/core/uafp.h"'),
     ("governor/core/a_test.cpp", "#include <gtest/gtest.h>"),
     ("governor/app/a.cpp", '#include <iostream>\n#include "governor/sim/machine.h"'),
+    ("governor/app/happed/a.cpp", '#include "governor/app/loop.h"\n#include "governor/core/uafp.h"'),
     ("ui/a.cpp", '#include "governor/dbus/governor.h"'),
     ("study-server/src/a.py", "import flask\nfrom happe_study import models"),
     ("power-logger/src/a.py", "from happe_cli.commands import Command"),
