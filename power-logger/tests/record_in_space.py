@@ -121,7 +121,7 @@ def read_only() -> dict[str, Any]:
 
 def read_only_at_first() -> dict[str, Any]:
     """Nothing can be written from the start."""
-    run("mount", "-o", "remount,ro", DISK)
+    run("mount", "-o", "remount,bind,ro", DISK)
     done = subprocess.run(
         [*PROGRAM, "record", *SOURCE, "--spool", SPOOL], stderr=subprocess.PIPE, text=True, check=False
     )
