@@ -165,7 +165,8 @@ class X11(Desktop):
         """Start a window manager."""
         options = ["--compositor=off"] if manager == "xfwm4" else []
         self.start(manager, *options)
-        until(lambda: "window id" in self.root_property("_NET_SUPPORTING_WM_CHECK"), f"{manager} manages")
+        # Its list of windows comes after its name; openbox loses a window that comes between.
+        until(lambda: "window id" in self.root_property("_NET_CLIENT_LIST"), f"{manager} manages")
 
     def composite(self) -> int:
         """Start a compositor; its process, which ends with the server at the latest."""
