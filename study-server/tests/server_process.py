@@ -112,6 +112,8 @@ class ServerProcess:
 
 def _serve(config: Config, log: Path, disk: int | None) -> None:
     """In the new process: lead a process group, log to a file, see the disk, serve."""
+    from gunicorn.config import Group, User  # noqa: PLC0415 - as the next
+
     from happe_study.operations import serving  # noqa: PLC0415 - heavy; preloaded by the fork server
 
     os.setsid()
@@ -120,6 +122,8 @@ def _serve(config: Config, log: Path, disk: int | None) -> None:
     os.dup2(output, 2)
     if disk is not None:
         small_disk.enter(disk)
+        # Who it is was asked when it was imported: a user who enters a namespace is root there.
+        User.default, Group.default = os.geteuid(), os.getegid()
     serving.run(config)
 
 
