@@ -165,8 +165,9 @@ class X11(Desktop):
         """Start a window manager."""
         options = ["--compositor=off"] if manager == "xfwm4" else []
         self.start(manager, *options)
-        # Its list of windows comes after its name; openbox loses a window that comes between.
-        until(lambda: "window id" in self.root_property("_NET_CLIENT_LIST"), f"{manager} manages")
+        # openbox gives its name first, and loses a window that comes before its list of windows.
+        last = "_NET_CLIENT_LIST" if manager == "openbox" else "_NET_SUPPORTING_WM_CHECK"
+        until(lambda: "window id" in self.root_property(last), f"{manager} manages")
 
     def composite(self) -> int:
         """Start a compositor; its process, which ends with the server at the latest."""
