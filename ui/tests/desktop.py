@@ -191,7 +191,8 @@ def x11(manager: str = "openbox", *, composited: bool = False, size: tuple[int, 
     screen = f"{size[0]}x{size[1]}x24"
     command = ["Xvfb", "-displayfd", str(write), "-screen", "0", screen, "-nolisten", "tcp", "-noreset", "-ac"]
     with (
-        tempfile.TemporaryDirectory(prefix="happe-x11-") as home,
+        # picom, in the background, may write there until it sees that the server has ended.
+        tempfile.TemporaryDirectory(prefix="happe-x11-", ignore_cleanup_errors=True) as home,
         subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL) as server,
     ):
         os.close(write)
