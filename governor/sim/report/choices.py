@@ -83,10 +83,11 @@ def low_middle_high(study: Study) -> Choice:
         range(1, study.participants + 1),
         key=lambda number: (fmean(run.power_w for run in study.of(number, "O-HAPPE")), number),
     )
-    chosen = dict.fromkeys((by_power[0], by_power[(len(by_power) - 1) // 2], by_power[-1]))
+    places = (0, (len(by_power) - 1) // 2, -1)
+    chosen = dict.fromkeys(by_power[place] for place in places)
     return Choice(
         tuple(chosen),
         "the participants with the lowest, the middle and the highest mean power under O-HAPPE, in this order"
-        if len(chosen) == 3  # noqa: PLR2004 - lowest, middle, highest
+        if len(chosen) == len(places)
         else "everybody, as the study has fewer than three participants",
     )

@@ -94,7 +94,7 @@ def command(study: Study) -> str:
 
 def render(paper: Study, a3: Study, title: str, sections: Sequence[Section]) -> str:
     """Return the page."""
-    import svg  # noqa: PLC0415 - matplotlib is slow to load: not before the input is known to be good
+    import svg
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -104,7 +104,7 @@ def render(paper: Study, a3: Study, title: str, sections: Sequence[Section]) -> 
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["svg"] = lambda drawing: Markup(svg.inline_svg(drawing))  # noqa: S704 - made and escaped by svg.py
+    environment.filters["svg"] = lambda drawing: Markup(svg.inline_svg(drawing))
     environment.filters["listed"] = tables.listed
     own = ["governor/sim/report/report.py", *([] if title == TITLE else [f"--title={title}"]), "paper", "a3", "report"]
     return environment.get_template("report.html.j2").render(
@@ -123,7 +123,7 @@ def render(paper: Study, a3: Study, title: str, sections: Sequence[Section]) -> 
         seeds=(seeds(paper), seeds(a3)),
         light=svg.variables(0),
         dark=svg.variables(1),
-        dark_rules=Markup(svg.dark_rules()),  # noqa: S704 - constants
+        dark_rules=Markup(svg.dark_rules()),
     )
 
 
@@ -140,8 +140,8 @@ def make(arguments: argparse.Namespace) -> None:
     """Read the folders and write the page."""
     paper, a3 = read_study(arguments.paper, "paper"), read_study(arguments.a3, "a3")
 
-    from sections import all_sections  # noqa: PLC0415 - loads matplotlib, too
-    from svg import svg_file  # noqa: PLC0415 - loads matplotlib, too
+    from sections import all_sections
+    from svg import svg_file
 
     sections = all_sections(paper, a3)
     drawings = [drawing for section in sections for drawing in (*section.drawings, *section.narrow)]

@@ -349,7 +349,7 @@ def _time_at(study: Study, number: int, application: str, condition: str) -> str
     parts = [
         f"{time:.0f} s at {figures.ghz(khz)} GHz"
         for khz, time in zip(study.ladder_khz, seconds, strict=True)
-        if time >= 0.5  # noqa: PLR2004 - would print as 0
+        if round(time) > 0
     ]
     return ", ".join(parts) or "no time"
 

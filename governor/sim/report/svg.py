@@ -129,7 +129,7 @@ def _element(drawing: Drawing) -> ET.Element:
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # text stays text, in the reader's fonts
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None})
-    root = ET.fromstring(raw.getvalue())  # noqa: S314 - matplotlib's own output
+    root = ET.fromstring(raw.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in {f"{{{NAMESPACE}}}metadata", f"{{{NAMESPACE}}}style"}:

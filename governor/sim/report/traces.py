@@ -19,6 +19,7 @@ MOST_KHZ = 20_000_000
 MOST_US = 2**63 - 1
 US_PER_S = 1e6
 PPM_PER_PERCENT = 1e4
+CPUS = 2  # of the T61
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def trace_path(folder: Path, participant: int, application: str, condition: str)
 def read_trace(path: Path) -> Trace:
     """Read a trace of a machine whose two CPUs share one frequency."""
     lines = read_text(path).removesuffix("\n").split("\n")
-    if len(lines) < 2:  # noqa: PLR2004 - a header and an observation
+    if not lines[1:]:
         message = f"{path}: line {len(lines)}: a header and at least one observation must follow"
         raise BadDataError(message)
     ladder = _ladder(parse_json(lines[0], f"{path}: line 1"))
@@ -98,8 +99,8 @@ class _Sample:
             line.at("policies").refuse(f"has {len(policies)} members, this report draws machines with 1")
         policies[0].at("id").integer(0, 0)
         cpus = [item.integer(0, 1_000_000) / PPM_PER_PERCENT for item in policies[0].at("util_ppm").items()]
-        if len(cpus) != 2:  # noqa: PLR2004 - the T61 has two
-            policies[0].at("util_ppm").refuse(f"has {len(cpus)} members, this report draws machines with 2 CPUs")
+        if len(cpus) != CPUS:
+            policies[0].at("util_ppm").refuse(f"has {len(cpus)} members, this report draws machines with {CPUS} CPUs")
         keys = line.at("keys").items() if line.has("keys") else []
         return cls(
             t_us=t_us,

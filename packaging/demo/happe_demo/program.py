@@ -99,6 +99,9 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         except FileExistsError:
             print(f"demo: {keep}: is there already; name a folder that is not", file=sys.stderr)
             sys.exit(os.EX_CANTCREAT)
+        except OSError as error:
+            print(f"demo: {keep}: {error.strerror}; name a folder that can be made", file=sys.stderr)
+            sys.exit(os.EX_CANTCREAT)
         yield keep.resolve()
         return
     with tempfile.TemporaryDirectory(prefix="happe-demo-", ignore_cleanup_errors=True) as name:
