@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -86,20 +87,45 @@ def test_the_paper_s_study_comes_out_of_its_export(paper: Path) -> None:
     assert report["facts"]["Protocol"].startswith("as it was locked, SHA-256 ")
 
 
-def run_apart(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a program in a process of its own, which hashes with another seed and takes warnings for errors."""
+PROGRAM = "from happe_study.cli import main; main()"
+
+
+def run_apart(folder: Path, *arguments: str, program: str = PROGRAM, **more: str) -> subprocess.CompletedProcess[bytes]:
+    """Run happe-server in a process of its own, which hashes with another seed and takes warnings for errors."""
     paths = f"{SOURCES}:{SOURCES.parents[1] / 'packaging/cli/src'}"
-    environment = {"PYTHONPATH": paths, "PYTHONHASHSEED": "7", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7", "PYTHONDONTWRITEBYTECODE": "1"} | more
     command = [sys.executable, "-W", "error", "-c", program, *arguments]
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, env=environment)
 
 
+def numbers(document: object) -> list[float]:
+    """All numbers of a document, in its order."""
+    if isinstance(document, dict | list):
+        parts = document.values() if isinstance(document, dict) else document
+        return [number for part in parts for number in numbers(part)]
+    return [document] if isinstance(document, int | float) else []
+
+
+ANALYSE = ("analyse", "export", "--power", "measures.json", "--resamples", "999")
+
+
 def test_the_same_command_gives_the_same_bytes_in_another_process(paper: Path) -> None:
-    program = "from happe_study.cli import main; main()"
-    arguments = ("analyse", "export", "--out", "again", "--power", "measures.json", "--resamples", "999")
-    assert run_apart(paper, program, *arguments).returncode == 0
+    ran = run_apart(paper, *ANALYSE, "--out", "again")
+    assert ran.returncode == 0, ran.stderr.decode()
+    for name in ("results.json", "report.html"):
+        again = (paper / "again" / name).read_text()
+        assert again.splitlines() == (paper / "report" / name).read_text().splitlines(), name
     for name in ("results.json", "report.html", "report.pdf"):
         assert (paper / "again" / name).read_bytes() == (paper / "report" / name).read_bytes(), name
+
+
+def test_another_processors_arithmetic_changes_no_figure_by_more_than_a_millionth(paper: Path) -> None:
+    """OpenBLAS has other instructions for each kind of processor, and with them other last digits."""
+    ran = run_apart(paper, *ANALYSE, "--out", "elsewhere", OPENBLAS_CORETYPE="Prescott")
+    assert ran.returncode == 0, ran.stderr.decode()
+    here, there = (json.loads((paper / folder / "results.json").read_text()) for folder in ("report", "elsewhere"))
+    assert len(numbers(here)) > 500
+    assert numbers(there) == pytest.approx(numbers(here), rel=1e-6, abs=1e-12)
 
 
 def test_the_page_is_html_that_shows_the_tables_and_tells_the_figures(paper: Path) -> None:
@@ -252,7 +278,7 @@ def test_a_number_that_is_none_is_refused_with_its_section() -> None:
 
 def test_without_the_extra_the_command_says_what_to_install(paper: Path) -> None:
     program = "import sys; sys.modules['scipy'] = None; from happe_study.cli import main; main()"
-    ran = run_apart(paper, program, "analyse", "export", "--out", "other")
+    ran = run_apart(paper, "analyse", "export", "--out", "other", program=program)
     advice = "the Python package scipy is missing; install happe-study-server[analysis]"
     assert (ran.returncode, ran.stderr.decode()) == (69, f"happe-server: {advice}\n")
 
