@@ -10,7 +10,8 @@ import pytest
 from happed_fixtures import happed, happed_program, shared_world, stopped, world
 from happed_stand_in import HappeCtl
 from happed_t61 import CAPPED, T61
-from happed_world import Client, Happed, World, until
+from happed_world import Client, Happed, World
+from patience import until
 from private_bus import PrivateBus, private_bus
 from program import ROOT, HappeSim
 

@@ -7,8 +7,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from patience import PATIENCE_S
 from private_bus import PrivateBus, stand_in
-from program import PATIENCE_S, ROOT
+from program import ROOT
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -12,10 +12,11 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+from patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_S = 15
 OFFERED = """
     source "$1"; shift
     compopt() { :; }  # only bash itself may call it, while it completes

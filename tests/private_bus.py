@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from program import PATIENCE_S
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

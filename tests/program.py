@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE_S = 60
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from patience import PATIENCE_S
+
 FOLDER, CASE = Path(sys.argv[1]), sys.argv[2]
 DISK = FOLDER / "disk"
 SPOOL = DISK / "spool"
@@ -66,7 +68,7 @@ class Recording:
     def end(self) -> dict[str, Any]:
         """End it; what it said, and how it ended."""
         self._process.send_signal(signal.SIGTERM)
-        out, errors = self._process.communicate(timeout=30)
+        out, errors = self._process.communicate(timeout=PATIENCE_S)
         return {"lines": self.lines, "last": out.splitlines()[-1], "said": errors, "status": self._process.returncode}
 
 

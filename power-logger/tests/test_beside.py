@@ -18,11 +18,10 @@ from fake_study_server import TOKEN, FakeStudyServer, problem
 from happe_power.upload import identity
 from happe_power.upload.beside import Beside
 from happe_power.upload.identity import Identity
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PATIENCE_S = 30
 
 
 @pytest.fixture
@@ -85,17 +84,10 @@ def killed(child: Beside) -> None:
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - the number is nobody else's business
 
 
-def wait_for_death(child: Beside) -> None:
-    """Wait until it is known to have ended."""
-    deadline = time.monotonic() + PATIENCE_S
-    while child.alive:
-        assert time.monotonic() < deadline
-
-
 def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:
     child = beside(tmp_path, fake)
     killed(child)
-    wait_for_death(child)
+    until(lambda: not child.alive, "its end")
     assert not child.finish(tmp_path / "none", PATIENCE_S)
     child.stop()
 
@@ -106,7 +98,7 @@ def test_one_that_died_is_said_once_and_started_again_each_minute(fake: FakeStud
     def dies() -> None:
         child.log.write_text("first\nwhy\n")
         killed(child)
-        wait_for_death(child)
+        until(lambda: not child.alive, "its end")
 
     assert child.tend(0.0) == ""
     dies()

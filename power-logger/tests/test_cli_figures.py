@@ -28,6 +28,7 @@ from happe_power.model import Block, Channel, Measures, TimePair
 from happe_power.recording import zero_check
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -267,7 +268,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     what = ["--study", "t", "--spool", str(spool), "--calibration", str(record), "--no-upload", "--no-zero-check"]
     command = [sys.executable, "-m", "happe_power", "record", "--source", source, "--duration", "60s", *what]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=PATIENCE_S)
     return next(spool.glob("t/*/header.json")).parent
 
 

@@ -33,6 +33,7 @@ from happe_power.trace import Trace
 from happe_power.upload import identity
 from happe_power.upload.identity import Identity
 from happe_power.verify import verify
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +63,7 @@ def command(spool: Path, *options: str | Path, source: str = "sim,rate=2000") ->
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def only_trace(spool: Path) -> Path:
@@ -122,7 +123,7 @@ def test_systemd_is_told_that_it_is_ready_alive_and_ending(tmp_path: Path) -> No
     address = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(address))
-        listener.settimeout(30)
+        listener.settimeout(PATIENCE_S)
         environment = os.environ | {"NOTIFY_SOCKET": str(address)}
         subprocess.run(
             command(tmp_path / "spool", "--duration", "2s"), env=environment, check=True, capture_output=True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from given_sources import record, steady
 from happe_power.verify import verify
+from patience import PATIENCE_S
 from small_disk import SmallDisk
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-us
 def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
     """What record_in_space.py saw."""
     command: Sequence[str | Path] = [*UNSHARE, sys.executable, HERE / "record_in_space.py"]
-    done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=90)
+    done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -22,6 +22,7 @@ from happe_power.sources import sigrok
 from happe_power.sources.clock import SystemClock
 from happe_power.sources.sigrok import Setting, Sigrok
 from happe_power.sources.source import SourceError, UnpluggedError
+from patience import PATIENCE_S
 from sigrok_demo import DEMO, MINUTE_S, PROGRAM, Minute
 from source_ledger import Taken, take
 
@@ -255,7 +256,7 @@ def test_the_demo_devices_columns_are_those_of_their_names() -> None:
 
 
 def test_a_minute_of_the_demo_device_has_no_index_unexplained(sigrok_minute: Minute) -> None:
-    output = sigrok_minute.process.communicate(timeout=2 * MINUTE_S)[0]
+    output = sigrok_minute.process.communicate(timeout=MINUTE_S + PATIENCE_S)[0]
     assert sigrok_minute.process.returncode == 0, output
     [folder] = (sigrok_minute.spool / "demo").iterdir()
     verified = subprocess.run([PROGRAM, "verify", "--json", folder], check=True, capture_output=True, text=True)

@@ -18,6 +18,7 @@ from happe_study.cli.program import main
 from happe_study.config import SECRET_NAMES
 from happe_study.operations.setting_up import write_secret
 from in_process import Ran, run
+from patience import PATIENCE_S
 from world import AT_ONCE, World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 SOURCES = Path(__file__).parents[1] / "src"
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
-PATIENCE_S = 60
 
 
 def happe_server(*arguments: str | Path, typed: str = "") -> Ran:

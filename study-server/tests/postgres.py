@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psycopg
 
+from patience import PATIENCE_S
+
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
@@ -67,7 +69,9 @@ class Postgres:
             self._let_through()
         log = self.folder / "output"
         with log.open("ab") as output:  # pg_ctl's child would keep a pipe open
-            done = subprocess.run(command, stdout=output, stderr=output, check=False, cwd=self.folder, timeout=120)
+            done = subprocess.run(
+                command, stdout=output, stderr=output, check=False, cwd=self.folder, timeout=PATIENCE_S
+            )
         assert done.returncode == 0, f"{program}: {log.read_text()}"
 
     def _let_through(self) -> None:

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 import given_accounts
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +65,9 @@ class WorldServer:
 def chromium() -> Iterator[Browser]:
     """A Chromium without a window."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=1000 * PATIENCE_S)
         yield browser
         browser.close()
 
@@ -97,6 +99,7 @@ class Watched:
             java_script_enabled=script,
             storage_state=signed_in,
         )
+        self.context.set_default_timeout(1000 * PATIENCE_S)
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
         self.context.on("request", lambda request: self._same_origin(request.url))

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import socket
-import time
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import small_disk
 from happe_study.config import Config
+from patience import PATIENCE_S, until
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["happe_study.operations.serving"])
-PATIENCE_SECONDS = 30
 
 
 class ServerProcess:
@@ -51,11 +50,9 @@ class ServerProcess:
             target=_serve, args=(self.config, self.log, self.disk.pid if self.disk else None), daemon=True
         )
         self._process.start()
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self._answers():
-            assert self._process.is_alive(), self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            self._process.join(0.02)
+        process = self._process
+        until(lambda: not process.is_alive() or self._answers(), "an answer")
+        assert process.is_alive(), self.log.read_text()
 
     def kill(self) -> None:
         """End all of its processes with SIGKILL and wait until they are gone."""
@@ -64,18 +61,16 @@ class ServerProcess:
         assert process.pid is not None
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.join(PATIENCE_SECONDS)
+        process.join(PATIENCE_S)
         self._process = None
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._listens():  # a worker may outlive its master by some milliseconds
-            assert time.monotonic() < deadline, "a killed server listens still"
+        until(lambda: not self._listens(), "the death of a worker, which may outlive its master by some milliseconds,")
 
     def stop(self) -> None:
         """End it in order, if it runs."""
         if self._process is not None and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGTERM)
-            self._process.join(PATIENCE_SECONDS)
+            self._process.join(PATIENCE_S)
             self._process = None
         self._reserved.close()
 

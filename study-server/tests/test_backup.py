@@ -27,6 +27,7 @@ from happe_study.operations.backup.manifest import NAME, NoBackupError
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
 from operated import SOURCES, Operated, happe_server
+from patience import PATIENCE_S
 from test_erasure import played
 from world import fixed_secrets
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from in_process import Ran
     from postgres import Postgres
-
-PATIENCE_S = 60
 
 
 class Elsewhere:

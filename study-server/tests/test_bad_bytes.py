@@ -17,6 +17,7 @@ import pytest
 from given_studies import small, study
 from happe_study.devices import services as devices
 from happe_study.devices.models import Device, DeviceKind
+from patience import PATIENCE_S
 from server_process import ServerProcess
 from world import World, sqlite_copy
 
@@ -30,7 +31,6 @@ JSON = "Content-Type: application/json\r\n"
 BODY = '{"state":"idle","software":{},"free_gib":1,"spool":0}'
 SMUGGLED = "PUT /api/v1/device/sitting HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-PATIENCE_SECONDS = 20
 # Gunicorn hangs up on these without a word.
 MAY_HANG_UP = {"header that never ends", "line that never ends", "TLS"}
 LEAKED = (b"Traceback", b"site-packages", b".py", b"gunicorn/")
@@ -116,7 +116,7 @@ class Running:
 
     def send(self, request: bytes) -> bytes:
         """Send bytes, say that no more will come, and read all that is answered."""
-        with socket.create_connection(("127.0.0.1", self.process.port), timeout=PATIENCE_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", self.process.port), timeout=PATIENCE_S) as connection:
             answered = b""
             with suppress(ConnectionError):  # it may hang up while there is more to read or send
                 connection.sendall(request)

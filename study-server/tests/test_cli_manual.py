@@ -16,8 +16,9 @@ from happe_cli.description import described
 from happe_study.cli.program import program
 from happe_study.config import Config, Limits
 from happe_study.operations.metrics import NAMES
-from manuals import PATIENCE_S, Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
+from manuals import Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
 from operated import SOURCES, happe_server
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,11 +18,10 @@ from happe_study.accounts.rights import Role
 from happe_study.allocation import unblinding
 from happe_study.audit import chain
 from happe_study.profiles.services import Taken
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from world import World
-
-PATIENCE_SECONDS = 30
 
 
 def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
@@ -46,17 +45,17 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
 
     def wait(*_args: object) -> Taken:
         under_way.set()
-        ended.wait(PATIENCE_SECONDS)
+        ended.wait(PATIENCE_S)
         return Taken()
 
     monkeypatch.setattr(unblinding, "take_out", wait)
     order = {"reason": "every run is complete", "confirmation": made.name}
     with ThreadPoolExecutor(2) as threads:
         told = threads.submit(world.client(custodian).post, f"/api/v1/studies/{made.name}/unblinding", json=order)
-        assert under_way.wait(PATIENCE_SECONDS)
-        threads.submit(_say_something, world, made.id).result(PATIENCE_SECONDS)
+        assert under_way.wait(PATIENCE_S)
+        threads.submit(_say_something, world, made.id).result(PATIENCE_S)
         ended.set()
-        assert told.result(PATIENCE_SECONDS).status_code == 200
+        assert told.result(PATIENCE_S).status_code == 200
 
 
 def _say_something(world: World, study_id: int) -> None:

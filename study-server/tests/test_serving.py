@@ -19,7 +19,8 @@ from sqlalchemy import text
 
 import given_reports
 from happe_study.accounts.rights import Role
-from operated import PATIENCE_S, SOURCES, Operated, Running
+from operated import SOURCES, Operated, Running
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from happe_study.database import table
 from happe_study.studies.models import Study
 from happe_study.together import MOST, Together
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from world import World
-
-PATIENCE_SECONDS = 30
 
 
 class Desk:
@@ -36,7 +35,7 @@ class Desk:
         """Each name in capitals; `no` is refused, `broken` breaks all, a name that is there breaks all too."""
         self.batches.append(list(names))
         self.busy.set()
-        assert self.go_on.wait(PATIENCE_SECONDS)
+        assert self.go_on.wait(PATIENCE_S)
         if "broken" in names:
             raise OSError("the disk is full")
         wanted = [name for name in names if name != "no"]
@@ -52,15 +51,12 @@ class Desk:
         """Outcomes of a piece and of others that come while it is being done."""
         with ThreadPoolExecutor(1 + len(others)) as threads:
             begun = threads.submit(self.together.result, first)
-            assert self.busy.wait(PATIENCE_SECONDS)
+            assert self.busy.wait(PATIENCE_S)
             later = [threads.submit(self.together.result, name) for name in others]
             while len(self.together._waiting) < len(others):  # noqa: SLF001 - they gather
                 assert not begun.done()
             self.go_on.set()
-            return [
-                type(error) if (error := each.exception(PATIENCE_SECONDS)) else each.result()
-                for each in (begun, *later)
-            ]
+            return [type(error) if (error := each.exception(PATIENCE_S)) else each.result() for each in (begun, *later)]
 
 
 @pytest.fixture
@@ -120,11 +116,11 @@ def test_who_waits_for_its_turn_takes_along_what_comes_until_then(world: World) 
     other.go_on.set()
     with ThreadPoolExecutor(3) as threads:
         first = threads.submit(one.together.result, "a")
-        assert one.busy.wait(PATIENCE_SECONDS)
+        assert one.busy.wait(PATIENCE_S)
         later = [threads.submit(other.together.result, name) for name in ("b", "c")]
         while len(other.together._waiting) < 1:  # noqa: SLF001 - it gathers
             assert not first.done()
         one.go_on.set()
-        assert [each.result(PATIENCE_SECONDS) for each in (first, *later)] == ["A", "B", "C"]
+        assert [each.result(PATIENCE_S) for each in (first, *later)] == ["A", "B", "C"]
     assert [sorted(batch) for batch in other.batches] == [["b", "c"]]
     assert names(world) == {"a", "b", "c"}

@@ -11,6 +11,8 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 
+from patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -63,7 +65,7 @@ class Uploader:
         headers, body = item.make()
         try:
             if self._connection is None:
-                self._connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+                self._connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
             self._connection.request("PUT", item.path, body, {"Authorization": f"Bearer {self.token}", **headers})
             answer = self._connection.getresponse()
             answer.read()
@@ -110,17 +112,17 @@ class Crowd:
         """The paths of all that was answered with success."""
         return [path for uploader in self.uploaders for path in uploader.acknowledged]
 
-    def wait_for(self, more: int, seconds: float = 30) -> None:
+    def wait_for(self, more: int) -> None:
         """Wait until that many more uploads were acknowledged."""
-        wanted, deadline = len(self.acknowledged()) + more, time.monotonic() + seconds
+        wanted, deadline = len(self.acknowledged()) + more, time.monotonic() + PATIENCE_S
         while len(self.acknowledged()) < wanted:
             assert time.monotonic() < deadline, "the server takes nothing any more"
             assert not self.errors, self.errors
             self.ended.wait(0.005)
 
-    def wait_for_status(self, status: int, more: int, seconds: float = 30) -> None:
+    def wait_for_status(self, status: int, more: int) -> None:
         """Wait until that many more answers had a status."""
-        wanted, deadline = self.statuses()[status] + more, time.monotonic() + seconds
+        wanted, deadline = self.statuses()[status] + more, time.monotonic() + PATIENCE_S
         while self.statuses()[status] < wanted:
             assert time.monotonic() < deadline, f"no {status}: {self.statuses()}"
             assert not self.errors, self.errors

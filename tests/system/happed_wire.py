@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from program import PATIENCE_S
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError, Peer
+from patience import PATIENCE_S, until
 from private_bus import private_bus
-from program import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from private_bus import PrivateBus
 
@@ -50,15 +49,6 @@ DBUS_ERROR = "org.freedesktop.DBus.Error."
 PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
 T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
 QUICK = 'mode = "observe"\nperiod_ms = 100\n'  # presses are acted on within a tenth of a second
-
-
-def until(happens: Callable[[], Any], what: str = "what was waited for") -> Any:
-    """Wait until a function's value is true; that value."""
-    end = time.monotonic() + 10
-    while not (value := happens()):
-        assert time.monotonic() < end, f"{what} has not happened"
-        time.sleep(0.01)
-    return value
 
 
 class Client:

@@ -10,17 +10,16 @@ import resource
 import signal
 import socket
 import subprocess
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from patience import PATIENCE_S, until
 from program import ROOT
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
 PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a3.toml"
 STUDY = "paper-a3"
-PATIENCE_S = 60
 
 
 class StudyServer:
@@ -62,11 +61,9 @@ class StudyServer:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._listens():
-            assert self._process.poll() is None, (self.folder / "server.log").read_text()
-            assert time.monotonic() < deadline, (self.folder / "server.log").read_text()
-            time.sleep(0.02)
+        process = self._process
+        until(lambda: process.poll() is not None or self._listens(), "listening")
+        assert process.poll() is None, (self.folder / "server.log").read_text()
 
     def kill(self) -> None:
         """End all of its processes with SIGKILL, and wait until nobody listens."""
@@ -75,8 +72,7 @@ class StudyServer:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(PATIENCE_S)
         self._process = None
-        while self._listens():
-            time.sleep(0.01)
+        until(lambda: not self._listens(), "the end of its workers")
 
     def stop(self) -> None:
         """End it in order, if it runs."""

@@ -29,7 +29,8 @@ from happe_study.runs import services as run_services
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
 from operated import Operated
-from program import PATIENCE_S, ROOT
+from patience import PATIENCE_S, until
+from program import ROOT
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -130,14 +131,14 @@ class Server(Operated):
                 env=environment,
                 start_new_session=True,
             )
-        desktop.until(lambda: listens(self.port), "the server listens", PATIENCE_S)
+        until(lambda: listens(self.port), "the server listens")
 
     def kill(self) -> None:
         """End all of its processes with SIGKILL."""
         assert self.process
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_S)
-        desktop.until(lambda: not listens(self.port), "nobody listens")
+        until(lambda: not listens(self.port), "nobody listens")
 
     def close(self) -> None:
         """End it, and the database's connections."""
@@ -278,12 +279,12 @@ class Laptop:
 
     def type(self, text: str) -> None:
         """Type into the wizard's window."""
-        desktop.until(self.has_keyboard, "the wizard has the keyboard")
+        until(self.has_keyboard, "the wizard has the keyboard")
         self.screen.ask("xdotool", "type", "--", text)
 
     def until_page(self, page: str) -> None:
         """Wait for a page."""
-        desktop.until(lambda: self.page()[0] == page, f"{page}; {self.log}", PATIENCE_S)
+        until(lambda: self.page()[0] == page, f"{page}; {self.log}")
 
     def leads_on(self, *keys: str) -> str:
         """Press keys, again if a busy desktop loses them, until another page has come; that page."""
@@ -292,7 +293,7 @@ class Laptop:
         while True:
             self.press(*keys)
             with suppress(AssertionError):
-                desktop.until(lambda: self.page()[1] > before[1], "another page", 2)
+                until(lambda: self.page()[1] > before[1], "another page", 2)
                 return self.page()[0]
             assert time.monotonic() < end, self.log
 

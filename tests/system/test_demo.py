@@ -22,13 +22,13 @@ from urllib.request import urlopen
 
 import pytest
 
+from patience import PATIENCE_S, until
 from program import ROOT
 
 if TYPE_CHECKING:
     from program import HappeSim
 
 PARTICIPANTS, SEED = 3, 11
-PATIENCE_S = 300.0
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
 PPM = [80.0, -45.0, 62.0, -80.0]  # of the meters, by number
 
@@ -132,7 +132,7 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
     try:
         demo.says(b"Ctrl-C ends it")
         port = int(PORT.findall(demo.said)[-1])
-        with urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=30) as page:
+        with urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=PATIENCE_S) as page:
             assert "demonstration:" in Shown(page.read().decode()).words
         assert demo.interrupted() == 0
     finally:
@@ -228,10 +228,7 @@ def test_a_killed_demonstration_leaves_no_process(happe_sim: HappeSim, tmp_path:
     try:
         demo.says(step)
         demo.process.kill()
-        deadline = time.monotonic() + PATIENCE_S
-        while demo.left() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not demo.left()
+        until(lambda: not demo.left(), "the end of everything")
     finally:
         demo.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from happed_stand_in import HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ, UAFP_KHZ, HappeCtl, denied, error
+from patience import PATIENCE_S
 from private_bus import stand_in
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
@@ -151,7 +152,7 @@ def test_reset_asks_on_a_terminal(happectl: HappeCtl, answer: str, asked: int) -
     os.write(master, answer.encode() + b"\n")
     with happectl.daemon() as daemon:
         with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
-            assert "Forget the profile for torcs" in process.communicate(timeout=60)[1]
+            assert "Forget the profile for torcs" in process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 0
         assert len(daemon.calls()) == asked
     os.close(master)

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from happed_stand_in import OBJECT, HappeCtl, denied, error
+from patience import PATIENCE_S
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PROTOCOL, EX_NOPERM = (
     64,
@@ -30,7 +31,6 @@ EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PRO
     76,
     77,
 )
-PATIENCE_S = 30.0
 LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 TRACE = '{"format":"happe-trace/1"}\n' * 10_000

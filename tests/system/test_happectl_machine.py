@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from happed_stand_in import HappeCtl
+from patience import PATIENCE_S
 from private_bus import stand_in
 from program import ROOT
 
@@ -121,7 +122,7 @@ def test_restore_stops_happed_and_says_who_governs_now(happectl: HappeCtl, root:
         manager.until("call", "StopUnit")
         manager.tell("set", "/happed", "org.freedesktop.systemd1.Unit", "ActiveState", "deactivating")
         manager.tell("set", "/happed", "org.freedesktop.systemd1.Unit", "ActiveState", "inactive")
-        shown, _ = process.communicate(timeout=30)
+        shown, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert "happed is stopped" in shown
     assert "policy 0: ondemand\n" in shown

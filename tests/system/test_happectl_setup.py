@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from happed_stand_in import HappeCtl
+from patience import PATIENCE_S
 from private_bus import stand_in
-from program import PATIENCE_S, ROOT
+from program import ROOT
 from test_happectl_machine import listed, systemd
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT = 64, 65, 66

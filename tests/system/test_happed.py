@@ -22,8 +22,8 @@ from happed_world import (
     Happed,
     World,
     somebody,
-    until,
 )
+from patience import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,8 +6,8 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World, until
-from program import PATIENCE_S
+from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from happed_t61 import T61

@@ -22,7 +22,8 @@ from happed_wire import (
     Writer,
     marshalled_call,
 )
-from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client, until
+from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client
+from patience import until
 
 if TYPE_CHECKING:
     from happed_world import Happed, World

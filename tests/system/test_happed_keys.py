@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from program import PATIENCE_S, ROOT
+from patience import PATIENCE_S
+from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happed_wire import MEMBER, BusError
-from happed_world import MY_NAME, NAME, QUICK, Client, Happed, Keyboards, running_world, until
-from program import PATIENCE_S
+from happed_world import MY_NAME, NAME, QUICK, Client, Happed, Keyboards, running_world
+from patience import PATIENCE_S, until
 from sealed_runs import end, facts
 
 if TYPE_CHECKING:

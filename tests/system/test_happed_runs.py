@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from happed_world import EVERYBODY, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World, until
+from happed_world import EVERYBODY, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World
+from patience import until
 
 if TYPE_CHECKING:
     from program import HappeSim

@@ -14,7 +14,8 @@ import pytest
 
 import seals
 from happed_wire import BusError
-from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World, until
+from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
+from patience import until
 from sealed_runs import begin, end, facts, key_of, pressed
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from manuals import PATIENCE_S, Zsh, bash_offers, shown, syntax_errors, warnings_of
+from manuals import Zsh, bash_offers, shown, syntax_errors, warnings_of
+from patience import PATIENCE_S
 from program import ROOT, HappeSim
 
 PAGES = ["happe-sim", "happe.toml"]

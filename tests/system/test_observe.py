@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE_S
 from program import HappeSim
 
 EX_USAGE, EX_NOINPUT, EX_CANTCREAT, EX_IOERR = 64, 66, 73, 74
-PATIENCE_S = 30.0
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ import power_traces
 from happe_power.upload import identity
 from happe_power.upload.outbox import Outbox
 from happe_power.upload.server import Server
+from patience import PATIENCE_S
 from power_traces import Given
 from program import ROOT
 from study_server import STUDY, StudyServer
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HAPPE_POWER = ROOT / "build/bin/happe-power"
-PATIENCE_S = 60
 KILLS = 10
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from patience import PATIENCE_S
 from program import HappeSim
 
 EX_USAGE, EX_DATAERR, EX_CANTCREAT, EX_IOERR = 64, 65, 73, 74
@@ -175,7 +176,7 @@ def test_a_full_standard_output_is_an_error(happe_sim: HappeSim) -> None:
     with Path("/dev/full").open("wb") as full:
         for arguments in (["study", "--participants", "1"], ["--help"], ["--version"]):
             ran = subprocess.run(
-                [happe_sim.program, *arguments], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+                [happe_sim.program, *arguments], stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S
             )
             assert ran.returncode == EX_IOERR, arguments
             assert b"standard output" in ran.stderr
@@ -189,7 +190,7 @@ def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: Happ
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     command = [str(happe_sim.program), "study", "--participants", "2", "--out", str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, check=False, timeout=60, preexec_fn=limit)
+    ran = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S, preexec_fn=limit)
     assert ran.returncode == EX_IOERR
     assert b"cannot write: File too large" in ran.stderr
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
@@ -222,7 +223,7 @@ def shell(happe_sim: HappeSim, script: str, cwd: Path) -> subprocess.CompletedPr
     """Run a line of shell in which $SIM is the program."""
     environment = {**os.environ, "SIM": str(happe_sim.program)}
     command = ["/bin/sh", "-c", script]
-    return subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment, cwd=cwd)
+    return subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S, env=environment, cwd=cwd)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from sqlalchemy import func, select
 
 import desktop
 from happe_study.audit.models import AuditEntry
+from patience import PATIENCE_S, until
 from serve import chromium
 from study_wizard import Laptop, Server, alive, application, play
 
@@ -72,7 +73,7 @@ def told(file: Path) -> list[Json]:
 
 def until_games(file: Path, count: int) -> list[Json]:
     """Wait until so many processes have said that they are there."""
-    found: list[Json] = desktop.until(lambda: len(told(file)) >= count and told(file), f"{count} processes")
+    found: list[Json] = until(lambda: len(told(file)) >= count and told(file), f"{count} processes")
     return found
 
 
@@ -86,6 +87,7 @@ def take_part(address: str) -> None:
     """Read, agree and answer in a browser that was given this address."""
     with chromium() as browser:
         page = browser.new_page()
+        page.set_default_timeout(1000 * PATIENCE_S)
         page.goto(address)
         page.wait_for_url("**/p/*")
         press(page, "Begin")
@@ -110,7 +112,7 @@ def keep(laptop: Laptop, name: str) -> None:
     """Keep a picture of the screen as it stays, if pictures are wanted."""
     if os.environ.get("HAPPE_PICTURES"):
         laptop.screen.ask("xdotool", "mousemove", "1279", "799")
-        desktop.until(lambda: laptop.screen.seen() == laptop.screen.seen(), "nothing moves")
+        until(lambda: laptop.screen.seen() == laptop.screen.seen(), "nothing moves")
         desktop.keep(laptop.screen.seen(), f"study-{name}")
 
 
@@ -143,20 +145,20 @@ class Scene:
 
     def all_have_ended(self) -> None:
         """Wait until nothing of the game is left."""
-        desktop.until(lambda: not any(alive(each["pid"]) for each in told(self.games)), "all of the game have ended")
+        until(lambda: not any(alive(each["pid"]) for each in told(self.games)), "all of the game have ended")
 
     def plays(self) -> None:
         """The participant starts what is shown, and the game fills the screen."""
         self.laptop.leads_on("Return")
         self.laptop.until_page("playing")
-        desktop.until(lambda: desktop.fills(self.laptop.screen.seen(), "white"), "the game fills the screen")
+        until(lambda: desktop.fills(self.laptop.screen.seen(), "white"), "the game fills the screen")
 
     def experimenter_calls(self, how: Callable[[], object]) -> None:
         """The experimenter's page comes, above the game."""
         before = self.laptop.log.count("the experimenter is asked")
         how()
-        desktop.until(lambda: self.laptop.log.count("the experimenter is asked") > before, "the experimenter's page")
-        desktop.until(lambda: not desktop.fills(self.laptop.screen.seen(), "white"), "it is above the game")
+        until(lambda: self.laptop.log.count("the experimenter is asked") > before, "the experimenter's page")
+        until(lambda: not desktop.fills(self.laptop.screen.seen(), "white"), "it is above the game")
 
 
 def arrives(scene: Scene, folder: Path) -> Path:
@@ -173,14 +175,14 @@ def arrives(scene: Scene, folder: Path) -> Path:
     assert laptop.leads_on("Return") in ("waiting", "handout")
     laptop.until_page("handout")
     keep(laptop, "handout")
-    desktop.until(opened.exists, "a browser is opened")
+    until(opened.exists, "a browser is opened")
     page = Path(opened.read_text().removeprefix("file://"))
     leaves_at_the_questionnaire(scene, page)
     opened.unlink()
     laptop.type(f"{scene.server.url}/p/{scene.token}")
     laptop.leads_on("Return")
     laptop.until_page("handout")
-    desktop.until(opened.exists, "a browser is opened again")
+    until(opened.exists, "a browser is opened again")
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert scene.token not in command_lines()
     take_part(opened.read_text())
@@ -251,7 +253,7 @@ def is_stopped(scene: Scene) -> str:
     laptop.leads_on("Return")
     laptop.until_page("stopped")
     keep(laptop, "stopped")
-    desktop.until(lambda: server.runs()[1].state == "aborted", "the run is aborted")
+    until(lambda: server.runs()[1].state == "aborted", "the run is aborted")
     again = server.repeat(server.runs()[1].code)
     laptop.until_page("ready")
     return again
@@ -264,7 +266,7 @@ def starts_while_the_disk_is_full(scene: Scene) -> None:
     laptop.until_page("countdown")
     with full_disk(laptop):
         laptop.until_page("trouble")
-        desktop.until(lambda: scene.experimenter.get("State") == "governing", "happed's run is over")
+        until(lambda: scene.experimenter.get("State") == "governing", "happed's run is over")
     assert laptop.leads_on("Return") == "ready"
     assert laptop.log.count(" begins\n") == played
 
@@ -347,7 +349,7 @@ def test_what_waits_is_sent_without_a_window(
     laptop.until_page("playing")
     # when
     server.kill()
-    desktop.until(lambda: "has ended" in laptop.log, "the run has ended")
+    until(lambda: "has ended" in laptop.log, "the run has ended")
     laptop.press("1", "Return")  # hands that are still playing
     laptop.until_page("rate")
     laptop.leads_on("2", "Return")

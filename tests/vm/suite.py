@@ -23,18 +23,18 @@ from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 
 # The folders of guest_tests/, in this order. Tests of what must not depend on the host's load belong in virtual_time.
 BOOTS = {
-    "real_time": Boot(timeout_s=900),
-    "virtual_time": Boot(virtual_time=True, timeout_s=900),
-    "deep_sleep": Boot(deep_sleep=True, timeout_s=300),
-    "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=600),
-    "packages": Boot(timeout_s=900),
+    "real_time": Boot(timeout_s=2400),
+    "virtual_time": Boot(virtual_time=True, timeout_s=2400),
+    "deep_sleep": Boot(deep_sleep=True, timeout_s=1200),
+    "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=1800),
+    "packages": Boot(timeout_s=2400),
     "servers": Boot(newer_processor=True, memory_mib=5120, timeout_s=3600),  # half of it is the disk
 }
 # What needs more than a build folder: packaging/package-vm-test.sh brings it.
 ON_REQUEST = {"packages", "servers"}
 # Guest seconds until a test counts as hung.
 TEST_TIMEOUT_S = {
-    "real_time": 120, "virtual_time": 3600, "deep_sleep": 120, "power": 240, "packages": 400, "servers": 3000,
+    "real_time": 600, "virtual_time": 3600, "deep_sleep": 600, "power": 600, "packages": 1200, "servers": 3000,
 }  # fmt: skip
 REFUSE_SKIPS = HERE.parents[1] / "packaging/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")

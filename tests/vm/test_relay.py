@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from patience import PATIENCE_S
 from t61.relay import HEAD, LOOPBACK, Relay, listen
 
 
@@ -48,13 +49,13 @@ def port() -> Iterator[int]:
         for one in (server, listener, ours, theirs):
             one.shutdown(socket.SHUT_RDWR)  # which wakes whoever waits for it: its number may be another's soon
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 
 def asked(port: int, said: bytes) -> bytes:
     """What comes back of what is said."""
-    with socket.create_connection((LOOPBACK, port), timeout=10) as connection:
+    with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as connection:
         connection.sendall(said)
         connection.shutdown(socket.SHUT_WR)
         return all_of(connection)
@@ -71,7 +72,7 @@ def test_connections_share_a_line_and_get_their_own_bytes(port: int) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert [answers[number] for number in range(len(said))] == [each[::-1] for each in said]
 
 
@@ -92,6 +93,6 @@ def test_connections_end_with_the_line() -> None:
         assert far.recv(2) == b"hi"
         theirs.shutdown(socket.SHUT_RDWR)
         assert far.recv(1) == b""
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert near.fileno() == -1

@@ -27,8 +27,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/system"), str(ROOT / "ui/
 
 from agent import window
 from cost import resident_kib, wake_ups_in
-from desktop import AS_USER, changed, program, until, wayland, x11
+from desktop import AS_USER, changed, program, wayland, x11
 from happed_world import Happed, running_world
+from patience import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cost import wake_ups_in
-from desktop import AS_USER, Told, program, until
+from desktop import AS_USER, Told, program
+from patience import until
 
 if TYPE_CHECKING:
     import subprocess

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image, ImageChops, ImageGrab
 
+from patience import PATIENCE_S, until
 from private_bus import there
-from program import PATIENCE_S, ROOT
+from program import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SIZE = (1280, 800)
 MARGIN = 16
@@ -37,15 +38,6 @@ def program(name: str) -> str:
     path = folder / name
     assert path.is_file(), f"{path} is missing: `make test` builds it, and HAPPE_INDICATOR may name one elsewhere"
     return str(path)
-
-
-def until(happens: Callable[[], Any], what: str, seconds: float = 15) -> Any:  # noqa: ANN401 - what it returns
-    """Wait until a function's value is true; that value."""
-    end = time.monotonic() + seconds
-    while not (value := happens()):
-        assert time.monotonic() < end, f"{what} has not happened"
-        time.sleep(0.02)
-    return value
 
 
 class Told:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast import least, plate, writing
-from desktop import MARGIN, changed, program, until
+from desktop import MARGIN, changed, program
 from happed_stand_in import GOVERNING, HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ
+from patience import until
 from private_bus import stand_in
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from agent import Agent
-from desktop import USER, Desktop, until
+from desktop import USER, Desktop
 from happed_world import ME, somebody
+from patience import PATIENCE_S, until
 from private_bus import stand_in
 from program import ROOT
 
@@ -77,9 +78,8 @@ def game() -> Iterator[int]:
 )
 def test_the_script_tells_of_each_window_that_kwin_activates(activated: str, active: str) -> None:
     plasma = PLASMA.replace("ACTIVATED", f'"{activated}"').replace("ACTIVE", f'"{active}"')
-    ran = subprocess.run(
-        ["node", "-e", plasma, ROOT / "ui/agent/kwin.js"], capture_output=True, text=True, check=True, timeout=20
-    )
+    command = ["node", "-e", plasma, str(ROOT / "ui/agent/kwin.js")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     told = [json.loads(line) for line in ran.stdout.splitlines()]
     assert told == [[*FOCUS, *window] for window in (["7", "first"], ["4711", "org.kde.konsole"], ["0", ""])]
 
@@ -106,7 +106,7 @@ def test_kwin_is_given_a_script_and_believed(desktop: Desktop, happed: Happed, g
         activate(compositor, "0")
         agent.serves("desktop")
         agent.process.terminate()
-        assert agent.process.wait(20) == 0
+        assert agent.process.wait(PATIENCE_S) == 0
         assert ["unloadScript", ["happe-focus"]] in [list(call) for call in compositor.calls()]
 
 
@@ -149,7 +149,7 @@ def test_gnomes_extension_is_believed_where_it_is_enabled(desktop: Desktop, happ
     extensions = {"xml": SHELL_XML, "answers": {"GetExtensionInfo": [{}]}}
     with stand_in(happed.world.bus, "org.gnome.Shell", {"/org/gnome/Shell": extensions}) as shell:
         agent = Agent(desktop, happed).start()
-        assert agent.process.wait(20) == 69
+        assert agent.process.wait(PATIENCE_S) == 69
         assert "GNOME does not say which window is in front without its extension happe-focus" in agent.log
         shell.tell("answer", "/org/gnome/Shell", "GetExtensionInfo", [{"state": ["d", 1.0]}])
         agent.start()
@@ -199,7 +199,7 @@ class Hyprland:
         """Wait for one who listens."""
         if self.told:
             self.told.close()
-        self.listeners[-1].settimeout(20)
+        self.listeners[-1].settimeout(PATIENCE_S)
         self.told, _ = self.listeners[-1].accept()
 
     def focus(self, answer: dict[str, object] | bytes) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from agent import Agent, window
 from cost import resident_kib, wake_ups_in
-from desktop import AS_USER, until, wayland
+from desktop import AS_USER, wayland
 from happed_world import MY_SESSION
+from patience import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

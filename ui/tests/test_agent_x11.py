@@ -13,7 +13,8 @@ import pytest
 
 from agent import SETTLED_S, Agent, window
 from cost import resident_kib, wake_ups_in
-from desktop import program, until, x11
+from desktop import program, x11
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from desktop import X11, Desktop
@@ -65,7 +66,7 @@ def test_the_last_of_a_thousand_changes_is_served(manager: str, happed: Happed) 
             desktop.ask("xdotool", *(word for name in names for word in ("windowactivate", known[name])))
             done += len(names)
             until(lambda: agrees_for_good(agent, known), "the active window's program is served")
-        until(lambda: wake_ups_in(agent.process.pid, 2) == 0, "the agent sleeps", 30)
+        until(lambda: wake_ups_in(agent.process.pid, 2) == 0, "the agent sleeps")
         assert resident_kib(agent.process.pid) * 1024 <= 40e6
 
 
@@ -155,7 +156,7 @@ def test_when_it_has_ended_nothing_is_in_front(happed: Happed) -> None:
         window(desktop, "game")
         agent.serves("game")
         agent.process.terminate()
-        assert agent.process.wait(10) == 0
+        assert agent.process.wait(PATIENCE_S) == 0
         agent.serves("desktop")  # the bus has told happed that it left
 
 

@@ -16,11 +16,12 @@ import jsonschema
 import pytest
 
 from cost import resident_kib, wake_ups_in
-from desktop import SIZE, changed, program, until, wayland, x11
+from desktop import SIZE, changed, program, wayland, x11
 from happed_stand_in import NAME, OBJECT
 from overlay import BUSES, Overlay, happed, is_readable
+from patience import PATIENCE_S, until
 from private_bus import stand_in
-from program import PATIENCE_S, ROOT
+from program import ROOT
 
 if TYPE_CHECKING:
     from private_bus import PrivateBus
@@ -258,7 +259,7 @@ TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusN
 
 def items(bus: PrivateBus) -> list[str]:
     """Return what the icons in the tray say."""
-    base = ["busctl", f"--address={bus.address}", "--timeout=2"]
+    base = ["busctl", f"--address={bus.address}", "--timeout=20"]
     listed = subprocess.run([*base, "list", "--no-pager", "--unique"], capture_output=True, text=True, check=True)
     names = re.findall(r"^:\S+", listed.stdout, re.MULTILINE)  # in a chroot it does not say whose they are
     said = [*base, "get-property"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from desktop import GREY, MARGIN, SIZE, changed, nested, until, wayland
+from desktop import GREY, MARGIN, SIZE, changed, nested, wayland
 from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+from patience import until
 
 if TYPE_CHECKING:
     from desktop import Wayland

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from desktop import MARGIN, SIZE, changed, keep, until, x11
+from desktop import MARGIN, SIZE, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
 from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,5 +169,5 @@ def test_it_ends_when_it_is_asked_to(bus: PrivateBus) -> None:
         overlay = Overlay(desktop, bus).start()
         overlay.appears(before)
         overlay.process.terminate()
-        assert overlay.process.wait(10) == 0
+        assert overlay.process.wait(PATIENCE_S) == 0
         overlay.vanishes(before)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from agent import Agent, window
-from desktop import AS_USER, changed, keep, program, until, x11
+from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
+from patience import PATIENCE_S, until
 from private_bus import stand_in
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def test_it_pauses_forgets_and_closes_by_keys_alone(owner: Window) -> None:
 
     owner.opens()
     owner.key("Escape")
-    assert owner.process.wait(20) == 0
+    assert owner.process.wait(PATIENCE_S) == 0
 
 
 def test_another_application_is_chosen_by_keys(owner: Window) -> None:
@@ -208,7 +209,7 @@ def trays(owner: Window) -> list[str]:
 
 def busctl(owner: Window) -> list[str]:
     """Return the command, for the test's bus."""
-    return ["busctl", f"--address={owner.happed.world.address}", "--timeout=2"]
+    return ["busctl", f"--address={owner.happed.world.address}", "--timeout=20"]
 
 
 def test_the_trays_menu_pauses_and_opens_the_window(owner: Window) -> None:

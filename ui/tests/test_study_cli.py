@@ -22,7 +22,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import desktop
-from program import PATIENCE_S, ROOT
+from patience import PATIENCE_S, until
+from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,10 +259,10 @@ def test_an_application_ends_with_a_keeper_that_is_killed(tmp_path: Path) -> Non
     with subprocess.Popen(
         [desktop.program("happe-keep"), "any", "100", "sh", "-c", script], stdin=subprocess.PIPE
     ) as keeper:
-        desktop.until((tmp_path / "game").exists, "the application has started")
+        until((tmp_path / "game").exists, "the application has started")
         keeper.kill()
     game = int((tmp_path / "game").read_text())
-    desktop.until(lambda: not is_alive(game), "the application has ended")
+    until(lambda: not is_alive(game), "the application has ended")
 
 
 def is_alive(pid: int) -> bool:

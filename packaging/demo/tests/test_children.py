@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happe_demo.children import MARK, end_all
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_S = 60
 SLEEP = ("sleep", "600")
 # Leaves a process behind, as the server does.
 LEAVES = f"""

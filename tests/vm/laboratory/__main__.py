@@ -46,7 +46,7 @@ def main() -> int:
     stand_in.write_text(STAND_IN)
     stand_in.chmod(0o755)
     with Laboratory(options.results, options.participants, options.seed) as laboratory:
-        boot = Boot(memory_mib=1536, timeout_s=900, ports={name: laboratory.socket(name) for name in PORTS})
+        boot = Boot(memory_mib=1536, timeout_s=2400, ports={name: laboratory.socket(name) for name in PORTS})
         work = Work([HERE / "t61"], "python3 -B -m t61.sitting", options.root)
         outcome = run(work, boot, laboratory.sitting, image)
         if outcome.status:

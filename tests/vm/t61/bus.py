@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-READY_S = 20.0
+READY_S = 120.0
 
 
 class Signals:

@@ -49,7 +49,7 @@ class Happed:
         answer = command(*BUS, "call", *OBJECT, method, *arguments)
         return json.loads(answer)["data"] if answer else None
 
-    def wait_for(self, state: str, timeout_s: float = 20.0) -> None:
+    def wait_for(self, state: str, timeout_s: float = 120.0) -> None:
         """Wait until it is in this state."""
         wait_until(lambda: self.property("State") == state, f"happed is {state}", timeout_s)
 

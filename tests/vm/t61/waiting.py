@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 20.0, every_s: float = 0.05) -> T:
+def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 120.0, every_s: float = 0.05) -> T:
     """Return the condition's first true answer; a test that waits in vain fails and says for what."""
     end = time.monotonic() + timeout_s
     while True:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DISPLAY = ":7"
 SOCKET = Path("/tmp/.X11-unix/X7")  # noqa: S108 - X's own place
 PAGE = re.compile(r"^happe-study: page (\w+)", re.MULTILINE)
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 AGAIN_S = 4.0  # a busy desktop may lose a key
 OPTIONS = ("--countdown=0", "--settle=150", "--browser=/bin/true", "--language=en")
 

@@ -89,7 +89,7 @@ def test_a_run_is_for_administrators_and_blind_for_the_participant(
         assert (told["user"], told["application"], told["profile_khz"]) == (None, None, None)
         assert "fixed-" not in json.dumps(told)
         assert "p1" not in json.dumps(told)
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=120)
     assert run.returncode == 0, errors
     header, *lines = out.read_text().splitlines()
     assert json.loads(header)["mode"] == "paper"

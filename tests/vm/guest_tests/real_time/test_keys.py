@@ -28,7 +28,7 @@ SOCKET = "/run/happe-keys.sock"
 QUESTION = "happe-keys 1 open {} KEY_PROG1 KEY_PROG2"
 EVENT = struct.Struct("@llHHi")
 EVIOCGMASK = 0x80104592
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 @dataclass

@@ -64,7 +64,7 @@ def test_a_sealed_run_governs_as_its_condition_says_and_tells_nobody(
         assert json.loads(alice.run("happectl", "status", "--json").stdout)["hidden"] is True
         code = happed.property("Run")
         running.send_signal(2)
-        printed, _ = running.communicate(timeout=60)
+        printed, _ = running.communicate(timeout=120)
     assert json.loads(printed)["run"] == code
 
     facts = json.loads(command("happectl", "run", "facts", code))

@@ -59,7 +59,7 @@ class Run:
     def end(self) -> list[dict[str, Any]]:
         """Stop it, as Ctrl-C does; the trace's observations."""
         self.process.send_signal(2)
-        status = self.process.wait(timeout=60)
+        status = self.process.wait(timeout=120)
         self.log.close()
         assert status in (0, 130), self.out.with_suffix(".log").read_text()
         return [json.loads(line) for line in self.out.read_text().splitlines()[1:]]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long a test waits for what must come."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+PATIENCE_S = 300.0
+"""Seconds until a test gives up. No demand on speed: a shared machine may give a tenth of itself for minutes."""
+
+
+def until(
+    happens: Callable[[], T | Literal[False] | None], what: str = "what was waited for", seconds: float = PATIENCE_S
+) -> T:
+    """Wait until a function's value is true; that value."""
+    end = time.monotonic() + seconds
+    while not (value := happens()):
+        assert time.monotonic() < end, f"{what} has not happened"
+        time.sleep(0.01)
+    return value
