@@ -1,14 +1,17 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo dev test test-programs test-instrumented vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
+.PHONY: help setup setup-system setup-demo build demo dev test test-programs test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 help: ## Show this
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
+setup: setup-system ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
 	@packaging/setup.sh all
+
+setup-system: # Debian's part of it, with which C++ can be built
+	@packaging/setup.sh system
 
 setup-demo: ## Install what building and the demonstration need
 	@packaging/setup.sh demo
@@ -26,23 +29,26 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about half an hour)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
-dev: setup
+dev: setup-system
 	@packaging/test.sh dev
 
-test-programs: dev
+test-programs: setup dev
 	@packaging/test.sh programs
 
-test-instrumented: dev
+test-instrumented: setup dev
 	@packaging/test.sh instrumented
 
-vm-test: dev ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
+vm-image: setup-system
+	@/usr/bin/python3 -B tests/vm/image.py >/dev/null
+
+vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
 	@packaging/vm-test.sh
 
-laboratory: dev ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
+laboratory: setup dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
 	@packaging/laboratory.sh
 
 # Both in turn: two emulated machines at once would starve each other (.ci/run).
-emulated: dev
+emulated: setup dev vm-image
 	@packaging/vm-test.sh
 	@packaging/laboratory.sh --participants 1
 

@@ -10,13 +10,20 @@ function(happe_embed target name file)
     target_sources(${target} PRIVATE ${generated})
 endfunction()
 
-# happe_test(NAME LIBRARIES... ): builds NAME_test.cpp and registers each of its tests.
+# happe_test(NAME [OWN_MAIN] LIBRARIES... ): NAME_test.cpp is built with `unit_tests`, and each of its tests registered.
+add_custom_target(unit_tests)
 function(happe_test name)
     if(NOT HAPPE_UNIT_TESTS)
         return()
     endif()
+    cmake_parse_arguments(PARSE_ARGV 1 test OWN_MAIN "" "")
+    set(main GTest::gtest_main)
+    if(test_OWN_MAIN)
+        set(main GTest::gtest)
+    endif()
     add_executable(${name}_test ${name}_test.cpp)
-    target_link_libraries(${name}_test PRIVATE ${ARGN} GTest::gtest_main)
+    add_dependencies(unit_tests ${name}_test)
+    target_link_libraries(${name}_test PRIVATE ${test_UNPARSED_ARGUMENTS} ${main})
     target_compile_options(${name}_test PRIVATE -O0) # compiled often, run briefly
     target_compile_definitions(${name}_test PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what HAPPE is built with on Debian 12, as root or with sudo, and says what. Does nothing where nothing is missing.
-#   usage: packaging/setup.sh demo|all|package
+#   usage: packaging/setup.sh demo|system|all|package      system: what of `all` is Debian's
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -26,12 +26,12 @@ package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmd
 
 case ${1-} in
     demo) packages=$demo ;;
-    all) packages=$all ;;
+    system | all) packages=$all ;;
     package) packages=$package ;;
-    *) echo "usage: packaging/setup.sh demo|all|package" >&2; exit 64 ;;
+    *) echo "usage: packaging/setup.sh demo|system|all|package" >&2; exit 64 ;;
 esac
 
-command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
+command -v npm >/dev/null || { [ "$1" != all ] && [ "$1" != system ]; } || packages="$packages npm"
 missing=
 for package in $packages; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
@@ -53,7 +53,7 @@ else
     echo "setup: all Debian packages are there"
 fi
 
-[ "$1" != package ] || exit 0
+case $1 in system | package) exit 0 ;; esac
 
 # Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change.
 lock=packaging/requirements-$1.txt

@@ -127,7 +127,7 @@ TEST_F(FoundFile, StaysAsItWasWhenTheDiskIsFull) {
     rlimit unlimited{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
     const auto before = std::signal(SIGXFSZ, SIG_IGN);
-    for (const rlim_t room : {0, 1, 100}) {
+    for (const auto room : {rlim_t{0}, rlim_t{1}, rlim_t{100}}) {
         const rlimit full{.rlim_cur = room, .rlim_max = unlimited.rlim_max};
         ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
         const Status status = save_found(path, {ondemand(0), capped(1)});

@@ -319,8 +319,7 @@ class Happed:
     @property
     def environment(self) -> dict[str, str]:
         """A bus and, by umockdev, a /sys of its own."""
-        preload = f"{os.environ.get('HAPPE_PRELOAD', '')} libumockdev-preload.so.0".strip()
-        mock = {"LD_PRELOAD": preload, "UMOCKDEV_DIR": str(self.folder / "mock")}
+        mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(self.folder / "mock")}
         return self.world.bus.environment(**mock)
 
     @property
