@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system setup-demo build demo dev test test-programs test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
+.PHONY: help setup setup-system setup-demo build demo dev test test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -26,7 +26,7 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
-test: test-programs test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about half an hour)
+test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about half an hour)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
 dev: setup-system
@@ -34,6 +34,9 @@ dev: setup-system
 
 test-programs: setup dev
 	@packaging/test.sh programs
+
+test-server: setup dev
+	@packaging/test.sh server
 
 test-instrumented: setup dev
 	@packaging/test.sh instrumented

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every test there is, in parts: `programs` needs `dev`. A skipped test fails: nothing here needs what a Debian 12 machine
+# Every test there is, in parts: all need `dev`. A skipped test fails: nothing here needs what a Debian 12 machine
 # can't have.
-#   usage: packaging/test.sh dev|programs|instrumented
+#   usage: packaging/test.sh dev|programs|server|instrumented
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,8 @@ build() { # PRESET [--target NAME...]
     shift
     echo "test: building $preset"
     cmake --preset "$preset" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
-    cmake --build --preset "$preset" "$@" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
+    cmake --build --preset "$preset" --parallel "$(nproc)" "$@" >"build/$preset.log" 2>&1 ||
+        { cat "build/$preset.log"; exit 1; }
 }
 
 unit() { # PRESET
@@ -32,8 +33,13 @@ MEASURED='memory or tables_are_reproduced'
 programs() {
     echo "test: Python, contracts, programs from outside"
     # shellcheck disable=SC2046,SC2086 # words
-    run pytest $(printf -- '--ignore=%s ' $GOVERNOR)
+    run programs --ignore=study-server $(printf -- '--ignore=%s ' $GOVERNOR)
     run measured tests/system/test_happed_hostile.py tests/system/test_study.py -k "$MEASURED"
+}
+
+server() {
+    echo "test: the study server"
+    run server study-server
 }
 
 run() { # NAME OPTIONS...
@@ -79,6 +85,7 @@ mkdir -p build
 case ${1-} in
     dev) build "${HAPPE_DEV_PRESET:-dev}" ;; # dev-whole leaves the same
     programs) programs ;;
+    server) server ;;
     instrumented) instrumented ;;
-    *) echo "usage: packaging/test.sh dev|programs|instrumented" >&2; exit 64 ;;
+    *) echo "usage: packaging/test.sh dev|programs|server|instrumented" >&2; exit 64 ;;
 esac
