@@ -17,8 +17,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from patience import PATIENCE_S
-
 FOLDER, CASE = Path(sys.argv[1]), sys.argv[2]
 DISK = FOLDER / "disk"
 SPOOL = DISK / "spool"
@@ -68,7 +66,7 @@ class Recording:
     def end(self) -> dict[str, Any]:
         """End it; what it said, and how it ended."""
         self._process.send_signal(signal.SIGTERM)
-        out, errors = self._process.communicate(timeout=PATIENCE_S)
+        out, errors = self._process.communicate(timeout=300)
         return {"lines": self.lines, "last": out.splitlines()[-1], "said": errors, "status": self._process.returncode}
 
 
