@@ -177,6 +177,15 @@ def test_a_kernels_conditions_keys_are_recorded_too(owner: Client) -> None:
     assert facts(owner, run)["learned"] == []
 
 
+def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_before(owner: Client) -> None:
+    for waits_s in (0.7, 0.0):
+        run = begin(owner, "T-HAPPE")
+        time.sleep(waits_s)
+        pressed(owner, "performance")
+        [lesson] = facts(owner, run)["learned"] if end(owner, run) else []
+        assert lesson["key"] == "performance"
+
+
 # What nobody is told
 
 
