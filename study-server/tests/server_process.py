@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import small_disk
 from happe_study.config import Config
 from patience import PATIENCE_S, until
+from ports import reserved_port
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -32,11 +33,8 @@ class ServerProcess:
     """A server of one configuration, started, killed and started again on one port."""
 
     def __init__(self, folder: Path, database_url: str, **config: object) -> None:
-        """Reserve a port. A bound socket that never listens keeps others from it, not the server (SO_REUSEADDR)."""
-        self._reserved = socket.socket()
-        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._reserved.bind(("127.0.0.1", 0))
-        self.port: int = self._reserved.getsockname()[1]
+        """Reserve a port."""
+        self.port = reserved_port()
         fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
         self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", **fields})
         self.log = folder.with_suffix(".log")
@@ -72,7 +70,6 @@ class ServerProcess:
                 os.kill(self._process.pid, signal.SIGTERM)
             self._process.join(PATIENCE_S)
             self._process = None
-        self._reserved.close()
 
     def pids(self) -> list[int]:
         """The processes of the server: gunicorn's master and its workers."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from patience import PATIENCE_S, until
+from ports import reserved_port
 from program import ROOT
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
@@ -29,7 +30,7 @@ class StudyServer:
         """Make it, with the study in it."""
         self.folder = folder
         self._config = folder / "server.toml"
-        self.port = _free_port()
+        self.port = reserved_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         password = folder / "password"
@@ -105,10 +106,3 @@ class StudyServer:
         with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=5)):
             return True
         return False
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port

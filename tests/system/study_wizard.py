@@ -30,6 +30,7 @@ from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
 from operated import Operated
 from patience import PATIENCE_S, until
+from ports import reserved_port
 from program import ROOT
 from world import fixed_secrets
 
@@ -78,14 +79,6 @@ cpu = 0
 """
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 def listens(port: int) -> bool:
     """Whether somebody does."""
     with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), timeout=5)):
@@ -110,7 +103,7 @@ class Server(Operated):
         migrations.upgrade(database)
         database.dispose()
         super().__init__(folder, url)
-        self.port = free_port()
+        self.port = reserved_port()
         self.url = f"http://127.0.0.1:{self.port}"
         listen = {"listen": f"127.0.0.1:{self.port}", "metrics_listen": "off", "public_url": self.url}
         self.configure(**listen, workers=1, threads=4, log_level="info", **fields)

@@ -91,7 +91,7 @@ class Demonstration:
         hasten_server(self.time)
         config = self.folder / "server.toml"
         self._office = Office(config)
-        listen = f"127.0.0.1:{_free_port()}"
+        listen = f"127.0.0.1:{_reserved_port()}"
         self.url = f"http://{listen}"
         self._office.set_up(self.folder / "data", listen)
         protocol = PROTOCOL.read_text().replace("participants = 24", f"participants = {self.participants}")
@@ -202,10 +202,14 @@ class Demonstration:
         yield from self.measured.lines()
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
+def _reserved_port() -> int:
+    """One that is nobody else's while this process lives: a bound socket keeps others from it, not the server."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    port: int = reserved.getsockname()[1]
+    reserved.detach()
+    return port
 
 
 def _morning_us() -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from image import HERE
+from ports import reserved_port
 
 ROOT = HERE.parents[1]
 PROTOCOL = Path(__file__).with_name("protocol.toml")
@@ -25,13 +26,6 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTH
 Json = dict[str, Any]
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port: int = taken.getsockname()[1]
-        return port
-
-
 class StudyServer:
     """A server in a folder, with the study locked in it. Start it, and close it."""
 
@@ -39,7 +33,7 @@ class StudyServer:
         """Make it. Ana administrates and holds the custody; Eve experiments."""
         folder.mkdir()
         self.folder = folder
-        self.port = free_port()
+        self.port = reserved_port()
         self.url = f"http://127.0.0.1:{self.port}"
         (folder / "password").write_text(PASSWORD + "\n")
         who = ("--administrator", ADMINISTRATOR, "--password-file", str(folder / "password"))
