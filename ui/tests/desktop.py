@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -40,6 +42,20 @@ def program(name: str) -> str:
     return str(path)
 
 
+@functools.cache
+def users_programs() -> Path:
+    """Return where USER finds those that it runs: copies, if the tests are in root's home, which is closed to others."""
+    programs = [program(name) for name in ("happe-indicator", "happe-tray", "happe-ui-window")]
+    if all(subprocess.run([*AS_USER, "test", "-x", path], check=False).returncode == 0 for path in programs):
+        return Path(programs[0]).parent
+    folder = Path(tempfile.mkdtemp(prefix="happe-programs-"))
+    atexit.register(shutil.rmtree, folder)
+    folder.chmod(0o755)
+    for path in programs:
+        shutil.copy(path, folder)
+    return folder
+
+
 class Told:
     """A program's lines, as they come."""
 
@@ -47,26 +63,29 @@ class Told:
         """Read what it prints."""
         self.process = process
         self.lines: list[str] = []
-        self._new: queue.Queue[str] = queue.Queue()
+        self._new: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         with contextlib.suppress(ValueError):  # of a closed file: the desktop has ended the program
             for line in there(self.process.stdout):
                 self._new.put(line.strip())
+        self._new.put(None)
 
     def until(self, begin: str, seconds: float = PATIENCE_S) -> str:
         """Wait for a line that begins so, after those that were waited for before; the line. Raises queue.Empty."""
         while True:
-            self.lines.append(self._new.get(timeout=seconds))
-            if self.lines[-1].startswith(begin):
-                return self.lines[-1]
+            line = self._new.get(timeout=seconds)
+            assert line is not None, f"{self.process.args} has ended before it said {begin!r}, and said {self.lines}"
+            self.lines.append(line)
+            if line.startswith(begin):
+                return line
 
     def so_far(self) -> list[str]:
         """All lines until now."""
         with contextlib.suppress(queue.Empty):
-            while True:
-                self.lines.append(self._new.get_nowait())
+            while (line := self._new.get_nowait()) is not None:
+                self.lines.append(line)
         return self.lines
 
 
