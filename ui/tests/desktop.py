@@ -44,7 +44,7 @@ def program(name: str) -> str:
 
 @functools.cache
 def users_programs() -> Path:
-    """Return where USER finds those that it runs: copies, if the tests are in root's home, which is closed to others."""
+    """Return where USER finds what it runs: copies, if the tests are in root's home, which is closed to others."""
     programs = [program(name) for name in ("happe-indicator", "happe-tray", "happe-ui-window")]
     if all(subprocess.run([*AS_USER, "test", "-x", path], check=False).returncode == 0 for path in programs):
         return Path(programs[0]).parent
