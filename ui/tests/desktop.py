@@ -76,7 +76,7 @@ class Told:
         """Wait for a line that begins so, after those that were waited for before; the line. Raises queue.Empty."""
         while True:
             line = self._new.get(timeout=seconds)
-            assert line is not None, f"{self.process.args} has ended before it said {begin!r}, and said {self.lines}"
+            assert line is not None, f"{self.process.args!r} has ended before it said {begin!r}, and said {self.lines}"
             self.lines.append(line)
             if line.startswith(begin):
                 return line

@@ -116,8 +116,8 @@ def sit(plan: Json, alice: Session, notes: Notes) -> Json:
 
     for number, link in enumerate(plan["links"], start=1):
         say(f"participant {number} of {len(plan['links'])}")
-        wizard.type(link)
-        wizard.answer({"welcome": ["Return"], **ANSWERS}, "goodbye", watch)
+        wizard.sit_down(link)
+        wizard.answer(ANSWERS, "goodbye", watch)
         wizard.press("Return")
         wizard.until("welcome")
     pages = wizard.pages()

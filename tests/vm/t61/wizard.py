@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ DISPLAY = ":7"
 SOCKET = Path("/tmp/.X11-unix/X7")  # noqa: S108 - X's own place
 PAGE = re.compile(r"^happe-study: page (\w+)", re.MULTILINE)
 PATIENCE_S = 120.0
-AGAIN_S = 4.0  # a busy desktop may lose a key
+AGAIN_S, TYPED_AGAIN_S = 4.0, 30.0  # a busy desktop may lose a key
 OPTIONS = ("--countdown=0", "--settle=150", "--browser=/bin/true", "--language=en")
 
 
@@ -53,10 +54,17 @@ class Wizard:
         """Press keys."""
         self._xdotool("key", *keys)
 
-    def type(self, text: str) -> None:
-        """Type into the window, once it has the keyboard."""
+    def sit_down(self, link: str) -> None:
+        """Type a participant's link on the first page, in place of what is there, until the page is another."""
         wait_until(lambda: self._xdotool("getwindowfocus", "getwindowname") == "HAPPE", "it has the keyboard")
-        self._xdotool("type", "--", text)
+        end = time.monotonic() + 10 * PATIENCE_S
+        while self.pages()[-1] == "welcome":
+            assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - a test's
+            self.press("ctrl+a")
+            self._xdotool("type", "--", link)
+            self.press("Return")
+            with suppress(AssertionError):
+                wait_until(lambda: self.pages()[-1] != "welcome", "the server knows the link", TYPED_AGAIN_S)
 
     def answer(self, answers: dict[str, list[str]], last: str, meanwhile: Callable[[str], None]) -> None:
         """Press a page's keys whenever it comes, until the last page; `meanwhile` is told the page all the time."""
