@@ -64,7 +64,8 @@ class Wizard:
             self._xdotool("type", "--", link)
             self.press("Return")
             with suppress(AssertionError):
-                wait_until(lambda: self.pages()[-1] != "welcome", "the server knows the link", TYPED_AGAIN_S)
+                wait_until(lambda: self.pages()[-1] != "welcome", "the server is asked", TYPED_AGAIN_S)
+            wait_until(lambda: self.pages()[-1] != "waiting", "the server answers")  # or shows this page again
 
     def answer(self, answers: dict[str, list[str]], last: str, meanwhile: Callable[[str], None]) -> None:
         """Press a page's keys whenever it comes, until the last page; `meanwhile` is told the page all the time."""
