@@ -5,6 +5,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Nearly all that numpy is given here is small: BLAS's other threads would only wait, at the cost of a core each.
+export OPENBLAS_NUM_THREADS=1
+
 build() { # PRESET [--target NAME...]
     preset=$1
     shift

@@ -41,21 +41,6 @@ def test_help_takes_less_than_a_third_of_a_second_of_cpu_and_imports_no_numpy() 
     assert int(ran.stdout.splitlines()[-1]) < CALM_US
 
 
-def test_numpy_starts_no_threads() -> None:
-    code = (
-        "import os\n"
-        "from happe_power.cli.program import main\n"
-        "try:\n"
-        "    main(['--version'])\n"
-        "finally:\n"
-        "    import numpy\n"
-        "    print(*os.listdir('/proc/self/task'))\n"
-    )
-    bare = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    ran = subprocess.run([sys.executable, "-c", code], env=bare, capture_output=True, text=True, check=True)
-    assert len(ran.stdout.splitlines()[-1].split()) == 1
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
     command = next(each for each in TREE.commands if each.name == name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 from types import ModuleType
 
@@ -93,3 +94,19 @@ def test_help_imports_no_command_and_a_run_imports_its_own(monkeypatch: pytest.M
     assert group.get_command(context, "speak") is speak
     assert group.get_command(context, "listen") is None
     assert [each.summary for each in described(group, "happe-late").commands] == ["Say something"]
+
+
+def test_numpy_starts_no_threads() -> None:
+    code = (
+        "import click, os\n"
+        "from happe_cli.program import Program\n"
+        "try:\n"
+        "    Program('happe-any', lambda error: None, advice={}).run(click.Command('any'), [])\n"
+        "finally:\n"
+        "    import numpy\n"
+        "    print(*os.listdir('/proc/self/task'))\n"
+    )
+    bare = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    bare["PYTHONPATH"] = os.pathsep.join(sys.path)
+    ran = subprocess.run([sys.executable, "-c", code], env=bare, capture_output=True, text=True, check=True)
+    assert len(ran.stdout.splitlines()[-1].split()) == 1

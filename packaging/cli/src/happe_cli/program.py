@@ -44,6 +44,8 @@ class Program:
 
     def run(self, command: click.Command, arguments: Sequence[str] | None = None) -> None:
         """Run a command. Ends by SystemExit with a status of sysexits.h; python -X dev shows tracebacks."""
+        # For the numpy that it may import: matrices are small here, and BLAS's threads wait at the cost of a core each.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         try:
             ended = command.main(args=arguments, prog_name=self.name, standalone_mode=False)
             sys.stdout.flush()

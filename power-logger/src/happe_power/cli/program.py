@@ -148,6 +148,4 @@ PROGRAM = Program(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program. Ends by SystemExit with a status of sysexits.h."""
-    # For the numpy that a command will import: BLAS's threads find no matrix here, and wait at the cost of a core each.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     PROGRAM.run(program, arguments)
