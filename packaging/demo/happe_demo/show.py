@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from happe_demo.children import MARK, DemoError, end_with_input
@@ -45,12 +46,24 @@ def _stay(demonstration: Demonstration) -> None:
     """Let people look at the pages until SIGTERM. Raises DemoError if the server ends."""
     address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
     _open(address)
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-    _invite(demonstration, address)
-    while signal.sigtimedwait([signal.SIGTERM], LOOKS_S) is None:
-        if not demonstration.server.alive:
-            raise demonstration.server.ended()
-    print()
+    try:
+        signal.signal(signal.SIGTERM, _enough)  # a handler: a blocked signal would end this by its other thread
+        _invite(demonstration, address)
+        while demonstration.server.alive:
+            time.sleep(LOOKS_S)
+    except EnoughError:
+        print()
+        return
+    raise demonstration.server.ended()
+
+
+class EnoughError(Exception):
+    """They have seen enough."""
+
+
+def _enough(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise EnoughError
 
 
 def _invite(demonstration: Demonstration, address: str) -> None:
