@@ -48,7 +48,7 @@ server() {
 run() { # NAME OPTIONS...
     name=$1
     shift
-    build/venv/bin/python -m pytest -p no:cacheprovider --junitxml="build/$name.xml" "$@"
+    packaging/reachable.sh build/venv/bin/python -m pytest -p no:cacheprovider --junitxml="build/$name.xml" "$@"
     build/venv/bin/python packaging/refuse_skips.py "build/$name.xml"
 }
 

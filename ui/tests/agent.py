@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cost import wake_ups_in
-from desktop import AS_USER, Told, users_programs
+from desktop import AS_USER, Told, program
 from patience import until
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SETTLED_S = 0.3  # three times as long as the agent waits after a change
 
 def window(desktop: Desktop, name: str, platform: str = "", **environment: str) -> int:
     """Put a window on the desktop, of a program of this name and of happed's user; its process."""
-    command = f"exec -a {name} {users_programs()}/happe-ui-window black small"
+    command = f"exec -a {name} {program('happe-ui-window')} black small"
     platform = platform or desktop.platform
     # Else it waits for a bus that xfwm4, which is root's, has started.
     alone = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": platform}
@@ -49,7 +49,7 @@ class Agent:
         address = self.happed.world.address
         buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
         log = Path(self.desktop.environment["HOME"]) / "agent.log"
-        command = (*AS_USER, f"{users_programs()}/happe-indicator", "--no-overlay", *options)
+        command = (*AS_USER, program("happe-indicator"), "--no-overlay", *options)
         shell = ("sh", "-c", f'exec "$@" 2>>{log}', "sh", *command)
         self.process = self.desktop.start(*shell, **{**buses, **environment})
         return self

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import json
 import os
 import queue
@@ -40,20 +38,6 @@ def program(name: str) -> str:
     path = folder / name
     assert path.is_file(), f"{path} is missing: `make test` builds it, and HAPPE_INDICATOR may name one elsewhere"
     return str(path)
-
-
-@functools.cache
-def users_programs() -> Path:
-    """Return where USER finds what it runs: copies, if the tests are in root's home, which is closed to others."""
-    programs = [program(name) for name in ("happe-indicator", "happe-tray", "happe-ui-window")]
-    if all(subprocess.run([*AS_USER, "test", "-x", path], check=False).returncode == 0 for path in programs):
-        return Path(programs[0]).parent
-    folder = Path(tempfile.mkdtemp(prefix="happe-programs-"))
-    atexit.register(shutil.rmtree, folder)
-    folder.chmod(0o755)
-    for path in programs:
-        shutil.copy(path, folder)
-    return folder
 
 
 class Told:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from agent import Agent, window
-from desktop import AS_USER, changed, keep, users_programs, x11
+from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
 from patience import PATIENCE_S, until
 from private_bus import stand_in
@@ -61,7 +61,7 @@ class Window:
         """Open it."""
         address = self.happed.world.address
         buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
-        command = (*AS_USER, f"{users_programs()}/happe-indicator", *(options or ("--window",)))
+        command = (*AS_USER, program("happe-indicator"), *(options or ("--window",)))
         self.process = self.desktop.start(*command, **buses, QT_QPA_PLATFORM="xcb")
         return self
 
