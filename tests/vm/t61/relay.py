@@ -44,6 +44,7 @@ class Relay:
         self._line = line
         self._dial = dial
         self._writing = threading.Lock()
+        self._keeping = threading.Lock()  # never that of writing: who reads must not wait for a line that is full
         self._open: dict[int, socket.socket] = {}
         self._half: set[int] = set()  # of which one side sends no more
 
@@ -61,7 +62,7 @@ class Relay:
 
     def add(self, number: int, connection: socket.socket) -> None:
         """Carry a connection."""
-        with self._writing:
+        with self._keeping:
             self._open[number] = connection
         threading.Thread(target=self._carry, args=(number, connection), daemon=True).start()
 
@@ -94,7 +95,7 @@ class Relay:
 
     def _ended(self, number: int) -> None:
         """One side sends no more; when both do, the connection is over."""
-        with self._writing:
+        with self._keeping:
             if number not in self._open:
                 return
             if number in self._half:
@@ -104,7 +105,7 @@ class Relay:
                 self._half.add(number)
 
     def _end(self) -> None:
-        with self._writing:
+        with self._keeping:
             for connection in self._open.values():
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)  # which wakes who waits for it
