@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import small_disk
+from happe_demo.ports import reserved_port
 from happe_study.config import Config
 from patience import PATIENCE_S, until
-from ports import reserved_port
 from world import fixed_secrets
 
 if TYPE_CHECKING:

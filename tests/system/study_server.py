@@ -14,8 +14,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from happe_demo.ports import reserved_port
 from patience import PATIENCE_S, until
-from ports import reserved_port
 from program import ROOT
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"

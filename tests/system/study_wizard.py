@@ -21,6 +21,7 @@ from sqlalchemy import func, select
 import desktop
 import given_participants
 import given_studies
+from happe_demo.ports import reserved_port
 from happe_study import migrations
 from happe_study.database import Database
 from happe_study.devices import services as devices
@@ -30,7 +31,6 @@ from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
 from operated import Operated
 from patience import PATIENCE_S, until
-from ports import reserved_port
 from program import ROOT
 from world import fixed_secrets
 

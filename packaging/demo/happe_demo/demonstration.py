@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from happe_demo.laboratory import Laboratory, Meter, Rig
 from happe_demo.laptop import Laptop, Visit
 from happe_demo.meter import CALIBRATION
 from happe_demo.office import STUDY, Office, person_of, signed_in, staff, take_part, token_of
+from happe_demo.ports import reserved_port
 from happe_demo.screen import Step
 from happe_demo.times import HostClock, StudyTime, hasten_server
 from happe_demo.web import Api, answers
@@ -91,7 +91,7 @@ class Demonstration:
         hasten_server(self.time)
         config = self.folder / "server.toml"
         self._office = Office(config)
-        listen = f"127.0.0.1:{_reserved_port()}"
+        listen = f"127.0.0.1:{reserved_port()}"
         self.url = f"http://{listen}"
         self._office.set_up(self.folder / "data", listen)
         protocol = PROTOCOL.read_text().replace("participants = 24", f"participants = {self.participants}")
@@ -200,16 +200,6 @@ class Demonstration:
             f"  The meters' clocks were off by {WALL_US / 1e6:g} s and up to {max(map(abs, METER_PPM)):g} ppm.",
         )
         yield from self.measured.lines()
-
-
-def _reserved_port() -> int:
-    """One that is nobody else's while this process lives: a bound socket keeps others from it, not the server."""
-    reserved = socket.socket()
-    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    reserved.bind(("127.0.0.1", 0))
-    port: int = reserved.getsockname()[1]
-    reserved.detach()
-    return port
 
 
 def _morning_us() -> int:

@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from happe_demo.ports import reserved_port
 from image import HERE
-from ports import reserved_port
 
 ROOT = HERE.parents[1]
 PROTOCOL = Path(__file__).with_name("protocol.toml")
