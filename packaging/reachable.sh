@@ -21,7 +21,7 @@ exec unshare --mount sh -euc '
     aside=$(mktemp -d)
     mount --bind "$tree" "$aside"
     mount -t tmpfs -o mode=755 home "$closed"
-    mkdir -p "$tree"
+    (umask 022 && mkdir -p "$tree")
     mount --move "$aside" "$tree"
     rmdir "$aside"
     cd "$tree"

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from patience import PATIENCE_S
+
 SHOW = """
 import sys, threading, time
 from types import SimpleNamespace
@@ -32,4 +34,4 @@ def test_it_ends_in_order_whenever_it_is_told(attempt: int) -> None:
             assert show.poll() is None
         time.sleep(random.Random(attempt).random() / 100)
         show.terminate()
-        assert show.wait(300) == 0
+        assert show.wait(PATIENCE_S) == 0
