@@ -26,7 +26,7 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
-test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about half an hour)
+test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (an hour or more)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
 dev: setup-system
