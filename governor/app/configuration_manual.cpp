@@ -33,7 +33,9 @@ std::string configuration_manual() {
         page.item(bold(option.name), option_text(option));
     }
     page.section("FILES");
-    page.item("/etc/happe/happe.toml", "The file; as installed it has every option with its default as a comment.");
+    page.item("/etc/happe/happe.toml",
+              "The file, which happectl setup makes. Without it every option has its default.");
+    page.item("/usr/share/happe/happe.toml", "What it is made from: every option with its default, as a comment.");
     page.section("SEE ALSO");
     page.line("happectl(1), happed(8)");
     return page.written();

@@ -48,8 +48,8 @@ def root(tmp_path: Path) -> Path:
     wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
     wants.mkdir(parents=True)
     (wants / "tlp.service").symlink_to("/usr/lib/systemd/system/tlp.service")
-    (tmp_path / "etc/happe").mkdir()
-    shutil.copy(ROOT / "packaging/happe.toml", tmp_path / "etc/happe")
+    (tmp_path / "usr/share/happe").mkdir(parents=True)
+    shutil.copy(ROOT / "packaging/happe.toml", tmp_path / "usr/share/happe")
     return tmp_path
 
 
@@ -221,7 +221,8 @@ def test_what_an_earlier_setup_left_is_proposed(installed: HappeCtl, root: Path)
 def test_everybody_reads_what_it_writes_and_a_link_stays(installed: HappeCtl, root: Path) -> None:
     file, kept = root / "etc/happe/happe.toml", root / "srv/happe.toml"
     kept.parent.mkdir()
-    file.rename(kept)
+    file.parent.mkdir()
+    shutil.copy(root / "usr/share/happe/happe.toml", kept)
     file.symlink_to("../../srv/happe.toml")
     before = os.umask(0o077)
     try:
@@ -232,6 +233,24 @@ def test_everybody_reads_what_it_writes_and_a_link_stays(installed: HappeCtl, ro
     assert file.is_symlink()
     assert 'mode = "observe"\n' in kept.read_text()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o644
+
+
+def test_everybody_finds_the_file_that_it_makes(installed: HappeCtl, root: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        ran = installed.run("setup", "--root", root, "--yes")
+    finally:
+        os.umask(before)
+    assert ran.returncode == 0, ran.stderr
+    file = root / "etc/happe/happe.toml"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (file, file.parent)] == [0o644, 0o755]
+    assert file.read_text().count("\n") == (root / "usr/share/happe/happe.toml").read_text().count("\n")
+
+
+def test_it_makes_the_file_without_the_shipped_one(installed: HappeCtl, root: Path) -> None:
+    (root / "usr/share/happe/happe.toml").unlink()
+    assert installed.run("setup", "--root", root, "--yes").returncode == 0
+    assert 'mode = "govern"' in (root / "etc/happe/happe.toml").read_text()
 
 
 def refused(happectl: HappeCtl, root: Path, *arguments: str) -> tuple[int, str]:
@@ -248,6 +267,7 @@ def test_what_cannot_be_is_refused_before_anything_is_changed(happectl: HappeCtl
     assert refused(happectl, root, "--yes", "--power", "KEY_F9")[0] == EX_USAGE
     status, said = refused(happectl, root, "--yes", "--performance", "KEY_A", "--power", "KEY_F9")
     assert (status, "keys.performance" in said) == (EX_USAGE, True)
+    (root / "etc/happe").mkdir()
     (root / "etc/happe/happe.toml").write_text('mode = "drive"\n')
     status, said = refused(happectl, root, "--yes")
     assert (status, f"{root}/etc/happe/happe.toml:1: mode" in said) == (EX_DATAERR, True)

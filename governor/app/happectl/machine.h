@@ -23,7 +23,8 @@ Presence presence(const std::filesystem::path& file);
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names);
 std::optional<Outcome<SessionFound>> find_session(Bus& bus);
 
-inline const std::filesystem::path kConfigurationFile = "etc/happe/happe.toml";  // below a Root, like this
+inline const std::filesystem::path kConfigurationFile = "etc/happe/happe.toml";           // below a Root, like this
+inline const std::filesystem::path kShippedConfiguration = "usr/share/happe/happe.toml";  // every option, as a comment
 inline const std::filesystem::path kFoundState = "run/happe/found.json";
 
 }  // namespace happe::ctl

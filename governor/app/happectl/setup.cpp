@@ -38,8 +38,10 @@ Outcome<Machine> look(const SetupOptions& options) {
     Machine machine;
     const Root& root = options.root;
     const std::string file = (root / kConfigurationFile).string();
-    if (presence(file) == Presence::Present) {
-        constexpr std::size_t kLongest = 65'536;
+    constexpr std::size_t kLongest = 65'536;
+    if (presence(file) != Presence::Present) {
+        machine.configuration = read_input((root / kShippedConfiguration).string(), kLongest).value_or("");
+    } else {
         const auto text = read_input(file, kLongest);
         const auto configured = configuration_in(file);
         if (!text || !configured) {

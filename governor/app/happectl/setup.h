@@ -26,7 +26,7 @@ struct SetupOptions {
 struct Machine {
     Findings findings;
     std::vector<std::string> rivals;  // units of other programs that set frequencies
-    std::string configuration;        // its text; empty if there is none
+    std::string configuration;        // its text; without a file the shipped one
     Configuration configured;
     std::string devices;  // of input, as the kernel lists them
     bool has_indicator = false;

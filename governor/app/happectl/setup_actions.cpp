@@ -41,12 +41,15 @@ Outcome<bool> write_configuration(const SetupOptions& options, const Machine& ma
     if (!text) {
         return pass_on(text);
     }
-    if (*text == machine.configuration) {
+    if (*text == machine.configuration && presence(file) == Presence::Present) {
         return false;
     }
     constexpr mode_t kEverybodyReads = 0644;
     std::error_code error;
-    std::filesystem::create_directories(file.parent_path(), error);
+    if (std::filesystem::create_directories(file.parent_path(), error)) {
+        constexpr mode_t kEverybodyLooks = 0755;
+        std::filesystem::permissions(file.parent_path(), std::filesystem::perms(kEverybodyLooks), error);
+    }
     const auto written = write_file(behind_links(file), *text, kEverybodyReads);
     return written ? Outcome<bool>(true) : trouble(EX_IOERR, written.error().message);
 }

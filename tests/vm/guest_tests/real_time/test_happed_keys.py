@@ -191,7 +191,7 @@ def test_in_its_unit_no_ioctl_is_allowed_and_no_device_can_be_opened(keyboard: K
 
 def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) -> None:
     happed.wait_for_keyboards(1)
-    before = CONFIGURATION.read_text()
+    CONFIGURATION.parent.mkdir(exist_ok=True)
     CONFIGURATION.write_text('[keys]\nperformance = "LEFTCTRL+KEY_PROG1"\npower = "KEY_PROG2"\n')
     try:
         command("systemctl", "reload", "happed.service")
@@ -205,7 +205,7 @@ def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) 
         keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_PROG1)
         wait_until(lambda: happed.call("ListProfiles", "s", "alice")[0], "the new key is heard")
     finally:
-        CONFIGURATION.write_text(before)
+        CONFIGURATION.unlink()
         command("systemctl", "reload", "happed.service")
         happed.call("ResetProfile", "ss", "alice", "desktop")
 
