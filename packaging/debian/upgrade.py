@@ -5,7 +5,7 @@ usage: python3 upgrade.py needed|migrate
 
 needed: the status is 0 if an SQLite database is of another revision, 3 if there is nothing to do, 2 if that can't be
 found out. migrate: keeps a copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its
-administrator's: it is said what to do.
+administrator's: it is said what to do, and if it does not answer that is no failure.
 """
 
 import sqlite3
@@ -26,13 +26,16 @@ NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # 1 is an interpreter's own, as of a tr
 
 def is_needed(server: Server) -> bool:
     """Whether to migrate; of PostgreSQL it is said to whom it falls."""
-    before = migrations.current(server.database)
-    if before == migrations.head():
-        return False
-    if not server.database.is_sqlite:
-        PROGRAM.show(["the database is of an older version: back it up, then happe-server migrate"])
-        return False
-    return True
+    if server.database.is_sqlite:
+        return migrations.current(server.database) != migrations.head()
+    try:
+        if migrations.current(server.database) != migrations.head():
+            PROGRAM.show(["the database is of an older version: back it up, then happe-server migrate"])
+    except SQLAlchemyError:
+        PROGRAM.show(
+            ["the database does not answer; if it is of an older version: back it up, then happe-server migrate"]
+        )
+    return False
 
 
 def keep_copy(server: Server) -> Path:

@@ -52,6 +52,7 @@ def ran(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
         "/etc/happe": folder,
         "/etc/systemd": folder / "systemd",
         "/run/systemd": folder / "systemd",
+        "/run/happe-server.ran": folder / "ran",
         "/var/lib/happe-server": folder / "data",
     }
     for installed, here in places.items():
@@ -104,6 +105,51 @@ def test_an_upgrade_that_cannot_look_fails_and_says_why(
     assert upgraded.returncode == 1
     assert why in upgraded.stderr
     assert "Traceback" not in upgraded.stderr
+
+
+SYSTEMD = {
+    "systemctl": '#!/bin/sh\n[ "$*" != "--quiet is-active happe-server.service" ] || test -e {active}\n',
+    "deb-systemd-invoke": '#!/bin/sh\necho "$*"\ncase $1 in start) touch {active} ;; stop) rm {active} ;; esac\n',
+}
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
+    small_operated: Operated, tmp_path: Path, *, runs: bool
+) -> None:
+    """Also if it can't migrate at first: its data folder lets it look, but not write."""
+    database = Database(small_operated.database_url)
+    migrations.downgrade(database, OLDER)
+    database.dispose()
+    active = tmp_path / "active"
+    (tmp_path / "systemd/system").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    for name, text in SYSTEMD.items():
+        (tmp_path / "bin" / name).write_text(text.format(active=active))
+        (tmp_path / "bin" / name).chmod(0o755)
+    if runs:
+        active.touch()
+    in_the_way = tmp_path / f"before-{OLDER}.db"
+    in_the_way.mkdir()  # where the copy is to go
+    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
+    assert not active.exists()
+    in_the_way.rmdir()
+    upgraded = ran("postinst", tmp_path, "configure", "0.1")
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert active.exists() is runs
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_postgresql_that_is_away_is_its_administrators(small_operated: Operated, tmp_path: Path) -> None:
+    small_operated.close()
+    config = tmp_path / "server.toml"
+    url = f"postgresql+psycopg://nobody@/happe?host={tmp_path}"
+    (tmp_path / "url").write_text(url)
+    lines = [line for line in config.read_text().splitlines() if not line.startswith("database")]
+    config.write_text("\n".join([f'database_url_file = "{tmp_path}/url"', *lines]) + "\n")
+    upgraded = ran("postinst", tmp_path, "configure", "0.1")
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert "the database does not answer" in upgraded.stderr
 
 
 def test_without_a_configuration_there_is_nothing_to_upgrade(tmp_path: Path) -> None:
