@@ -16,6 +16,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
@@ -55,12 +56,27 @@ def bom(root: Path) -> Bom:
 
 
 def python_packages(root: Path) -> Iterator[Component]:
-    """Packages of the locks. Those that the demonstration's lock has are needed to run HAPPE."""
-    locks = [(root / f"packaging/requirements-{name}.txt").read_text(encoding="utf-8") for name in ("demo", "all")]
-    needed = {name for name, _version, _digests in _PINNED.findall(locks[0])}
-    for name, version, digests in _PINNED.findall(locks[1]):
+    """Packages of the lock. Those that HAPPE's own packages have in them are needed to run it. Raises SbomError."""
+    lock = root / "packaging/requirements-all.txt"
+    needed = _packaged(root, lock)
+    for name, version, digests in _PINNED.findall(lock.read_text(encoding="utf-8")):
         hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in _DIGEST.findall(digests)]
         yield _part(PackageURL("pypi", None, name, version), needed=name in needed, hashes=hashes)
+
+
+def _packaged(root: Path, lock: Path) -> set[str]:
+    """Names of the lock's packages that are built into HAPPE's. Raises SbomError."""
+    with TemporaryDirectory() as folder:
+        ran = subprocess.run(
+            [sys.executable, root / "packaging/python_parts.py", lock, folder],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if ran.returncode != 0:
+            raise SbomError(f"{ran.stderr.strip()}; `make setup` installs all packages")
+        lists = [file.read_text(encoding="utf-8") for file in Path(folder).glob("*.txt")]
+    return {name for text in lists for name, _version, _digests in _PINNED.findall(text)}
 
 
 def debian_packages(root: Path) -> Iterator[Component]:
