@@ -116,4 +116,4 @@ Next:
 TLS = """
 
 Browsers on other machines need TLS: put nginx or Caddy before the server, and set public_url to its https://
-address and trusted_proxies to 1. docs/study-server.md has both."""
+address and trusted_proxies to 1. Both are in study-server.md, in docs/ or /usr/share/doc/happe-study-server/."""
