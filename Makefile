@@ -26,7 +26,7 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
-test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (an hour or more)
+test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about an hour)
 
 # Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
 dev: setup-system
@@ -71,7 +71,7 @@ package: setup ## Build the Debian packages and wheels into build/packages, and 
 package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
 	@packaging/package-test.sh
 
-package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 15 minutes)
+package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (a quarter of an hour and more)
 	@packaging/package-vm-test.sh
 
 rpm: package ## Build the RPMs into build/packages, and compare them with the Debian packages

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -152,12 +153,21 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_a_figure_is_what_its_page_says(row: list[str]) -> None:
-    """Each number of the figure, and of what it is held against, is on the page that tells how it was measured."""
+    """Each number of the figure, and of what it is held against, is where the page tells how it was measured."""
     _what, figure, goal, _command, more = row
-    address = re.search(r"\(([^)#]+)", more)
+    address = re.search(r"\(([^)#]+)#([^)]+)\)", more)
     assert address
-    page = (FIGURES.path.parent / address[1]).read_text(encoding="utf-8")
-    assert set(NUMBER.findall(f"{figure} {goal}")) - set(NUMBER.findall(page)) == set()
+    text = section(FIGURES.path.parent / address[1], address[2])
+    assert set(NUMBER.findall(f"{figure} {goal}")) - set(NUMBER.findall(text)) == set()
+
+
+def section(page: Path, heading: str) -> str:
+    """What a page has below a heading, given as its anchor, with the headings below that."""
+    parts = re.split(r"^(#+) (.*)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = list(zip(parts[1::3], parts[2::3], parts[3::3], strict=True))
+    at = next(number for number, (_level, title, _text) in enumerate(found) if anchor(title) == heading)
+    below = list(takewhile(lambda each: len(each[0]) > len(found[at][0]), found[at + 1 :]))
+    return "\n".join([found[at][2], *(text for _level, _title, text in below)])
 
 
 def test_each_figure_has_a_command() -> None:
