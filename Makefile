@@ -71,7 +71,7 @@ package: setup ## Build the Debian packages and wheels into build/packages, and 
 package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
 	@packaging/package-test.sh
 
-package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (a quarter of an hour and more)
+package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 10 minutes)
 	@packaging/package-vm-test.sh
 
 rpm: package ## Build the RPMs into build/packages, and compare them with the Debian packages
