@@ -107,36 +107,56 @@ def test_an_upgrade_that_cannot_look_fails_and_says_why(
     assert "Traceback" not in upgraded.stderr
 
 
-SYSTEMD = {
-    "systemctl": '#!/bin/sh\n[ "$*" != "--quiet is-active happe-server.service" ] || test -e {active}\n',
-    "deb-systemd-invoke": '#!/bin/sh\necho "$*"\ncase $1 in start) touch {active} ;; stop) rm {active} ;; esac\n',
+SYSTEMD = {  # the unit's state is in a file
+    "systemctl": "#!/bin/sh\ncase $1 in show) cat {state} ;; start) echo active >{state} ;; esac\n",
+    "deb-systemd-invoke": '#!/bin/sh\n[ "$1" = stop ] && echo inactive >{state}\n',
 }
 
 
-@pytest.mark.parametrize("runs", [True, False])
-def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
-    small_operated: Operated, tmp_path: Path, *, runs: bool
-) -> None:
-    """Also if it can't migrate at first: its data folder lets it look, but not write."""
+@pytest.fixture
+def state(small_operated: Operated, tmp_path: Path) -> Path:
+    """The unit's, on a machine where systemd is at work and the database older."""
     database = Database(small_operated.database_url)
     migrations.downgrade(database, OLDER)
     database.dispose()
-    active = tmp_path / "active"
+    file = tmp_path / "state"
     (tmp_path / "systemd/system").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
     for name, text in SYSTEMD.items():
-        (tmp_path / "bin" / name).write_text(text.format(active=active))
+        (tmp_path / "bin" / name).write_text(text.format(state=file))
         (tmp_path / "bin" / name).chmod(0o755)
-    if runs:
-        active.touch()
+    return file
+
+
+@pytest.mark.parametrize(("before", "after"), [("active", "active"), ("failed", "active"), ("inactive", "inactive")])
+def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
+    state: Path, tmp_path: Path, before: str, after: str
+) -> None:
+    """Also if it can't migrate at first. One that failed did so over the database's revision, as after a reboot."""
+    state.write_text(f"{before}\n")
     in_the_way = tmp_path / f"before-{OLDER}.db"
     in_the_way.mkdir()  # where the copy is to go
     assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
-    assert not active.exists()
+    assert state.read_text() == "inactive\n"
     in_the_way.rmdir()
     upgraded = ran("postinst", tmp_path, "configure", "0.1")
     assert upgraded.returncode == 0, upgraded.stderr
-    assert active.exists() is runs
+    assert state.read_text() == f"{after}\n"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_server_whose_database_was_migrated_by_hand_runs_again(
+    state: Path, small_operated: Operated, tmp_path: Path
+) -> None:
+    state.write_text("active\n")
+    in_the_way = tmp_path / f"before-{OLDER}.db"
+    in_the_way.mkdir()
+    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
+    database = Database(small_operated.database_url)
+    migrations.upgrade(database)
+    database.dispose()
+    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 0
+    assert state.read_text() == "active\n"
     assert not (tmp_path / "ran").exists()
 
 
