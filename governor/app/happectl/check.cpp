@@ -14,8 +14,10 @@
 namespace happe::ctl {
 namespace {
 
+constexpr const char* kInForce = "/etc/happe/happe.toml";
+
 struct CheckOptions {
-    std::string file = "/etc/happe/happe.toml";
+    std::string file = kInForce;
     bool json = false;
 };
 
@@ -77,7 +79,11 @@ int report(const std::vector<std::string>& mistakes, bool json) {
 }
 
 Outcome<int> check(const CheckOptions& options) {
-    const auto configuration = configuration_in(options.file);
+    auto configuration = configuration_in(options.file);
+    if (!configuration && configuration.error().status == EX_NOINPUT && options.file == kInForce) {
+        remark(fmt::format("there is no {}, so every option has its default", kInForce));
+        configuration = Configuration();
+    }
     if (configuration) {
         say(options.json ? as_json(*configuration) : as_text(*configuration));
         return EX_OK;
@@ -115,7 +121,7 @@ void add_check(CLI::App& program, Task& task) {
         "Needs no daemon. Prints every option with the value it would have, or each mistake with its line.\n\n"
         "Examples:\n"
         "  happectl check\n"
-        "  happectl check new.toml && sudo cp new.toml /etc/happe/happe.toml && sudo happectl reload");
+        "  happectl check new.toml && sudo install -D -m 644 new.toml /etc/happe/happe.toml && sudo happectl reload");
     command->callback([options, &task] { task = [options] { return check(*options); }; });
 }
 

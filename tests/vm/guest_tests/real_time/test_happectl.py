@@ -47,6 +47,12 @@ def taught(happed: Happed) -> Happed:
     return happed
 
 
+def test_check_without_a_file_shows_the_defaults_in_force() -> None:
+    checked = happectl("check")
+    assert (checked.returncode, checked.stderr.count("every option has its default")) == (0, 1)
+    assert 'mode = "govern"\n' in checked.stdout
+
+
 def test_people_see_their_own_profiles_and_only_those(taught: Happed, alice: Session, bob: Session) -> None:
     assert taught.pid
     own = alice.run("happectl", "profiles", "list", "--json")
