@@ -83,7 +83,8 @@ class StandIn:
         self.process = process
         self.lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.untaken: list[dict[str, Any]] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         for line in there(self.process.stdout):
@@ -117,9 +118,10 @@ class StandIn:
         return [(line["call"], line["arguments"]) for line in self.untaken if "call" in line]
 
     def vanish(self) -> None:
-        """End it at once, as kill -9 does."""
+        """End it at once, as kill -9 does; what it told is read."""
         self.process.kill()
         self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
 
 
 @contextlib.contextmanager
