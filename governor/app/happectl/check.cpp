@@ -5,6 +5,7 @@
 #include "governor/app/happectl/commands.h"
 #include "governor/app/happectl/configuration.h"
 #include "governor/app/happectl/files.h"
+#include "governor/app/happectl/machine.h"
 #include "governor/app/happectl/view.h"
 
 #include <fmt/format.h>
@@ -14,10 +15,13 @@
 namespace happe::ctl {
 namespace {
 
-constexpr const char* kInForce = "/etc/happe/happe.toml";
+// This machine's own.
+std::string file_in_force() {
+    return ("/" / kConfigurationFile).string();
+}
 
 struct CheckOptions {
-    std::string file = kInForce;
+    std::string file = file_in_force();
     bool json = false;
 };
 
@@ -80,8 +84,8 @@ int report(const std::vector<std::string>& mistakes, bool json) {
 
 Outcome<int> check(const CheckOptions& options) {
     auto configuration = configuration_in(options.file);
-    if (!configuration && configuration.error().status == EX_NOINPUT && options.file == kInForce) {
-        remark(fmt::format("there is no {}, so every option has its default", kInForce));
+    if (!configuration && configuration.error().status == EX_NOINPUT && options.file == file_in_force()) {
+        remark(fmt::format("there is no {}, so every option has its default", options.file));
         configuration = Configuration();
     }
     if (configuration) {
