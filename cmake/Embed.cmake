@@ -26,5 +26,5 @@ function(happe_test name)
     target_link_libraries(${name}_test PRIVATE ${test_UNPARSED_ARGUMENTS} ${main})
     target_compile_options(${name}_test PRIVATE -O0) # compiled often, run briefly
     target_compile_definitions(${name}_test PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120)
+    gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 600)
 endfunction()

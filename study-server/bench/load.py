@@ -10,6 +10,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from patience import PATIENCE_S
+
 PROCESSES = 2
 
 
@@ -77,7 +79,7 @@ def _process(address, shares, ready, results) -> None:  # type: ignore[no-untype
 
 
 def _client(address: tuple[str, int], share: list[Request], latencies: list[float], errors: list[str]) -> None:
-    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection = http.client.HTTPConnection(*address, timeout=PATIENCE_S)
     for request in share:
         start = time.monotonic()
         try:

@@ -29,6 +29,7 @@ from happe_study.studies.models import Study
 from happe_study.traces.models import Trace
 from large_study import DRAFT, LARGE, SMALL
 from load import Request
+from patience import PATIENCE_S
 from story import link
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Asking:
 
 def signed_in(address: tuple[str, int], email: str) -> str:
     """The cookie of somebody who signs in with a browser."""
-    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection = http.client.HTTPConnection(*address, timeout=PATIENCE_S)
     connection.request("GET", "/sign-in")
     page = connection.getresponse()
     cookie = _cookie(page)
@@ -172,7 +173,7 @@ def signed_in(address: tuple[str, int], email: str) -> str:
 
 def csrf(address: tuple[str, int], email: str) -> tuple[str, str]:
     """The cookie of somebody who signs in and has seen a form, and the token against forgery of that session."""
-    cookie, connection = signed_in(address, email), http.client.HTTPConnection(*address, timeout=60)
+    cookie, connection = signed_in(address, email), http.client.HTTPConnection(*address, timeout=PATIENCE_S)
     connection.request("GET", "/me", headers={"Cookie": cookie})
     page = connection.getresponse()
     token = _token(page)

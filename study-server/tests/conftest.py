@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,11 +14,14 @@ import passwords
 from happe_study import migrations
 from happe_study.database import Database
 from operated import Operated
-from postgres import Postgres
+from postgres import cluster
 from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from postgres import Postgres
 
 NUMBERS = itertools.count()
 
@@ -42,18 +43,13 @@ def _quick_addresses() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A cluster for the session, with a migrated database `template_happe`.
-
-    Not in pytest's own folder: each session of pytest closes that to others, and PostgreSQL may be another user.
-    """
-    with tempfile.TemporaryDirectory(prefix="happe-postgres-") as folder:
-        cluster = Postgres(Path(folder) / "cluster")
-        cluster.execute("CREATE DATABASE template_happe")
-        migrated = Database(cluster.url("template_happe"))
+    """A cluster for the session, with a migrated database `template_happe`."""
+    with cluster() as made:
+        made.execute("CREATE DATABASE template_happe")
+        migrated = Database(made.url("template_happe"))
         migrations.upgrade(migrated)
         migrated.dispose()
-        yield cluster
-        cluster.stop()
+        yield made
 
 
 @pytest.fixture(scope="session")
@@ -72,11 +68,11 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     if request.param == "sqlite":
         yield sqlite_copy(request.getfixturevalue("sqlite_template"), tmp_path)
         return
-    cluster: Postgres = request.getfixturevalue("postgres")
+    server: Postgres = request.getfixturevalue("postgres")
     name = f"happe_{next(NUMBERS)}"
-    cluster.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
-    yield cluster.url(name)
-    cluster.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    server.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
+    yield server.url(name)
+    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

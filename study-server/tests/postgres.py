@@ -6,13 +6,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from patience import PATIENCE_S
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+WAIT = ("-w", "-t", str(int(PATIENCE_S)))
 
 
 class Postgres:
@@ -34,7 +41,7 @@ class Postgres:
             str(self.folder / "data"),
             "-o",
             self._options,
-            "-w",
+            *WAIT,
             "-l",
             str(self.folder / "log"),
             "start",
@@ -42,7 +49,7 @@ class Postgres:
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop it; `immediate` is a crash, `fast` ends every connection in order."""
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, *WAIT, "stop")
 
     def url(self, database: str = "postgres") -> str:
         """A database's URL for SQLAlchemy."""
@@ -75,8 +82,23 @@ class Postgres:
         assert done.returncode == 0, f"{program}: {log.read_text()}"
 
     def _let_through(self) -> None:
-        """Let others reach the folder: pytest's are 0700, and each session that starts makes the uppermost so again."""
+        """Let others reach the folder."""
         for parent in self.folder.parents:
             mode = parent.stat().st_mode
             if not mode & 0o001:
                 parent.chmod(mode | 0o011)
+
+
+@contextmanager
+def cluster(*, durable: bool = False) -> Iterator[Postgres]:
+    """A cluster, stopped at the end.
+
+    Not in pytest's own folder: each session of pytest that starts closes that to others, and PostgreSQL may be another
+    user.
+    """
+    with tempfile.TemporaryDirectory(prefix="happe-postgres-") as folder:
+        made = Postgres(Path(folder) / "cluster", durable=durable)
+        try:
+            yield made
+        finally:
+            made.stop()

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -94,12 +94,11 @@ class ServerProcess:
         return True
 
     def _answers(self) -> bool:
-        try:
-            connection = HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        with suppress(OSError, HTTPException), closing(connection):
             connection.request("GET", "/api/v1/clock", headers={"Connection": "close"})
             return connection.getresponse().status == HTTPStatus.UNAUTHORIZED
-        except (OSError, HTTPException):
-            return False
+        return False
 
 
 def _serve(config: Config, log: Path, disk: int | None) -> None:

@@ -21,7 +21,7 @@ from given_uploads import Underway, part_items, record_items, require_all, under
 from happe_study import migrations
 from happe_study.database import Database
 from happe_study.traces.storage import Storage
-from postgres import Postgres
+from postgres import cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
 from uploader import Crowd, Item, Uploader
@@ -29,6 +29,8 @@ from world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from postgres import Postgres
 
 KILLS = 15  # on each kind of database
 LONGEST_MOMENT = 0.06  # seconds: some uploads
@@ -111,22 +113,29 @@ def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url:
     world.close()
 
 
-def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def durable_postgres() -> Iterator[Postgres]:
+    with cluster(durable=True) as made:
+        yield made
+
+
+def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
+    durable_postgres: Postgres, tmp_path: Path
+) -> None:
     # given
-    cluster = Postgres(tmp_path / "cluster", durable=True)
-    database = Database(cluster.url())
+    database = Database(durable_postgres.url())
     migrations.upgrade(database)
     database.dispose()
-    world, server = World(tmp_path, cluster.url()), ServerProcess(tmp_path, cluster.url())
+    world, server = World(tmp_path, durable_postgres.url()), ServerProcess(tmp_path, durable_postgres.url())
     given, random = underway(world, applications=3, participants=2), Random(5)
     server.start()
     crowd = upload(server, given)
     # when
     for _ in range(CRASHES):
         crowd.wait_for(more=random.randrange(5, 30))
-        cluster.stop("immediate")
+        durable_postgres.stop("immediate")
         crowd.wait_for_status(HTTPStatus.SERVICE_UNAVAILABLE, more=5)
-        start_again(cluster)
+        start_again(durable_postgres)
     crowd.wait_for(more=20)
     crowd.end()
     server.stop()
@@ -135,7 +144,6 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(tmp_path: 
     world.database.dispose()
     require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
     world.close()
-    cluster.stop()
 
 
 def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: str, tmp_path: Path) -> None:
@@ -158,11 +166,11 @@ def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: s
     world.close()
 
 
-def start_again(cluster: Postgres) -> None:
+def start_again(crashed: Postgres) -> None:
     """Start a cluster that crashed. While processes of before still die, PostgreSQL refuses to start."""
     for left in reversed(range(TRIES)):
         try:
-            cluster.start()
+            crashed.start()
         except AssertionError:
             if not left:
                 raise

@@ -10,6 +10,7 @@ import pytest
 
 import given_participants as people
 from given_studies import study, text
+from happe_study.runs import pages as run_pages
 from happe_study.runs import services as runs
 from serve import Watched, WorldServer
 from world import World, fixed_secrets, sqlite_copy
@@ -81,7 +82,8 @@ class Lab:
 def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("chromium")
     world = World(folder, sqlite_copy(sqlite_template, folder))
-    with WorldServer(world) as server:
+    with pytest.MonkeyPatch.context() as patch, WorldServer(world) as server:
+        patch.setattr(run_pages, "WATCH_SECONDS", 3600)  # no page goes away while it is looked at
         yield Lab(world, server)
     world.close()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 import given_accounts
 import given_profiles
@@ -119,8 +120,7 @@ def test_a_reviewer_goes_through_the_lessons_and_flags_a_profile_by_keyboard_alo
     window.tab_to("#reason")
     keys.type("the ladder ends too early")
     keys.press("Enter")
-    page.wait_for_load_state()
-    assert page.locator("[role=status]").inner_text() == "The profile is flagged."
-    assert page.locator("h1 .state").inner_text() == "flagged"
+    expect(page.locator("[role=status]")).to_have_text("The profile is flagged.")
+    expect(page.locator("h1 .state")).to_have_text("flagged")
     assert window.wrong == []
     window.close()

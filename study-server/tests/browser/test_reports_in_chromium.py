@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from sqlalchemy import update
 
 import given_accounts
@@ -68,6 +69,7 @@ def window(browser: Browser, server: WorldServer) -> Watched:
 
 def look(watched: Watched, name: str) -> None:
     """A page is as it should be, light and dark, wide and narrow; keep pictures of it."""
+    watched.page.wait_for_load_state()
     assert watched.page.locator("h1").count() == 1
     for scheme in ("dark", "light"):
         assert watched.axe(scheme) == [], name
@@ -92,9 +94,8 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     # When a document is wrong
     page.set_input_files("#measures", {"name": "m.json", "mimeType": "application/json", "buffer": b'{"measures": 1}'})
     page.locator("form[action$=measures] button").click()
-    page.wait_for_selector("[role=alert]")
+    expect(page.locator("#measures")).to_have_attribute("aria-invalid", "true")
     assert page.title().startswith("Error: ")
-    assert page.locator("#measures").get_attribute("aria-invalid") == "true"
     look(watched, "report-wrong")
     # When it is right
     raw = given_reports.measures(server.world)
@@ -102,7 +103,7 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     page.locator("form[action$=measures] button").click()
     page.get_by_text("40 measured, 0 refused").wait_for()
     page.get_by_role("button", name="Make it").click()
-    assert page.get_by_text("Report 1 is being made").first.is_visible()
+    expect(page.get_by_text("Report 1 is being made").first).to_be_visible()
     look(watched, "report-making")
     with server.world.database.reading() as session:
         study = session.query(Study).filter_by(name="finished").one()

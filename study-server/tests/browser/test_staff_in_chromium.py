@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 import given_accounts
 import given_devices
@@ -133,8 +134,8 @@ class Lab:
         window.page.evaluate("for (const form of document.forms) form.noValidate = true")
         for name, value in form.items():
             window.page.fill(f"[name={name}]", value)
-        window.page.locator("main form button").last.click()
-        window.page.wait_for_load_state()
+        with window.page.expect_navigation():
+            window.page.locator("main form button").last.click()
         return window
 
     def _sign_in(self, who: str) -> None:
@@ -262,9 +263,9 @@ def test_mistakes_are_said_on_top_and_beside_their_fields(lab: Lab, name: str) -
     assert page.locator('[aria-invalid="true"], tr.wrong').count() > 0
     summary = page.locator("[role=alert]")
     if summary.count():
-        assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+        page.wait_for_function("document.activeElement.role === 'alert'")  # the browser focuses when it first draws
         summary.locator("a").first.click()
-        assert page.locator(":target").count() == 1
+        expect(page.locator(":target")).to_have_count(1)
     check(window, name)
 
 
@@ -287,7 +288,7 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     keys.press("Enter")
     page.wait_for_url("**/studies/by-keyboard/lock")
     keys.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    page.wait_for_function("document.activeElement.className === 'skip'")
     keys.press("Enter")
     window.tab_to("#sure")
     keys.press("Space")
