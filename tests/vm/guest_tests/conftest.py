@@ -107,8 +107,8 @@ def happed(policy: Policy, alice: Session) -> Iterator[Happed]:
     found = policy.state()
     shutil.rmtree("/var/lib/happe", ignore_errors=True)
     daemon = Happed()
-    daemon.wait_for("governing")
     wait_until(lambda: policy.governor == "userspace", "happed governs")
+    daemon.wait_for("governing")  # it answers when it has read what it wrote: whoever writes before that spoils it
     yield daemon
     daemon.stop()
     assert policy.state() == found

@@ -165,6 +165,7 @@ def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: H
     for _ in range(3):
         policy.governor = "performance"
         governs(policy)
+        happed.wait_for("governing")  # and has read what it wrote
     policy.governor = "performance"
     happed.wait_for("contested")
     assert "performance" in happed.property("Reason")
