@@ -119,6 +119,24 @@ def test_a_recording_that_loses_samples_says_so_with_its_exit_status(tmp_path: P
     assert "500 lost" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("rows", "status", "said"),
+    [
+        ("2026-11-21T14:00:00Z,1,20\n2026-11-21T14:00:00Z,1,20\n", 0, ["2 samples, 0 lost"]),
+        ("0,1,20\n1,1,20\n0.5,1,20\n", os.EX_DATAERR, ["0 samples, 0 lost", "rig.csv:4: the time does not follow"]),
+        ("half past two,1,20\n", 1, ["0 samples, 1 lost", "rig.csv:2: cannot be read", "nothing was recorded"]),
+        ("", 1, ["0 samples, 0 lost", "nothing was recorded"]),
+    ],
+)
+def test_a_recording_of_a_file_ends_with_it_and_says_what_is_wrong_with_it(
+    tmp_path: Path, rows: str, status: int, said: list[str]
+) -> None:
+    (tmp_path / "rig.csv").write_text(f"t,shunt_v,supply_v\n{rows}")
+    done = run(*command(tmp_path / "spool", source=f"file:{tmp_path}/rig.csv,channels=shunt_v+supply_v,time=t"))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert [each for each in said if each not in done.stderr] == []
+
+
 def test_systemd_is_told_that_it_is_ready_alive_and_ending(tmp_path: Path) -> None:
     address = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:

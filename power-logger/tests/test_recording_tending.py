@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from given_sources import MONOTONIC_US, Given, indices, pair_at, samples
 from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording.tending import Tended
-from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
+from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 RATE = 1000.0
 NONE = Reading((), None)
@@ -128,3 +130,12 @@ def test_what_a_source_skips_without_a_word_is_invalid() -> None:
     rig = Rig(*given_readings(0, 150))
     rig.read()
     assert rig.read()[0] == Gap(100, 150, Reason.INVALID)
+
+
+def test_what_would_fail_again_ends_the_recording_and_is_not_tried_again() -> None:
+    rig = Rig(*given_readings(0), FinalError("rig.csv:7: is wrong"))
+    rig.read()
+    with pytest.raises(FinalError, match="is wrong"):
+        rig.read()
+    assert rig.tended.finish() == NONE
+    assert (rig.source.starts, rig.source.stops) == ([0], 1)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn
@@ -15,11 +16,11 @@ from happe_power import sources
 from happe_power.model import Gap, Reason
 from happe_power.sources import file
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.source import EndedError, SourceError
+from happe_power.sources.source import EndedError, FinalError, SourceError
 from source_ledger import Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from happe_power.sources.source import Source
@@ -106,13 +107,103 @@ def test_beside_a_malformed_line_the_index_tells_what_was_lost(tmp_path: Path) -
     assert taken.gaps == [Gap(1, 2, Reason.INVALID)]
 
 
-@pytest.mark.parametrize("places", [(0, 1, 1), (0, 2, 1), (0, 1, "nan"), (0, "inf", 5), (0, 1, 1e300)])
-def test_times_that_do_not_go_up_are_refused(tmp_path: Path, places: tuple[object, ...]) -> None:
+@pytest.mark.parametrize(
+    ("option", "places", "line"),
+    [
+        ("time", (0, 2, 1), 4),
+        ("time", (0, 1, "nan"), 4),
+        ("time", (0, "inf", 5), 3),
+        ("time", (0, 1, 1e300), 4),
+        ("time", ("2026-10-25T03:00:00", "2026-10-25T02:00:00"), 3),
+        ("time", (0, "oops", 2, 1), 5),
+        ("index", (0, 1, 1), 4),
+    ],
+)
+def test_a_row_out_of_order_is_refused_with_its_line(
+    tmp_path: Path, option: str, places: tuple[object, ...], line: int
+) -> None:
     rows = "".join(f"{place},1,2\n" for place in places)
-    source = sources.make(csv_of(tmp_path, "t,shunt_v,supply_v\n" + rows) + ",time=t", VirtualClock())
-    source.start(0)
-    with pytest.raises(SourceError, match=r"rig\.csv: times or indices do not go up after sample 0"):
-        source.read(0.2)
+    with pytest.raises(FinalError, match=rf"rig\.csv:{line}: the {option} does not follow that of the row above"):
+        import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + rows) + f",{option}=t")
+
+
+def ticks(true_hz: float, rows: int) -> list[float]:
+    """When rows were sampled, by a clock of whole milliseconds."""
+    return [math.floor(number * 1000 / true_hz) / 1000 for number in range(rows)]
+
+
+def bursts(true_hz: float, rows: int) -> list[float]:
+    """When rows came by USB: 64 at a time, now a little earlier and now a little later."""
+    return [number // 64 * 64 / true_hz + (0.001 if number // 64 % 2 else 0) for number in range(rows)]
+
+
+@pytest.mark.parametrize("true_hz", [1100.0, 1500.0, 2500.0, 10_000.0, 20_000.0])
+@pytest.mark.parametrize("times_of", [ticks, bursts])
+def test_rows_of_one_time_are_samples_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float, times_of: Callable[[float, int], list[float]]
+) -> None:
+    # Given chunks that end between rows of one time
+    monkeypatch.setattr(file, "CHUNK", 1000)
+    times = times_of(true_hz, 3000)
+    text = "t,shunt_v,supply_v\n" + "".join(f"{time:.6f},{number},20\n" for number, time in enumerate(times))
+    taken = import_all(csv_of(tmp_path, text).replace("rate=1000", f"rate={true_hz}") + ",time=t")
+    assert taken.gaps == []
+    assert taken.column(0).tolist() == list(range(3000))
+    # Then no time is earlier than its sample, nor later than the clock is coarse
+    coarse = 1e-3 if times_of is ticks else 64 / true_hz + 1e-3
+    for pair in taken.pairs:
+        late_s = (pair.monotonic_us - taken.began.monotonic_us) / 1e6 - pair.index / true_hz
+        assert -1e-3 - 2e-6 <= late_s <= coarse + 2e-6
+
+
+def test_a_jump_between_rows_of_one_time_is_a_gap_as_long_as_it_is(tmp_path: Path) -> None:
+    # Given ten rows a hundredth of a second, none for 0.1 s, then fifty at once that were held up
+    times = [0.01 * (number // 10) for number in range(100)] + [0.2] * 10 + [0.25] * 50 + [0.26] * 10
+    text = "".join(f"{time:.2f},{number},20\n" for number, time in enumerate(times))
+    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t")
+    assert taken.gaps == [Gap(100, 200, Reason.STALL)]
+
+
+def test_where_rows_have_one_time_each_unreadable_row_is_a_lost_sample(tmp_path: Path) -> None:
+    rows = "0,1,2 0,oops 0,oops 0,2,2 0.004,4,2 0.004,5,2 0.004,oops 0.004,6,2 0.008,oops"
+    taken = import_all(csv_of(tmp_path, "\n".join(["t,shunt_v,supply_v", *rows.split()])) + ",time=t")
+    assert taken.gaps == [Gap(1, 3, Reason.INVALID), Gap(6, 7, Reason.INVALID), Gap(8, 9, Reason.INVALID)]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ("1764000000.000", "1764000000.001", "1764000000.011"),
+        ("2026-11-21T14:00:00", "2026-11-21T14:00:00.001", "2026-11-21T14:00:00.011000"),
+        ("2026-11-21 14:00:00Z", "2026-11-21 14:00:00.001Z", "2026-11-21 14:00:00.011Z"),
+        ("2026-11-21T14:00:00+01:00", "2026-11-21T14:00:00.001+01:00", "2026-11-21T13:00:00.011+00:00"),
+        ('"20261121T140000.000Z"', '"20261121T140000.001Z"', '"20261121T140000.011Z"'),
+    ],
+)
+def test_times_are_seconds_epoch_or_iso_8601(tmp_path: Path, times: tuple[str, ...]) -> None:
+    # Given another program's column of words besides
+    rows = "".join(f"{time},{number},20,it is so\n" for number, time in enumerate(times))
+    source = import_all(csv_of(tmp_path, "t,shunt_v,supply_v,note\n" + rows) + ",time=t")
+    assert source.gaps == [Gap(2, 11, Reason.STALL)]
+    assert source.column(0).tolist() == [0, 1, 2]
+
+
+def test_unreadable_rows_are_told_by_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "CHUNK", 100)
+    rows = ["1,2"] * 100
+    for line in (0, 30, 31, 70, 80, 98, 99):
+        rows[line] = f"oops {line}"
+    source = sources.make(csv_of(tmp_path, "shunt_v,supply_v\n" + "\n".join(rows)), VirtualClock())
+    with pytest.raises(EndedError):
+        read_on(source, Taken(source.start(0)))
+    assert sources.notes_of(source) == (
+        "rig.csv:2: cannot be read as a row of 2 columns: 'oops 0'",
+        "rig.csv:32: cannot be read as a row of 2 columns: 'oops 30'",
+        "rig.csv:33: cannot be read as a row of 2 columns: 'oops 31'",
+        "rig.csv:72: cannot be read as a row of 2 columns: 'oops 70'",
+        "rig.csv:82: cannot be read as a row of 2 columns: 'oops 80'",
+        "rig.csv: 2 more rows cannot be read",
+    )
 
 
 def test_a_file_larger_than_a_chunk_is_whole(tmp_path: Path) -> None:

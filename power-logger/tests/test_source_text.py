@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, table, tables
+from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, numbers_only, table, tables
+
+TWO = numbers_only(2)
 
 
 def test_lines_are_cut_where_they_end_however_they_come() -> None:
@@ -35,11 +37,11 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory() -> None:
 
 
 def test_rows_become_columns() -> None:
-    assert [column.tolist() for column in table(b"1,2\n-3.5,4e-3\n", 2) or ()] == [[1.0, -3.5], [2.0, 0.004]]
+    assert [column.tolist() for column in table(b"1,2\n-3.5,4e-3\n", TWO) or ()] == [[1.0, -3.5], [2.0, 0.004]]
 
 
 def test_nan_and_infinity_are_numbers_for_the_recorder_to_judge() -> None:
-    [found] = tables(b"nan,1\n-inf,2\n", 2)
+    [found] = tables(b"nan,1\n-inf,2\n", TWO)
     assert not isinstance(found, Bad)
     assert math.isnan(found[0][0])
     assert found[0][1] == -math.inf
@@ -64,7 +66,7 @@ def test_nan_and_infinity_are_numbers_for_the_recorder_to_judge() -> None:
     ],
 )
 def test_a_bad_line_is_found_between_good_ones(line: bytes) -> None:
-    before, bad, after = tables(b"1,2\n3,4\n" + line + b"\n5,6\n", 2)
+    before, bad, after = tables(b"1,2\n3,4\n" + line + b"\n5,6\n", TWO)
     assert isinstance(bad, Bad)
     assert bad.place == 2
     assert not isinstance(before, Bad)
@@ -75,15 +77,15 @@ def test_a_bad_line_is_found_between_good_ones(line: bytes) -> None:
 
 @given(st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line and b"\r" not in line), max_size=20))
 def test_every_line_is_a_row_or_a_bad_line(lines: list[bytes]) -> None:
-    found = tables(b"".join(line + b"\n" for line in lines), 2)
+    found = tables(b"".join(line + b"\n" for line in lines), TWO)
     assert sum(1 if isinstance(one, Bad) else len(one[0]) for one in found) == len(lines)
 
 
 def test_a_chunk_with_one_bad_line_has_the_same_numbers_as_one_without() -> None:
     rows = np.random.default_rng(3).normal(size=(2000, 2))
     text = "".join(f"{first!r},{second!r}\n" for first, second in rows.tolist()).encode()
-    [whole] = tables(text, 2)
-    parts = [one for one in tables(text + b"bad\n", 2) if not isinstance(one, Bad)]
+    [whole] = tables(text, TWO)
+    parts = [one for one in tables(text + b"bad\n", TWO) if not isinstance(one, Bad)]
     assert not isinstance(whole, Bad)
     assert (whole[0] == rows[:, 0]).all()
     assert (parts[0][1] == rows[:, 1]).all()

@@ -113,6 +113,7 @@ def program(context: click.Context, path: Path | None) -> None:
 # By their names, as help and completion shall not wait for what raises them. A test sees that they are there.
 STATUS = {
     "happe_power.config.ConfigError": os.EX_CONFIG,
+    "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
     "happe_power.study_runs.RunsError": os.EX_DATAERR,
     "happe_power.trace.TraceError": os.EX_DATAERR,

@@ -29,7 +29,8 @@ NOT_ENROLLED = "this host has not enrolled at a study server: --no-upload record
 MORE = """Samples until --duration is over, Ctrl-C or SIGTERM. Everything is kept, or there is a gap that says why not:
 the instrument's buffer ran over, it went away (it is tried again each second), a channel was at the end of
 its range, the disk was full. What an earlier recording that was killed has left is ended first, so that it
-can be uploaded. The exit status is 1 if samples were lost, 74 if the end could not be written.
+can be uploaded. The exit status is 1 if samples were lost or none came, 65 if a file is wrong, 74 if the end
+could not be written.
 
 A zero check before and after (inputs shorted, or the laptop off) is asked for in a terminal, if the
 calibration has a shunt.
@@ -93,6 +94,8 @@ def record(context: click.Context, host: Host, /, **typed: Any) -> None:  # noqa
             *session.failed,
             "what is in the spool is safe; `happe-power verify --repair` or the next recording ends the trace",
         )
+    if not session.samples:
+        raise Failure(EX_CHECK_FAILED, "nothing was recorded")
     if session.lost:
         context.exit(EX_CHECK_FAILED)
 

@@ -61,12 +61,12 @@ class Wanted:
 
 
 class Session:
-    """A recording from the command line. `failed` and `lost` say how it went."""
+    """A recording from the command line. `failed`, `lost` and `samples` say how it went."""
 
     def __init__(self, host: Host, wanted: Wanted, study: str, codes: tuple[str | None, str | None]) -> None:
         """Take what was typed; nothing is done yet. `codes`: of meter and laptop."""
         self.failed: list[str] = []
-        self.lost = 0
+        self.lost = self.samples = 0
         self._noted: list[str] = []
         self._host, self._wanted, self._study = host, wanted, study
         self._meter, self._measured = (code or NOBODY for code in codes)
@@ -195,14 +195,15 @@ class Session:
         self.failed, self.lost = recorder.failed, recorder.lost
         if is_terminal() and not self._wanted.as_json:
             click.echo(err=True)
-        for error in recorder.errors:
-            raise error
         folders = [str(folder) for folder in recorder.folders]
         if self._wanted.as_json:
             said = {"ended": True, "samples": recorder.rows, "lost": self.lost, "traces": folders}
             click.echo(json.dumps(said | {"failed": self.failed}))
-            return
-        self._say(f"{recorder.rows} samples, {self.lost} lost: {', '.join(folders)}")
+        else:
+            self._say(f"{recorder.rows} samples, {self.lost} lost: {', '.join(folders)}")
+        for error in recorder.errors:
+            raise error
+        self.samples = recorder.rows
 
     def _note(self, source: Source) -> None:
         """Say what the source wants known, what it has found out meanwhile included; each once."""

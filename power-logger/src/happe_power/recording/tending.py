@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording import ledger
-from happe_power.sources.source import EndedError, Reading, SourceError, UnpluggedError
+from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class Tended:
         return pair
 
     def read(self, timeout_s: float) -> Reading:
-        """What has come, without a hole to what came before. Raises nothing that an instrument may do."""
+        """What has come, without a hole to what came before. Raises nothing of a source but FinalError."""
         if self._reason is not None:
             return self._missed(self._reason, timeout_s)
         try:
@@ -69,6 +69,8 @@ class Tended:
         except EndedError:
             self.ended = True
             return NOTHING
+        except FinalError:
+            raise
         except SourceError as error:
             return self._failed(error)
         if reading.items:

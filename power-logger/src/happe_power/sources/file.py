@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from happe_power.model import Block, Gap, Measures, Reason, TimePair
 from happe_power.sources.clock import MICROS
 from happe_power.sources.ledger import Ledger
-from happe_power.sources.source import EndedError, Reading, SourceError
+from happe_power.sources.source import EndedError, FinalError, Reading
 from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
-from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Table, tables
+from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, Table, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ CHUNK = 1 << 20
 SHORTEST_STEP_S, LONGEST_STEP_S = 1e-7, 1e3
 LARGEST_INDEX = 2**53 - 1  # power-trace.schema.json, index
 MISSED = 1.5  # periods between two times, from which on a sample is missing between them
+MOST_TOLD = 5  # unreadable rows
 
 
 Places = NDArray[np.float64]
@@ -36,10 +37,14 @@ Places = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file without a bad one between them. `places` are times in seconds or indices, if it has either."""
+    """Rows of a file without a bad one between them. `places` are times in seconds or indices, if it has either.
+
+    `line` is that of the first row.
+    """
 
     places: Places | None
     values: Table
+    line: int = 0
 
 
 class Recording(Protocol):
@@ -49,7 +54,7 @@ class Recording(Protocol):
     timed: bool | None  # places are seconds, or indices; None: there are none
 
     def read(self) -> Iterator[Rows | Bad]:
-        """All of it, in order, in chunks. SourceError."""
+        """All of it, in order, in chunks; the place of a bad one is its line. FinalError."""
 
 
 class File:
@@ -77,53 +82,68 @@ class File:
         self._rows: Iterator[Rows | Bad] = iter(())
         self._began = TimePair(0, 0, 0)
         self._last = -1.0  # where the last row was by the file's own times or indices, in periods
+        self._tied = 1  # rows up to now that have the last row's time
         self._first_place: float | None = None
-        self._had_bad = False
+        self._bad = 0  # unreadable rows since the last good one
+        self._unreadable: list[str] = []
+        self._untold = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which rows cannot be read; of many the first ones, and how many more."""
+        more = (f"{self.device}: {self._untold} more rows cannot be read",) if self._untold else ()
+        return (*self._unreadable, *more)
 
     def start(self, first_index: int) -> TimePair:
-        """From the beginning of the file. SourceError if it is older than this boot, whose clock has no time for it."""
+        """From the beginning of the file. FinalError if it is older than this boot, whose clock has no time for it."""
         now = self._clock.now()
         started = self._recording.started
         realtime = round(started.timestamp() * MICROS) if started else now.realtime_us
         monotonic = now.monotonic_us - now.realtime_us + realtime
         if monotonic < 0:
-            raise SourceError(
+            raise FinalError(
                 f"{self.device} was begun at {started}, before this machine was started: its clock has no time for"
                 " that; with started=now it is imported as if it began now"
             )
-        self._rows, self._first_place, self._had_bad = self._recording.read(), None, False
+        self._rows, self._first_place, self._bad = self._recording.read(), None, 0
         self._ledger.begin(first_index)
         self._began = TimePair(first_index, monotonic, realtime)
-        self._last = first_index - 1.0
+        self._last, self._tied = first_index - 1.0, 1
         return self._began
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - a file is always there
         """The file's next chunk."""
         rows = next(self._rows, None)
+        if rows is None and self._bad:
+            return Reading((self._lose_bad(),), self._time())
         if rows is None:
             raise EndedError(
                 f"{self.device} is at its end, after {self._ledger.next_index - self._began.index} samples"
             )
         if isinstance(rows, Bad):
-            return self._bad()
-        items = (
-            self._placed(rows.places, rows.values) if rows.places is not None else (self._ledger.block(rows.values),)
-        )
+            return self._unread(rows)
+        items = self._placed(rows, rows.places) if rows.places is not None else (self._ledger.block(rows.values),)
         return Reading(items, self._time())
 
     def stop(self) -> None:
         """Read no more."""
         self._rows = iter(())
 
-    def _bad(self) -> Reading:
+    def _unread(self, bad: Bad) -> Reading:
         """A bad line is a lost sample; but where there are times or indices, these tell what was lost."""
-        self._had_bad = True
-        if self._recording.timed is None:
-            return Reading((self._ledger.lose(1, Reason.INVALID),), self._time())
-        return Reading((), None)
+        if len(self._unreadable) < MOST_TOLD:
+            self._unreadable.append(f"{self.device}:{bad.place}: {bad.said}")
+        else:
+            self._untold += 1
+        self._bad += 1
+        return Reading((self._lose_bad(),), self._time()) if self._recording.timed is None else Reading((), None)
 
-    def _placed(self, places: Places, values: Table) -> tuple[Block | Gap, ...]:
-        """Rows as blocks; where times or indices jump there is a gap. SourceError if they don't go up.
+    def _lose_bad(self) -> Gap:
+        lost, self._bad = self._bad, 0
+        return self._ledger.lose(lost, Reason.INVALID)
+
+    def _placed(self, rows: Rows, places: Places) -> tuple[Block | Gap, ...]:
+        """Rows as blocks; where times or indices jump there is a gap. FinalError if they go back.
 
         Only the step between two rows tells what is missing: the file's clock is none of the nominal rate, and goes
         away from the rows' count by and by.
@@ -133,22 +153,52 @@ class File:
         periods = self.rate_hz if self._recording.timed else 1.0
         indices = (places - self._first_place) * periods + self._began.index
         steps = np.diff(indices, prepend=self._last)
-        if not (np.isfinite(indices).all() and (steps > 0).all() and indices[-1] < LARGEST_INDEX):
-            raise SourceError(f"{self.device}: times or indices do not go up after sample {self._ledger.next_index}")
+        self._in_order(rows, indices, steps)
+        missed = self._missed(steps)
         items: list[Block | Gap] = []
-        cuts = sorted({0, *(int(cut) for cut in np.flatnonzero(steps >= MISSED)), len(indices)})
-        for begin, end in itertools.pairwise(cuts):
-            if steps[begin] >= MISSED:
-                missed = round(float(steps[begin])) - 1
-                items.append(self._ledger.lose(missed, Reason.INVALID if self._had_bad else Reason.STALL))
-            items.append(self._ledger.block([column[begin:end] for column in values]))
-            self._had_bad = False
-        self._last = float(indices[-1])
+        for begin, end in itertools.pairwise(sorted({0, *missed, len(steps)})):
+            if begin in missed:
+                reason = Reason.INVALID if self._bad and begin == 0 else Reason.STALL
+                items.append(self._ledger.lose(missed[begin], reason))
+            items.append(self._ledger.block([column[begin:end] for column in rows.values]))
+        self._last, self._bad = float(indices[-1]), 0
         return tuple(items)
 
+    def _in_order(self, rows: Rows, indices: Places, steps: Places) -> None:
+        """Times may be equal, indices may not. FinalError."""
+        good = (
+            np.isfinite(indices) & ((steps >= 0) if self._recording.timed else (steps > 0)) & (indices < LARGEST_INDEX)
+        )
+        if not good.all():
+            place, line = "time" if self._recording.timed else "index", rows.line + int(np.argmin(good))
+            raise FinalError(f"{self.device}:{line}: the {place} does not follow that of the row above")
+
+    def _missed(self, steps: Places) -> dict[int, int]:
+        """How many samples are missing right before which of the next rows, by their steps in periods.
+
+        Rows of one time (a tie) are samples one after the other. The clock may be coarse: then they follow that time.
+        Or they were held up and came together: then they lead up to it. So a step between two ties is as long as either
+        says. What the chunk's end cuts off of the last one is not known: it counts as the longest. Bad rows that leave
+        no trace among ties are missing all the same.
+        """
+        if not steps[0]:
+            self._tied += self._bad
+        starts = np.flatnonzero(steps)
+        ties = np.diff(starts, prepend=-self._tied, append=len(steps))
+        self._tied = int(ties[-1])
+        after = ties[1:].copy()
+        after[-1:] = after.max(initial=1)
+        due = np.maximum(ties[:-1], after)
+        jumps = steps[starts] >= MISSED * due
+        pairs = zip(starts[jumps].tolist(), due[jumps].tolist(), strict=True)
+        missed = {row: round(float(steps[row])) - rows for row, rows in pairs}
+        if self._bad and 0 not in missed and ties.max() > 1:
+            missed[0] = self._bad
+        return missed
+
     def _time(self) -> TimePair:
-        """Of the next index: a period after the file's last time, or by the nominal rate if it has no times."""
-        reached = self._last + 1 if self._recording.timed else self._ledger.next_index
+        """Of the next index: a period for each row of the file's last time after it, or by the nominal rate."""
+        reached = self._last + self._tied if self._recording.timed else self._ledger.next_index
         after = round((reached - self._began.index) * MICROS / self.rate_hz)
         return TimePair(self._ledger.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
 
@@ -157,40 +207,50 @@ class Csv:
     """A CSV file whose first line names its columns. A point is the decimal sign, a comma parts the columns."""
 
     def __init__(self, path: Path, names: tuple[str, ...], place: str | None, *, timed: bool) -> None:
-        """`names` are the columns to take, `place` that of times or indices. SourceError says which are there."""
+        """`names` are the columns to take, `place` that of times or indices. FinalError says which are there."""
         self.started: datetime | None = None
         self.timed = timed if place else None
         self._path = path
         with _opened(path) as file:
             head = file.readline(LONGEST_LINE)
         self._columns = [word.strip().strip('"') for word in head.decode("utf-8-sig", "replace").split(",")]
-        self._wanted = [self._column(name) for name in names]
-        self._place = self._column(place) if place else None
+        wanted = [self._column(name) for name in names]
+        column = self._column(place) if place else None
+        taken = dict.fromkeys(wanted if column is None else (*wanted, column))
+        self._shape = Shape(len(self._columns), tuple(taken), column if timed else None)
+        self._wanted = [list(taken).index(each) for each in wanted]
+        self._place = None if column is None else list(taken).index(column)
+        self._line = 0
 
     def read(self) -> Iterator[Rows | Bad]:
         """Chunks of a megabyte."""
         lines = Lines()
         with _opened(self._path) as file:
             file.readline(LONGEST_LINE)
+            self._line = 2
             try:
                 while data := file.read(CHUNK):
                     yield from self._rows(lines.take(data))
             except LongLineError as error:
-                raise SourceError(f"{self._path}: {error}; is it a CSV file?") from None
+                raise FinalError(f"{self._path}: {error}; is it a CSV file?") from None
         yield from self._rows(lines.last())
 
     def _rows(self, text: bytes) -> Iterator[Rows | Bad]:
-        for found in tables(text, len(self._columns)):
-            if isinstance(found, Bad):
-                yield found
-            else:
+        for found in tables(text, self._shape):
+            line = self._line
+            if not isinstance(found, Bad):
+                self._line += len(found[0])
                 places = None if self._place is None else found[self._place]
-                yield Rows(places, tuple(found[column] for column in self._wanted))
+                yield Rows(places, tuple(found[column] for column in self._wanted), line)
+                continue
+            self._line += 1
+            if found.said.strip():
+                yield Bad(line, f"cannot be read as a row of {len(self._columns)} columns: {found.said!r}")
 
     def _column(self, name: str) -> int:
         if self._columns.count(name) != 1:
             there = ", ".join(self._columns)[:200]
-            raise SourceError(f"{self._path}:1: there is not one column {name!r}; there are: {there}")
+            raise FinalError(f"{self._path}:1: there is not one column {name!r}; there are: {there}")
         return self._columns.index(name)
 
 
@@ -198,27 +258,27 @@ class Tdms:
     """LabVIEW's format, by npTDMS. Channels are GROUP/CHANNEL; times are its waveforms', which have no gap."""
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
-        """SourceError says which channels are there, or what to install."""
+        """FinalError says which channels are there, or what to install."""
         try:
             from nptdms import TdmsFile  # noqa: PLC0415 - an optional extra
         except ImportError:
-            raise SourceError("reading TDMS needs npTDMS; `pip install happe-power-logger[tdms]`") from None
+            raise FinalError("reading TDMS needs npTDMS; `pip install happe-power-logger[tdms]`") from None
         with _opened(path) as file:
             try:
                 read = TdmsFile.read(file)
             except Exception as error:  # noqa: BLE001 - a hostile file ends in any exception of numpy or struct
-                raise SourceError(f"{path} is no TDMS file that can be read: {error}"[:300]) from None
+                raise FinalError(f"{path} is no TDMS file that can be read: {error}"[:300]) from None
         known = {f"{group.name}/{one.name}": one for group in read.groups() for one in group.channels()}
         for name in names:
             if name not in known:
-                raise SourceError(f"{path}: there is no channel {name!r}; there are: {', '.join(known)[:200]}")
+                raise FinalError(f"{path}: there is no channel {name!r}; there are: {', '.join(known)[:200]}")
         channels = [known[name] for name in names]
         self.timed: bool | None = None
         self.started = _started(channels[0].properties.get("wf_start_time"))
         self.step_s = channels[0].properties.get("wf_increment")
         self._values = tuple(_numbers(path, name, known[name][:]) for name in names)
         if len({len(values) for values in self._values}) != 1:
-            raise SourceError(f"{path}: the channels {', '.join(names)} are of different lengths")
+            raise FinalError(f"{path}: the channels {', '.join(names)} are of different lengths")
 
     def read(self) -> Iterator[Rows | Bad]:
         """Chunks."""
@@ -230,7 +290,7 @@ def _numbers(path: Path, name: str, values: object) -> Places:
     try:
         return np.asarray(values).astype(np.float64)
     except (TypeError, ValueError):
-        raise SourceError(f"{path}: channel {name!r} has no numbers") from None
+        raise FinalError(f"{path}: channel {name!r} has no numbers") from None
 
 
 def _started(time: object) -> datetime | None:
@@ -244,7 +304,7 @@ def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from None
+        raise FinalError(f"{path}: {error.strerror}") from None
 
 
 def make(spec: Spec, clock: Clock) -> File:
@@ -305,7 +365,7 @@ KIND = Kind(
         Option("channels", None, "the columns to take (TDMS: GROUP/CHANNEL), in the order of `measures`"),
         MEASURES,
         Option("rate", "1000", "samples of each channel a second, nominally; TDMS tells it"),
-        Option("time", OPTIONAL, "the column with the time in seconds"),
+        Option("time", OPTIONAL, "the column with the time: seconds, or ISO 8601"),
         Option("index", OPTIONAL, "the column with the sample's number"),
         Option("started", OPTIONAL, "when the first sample was taken, e.g. 2026-11-21T14:00:00Z; now: as it is read"),
     ),

@@ -28,7 +28,7 @@ from happe_power.sources.clock import MICROS
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
-from happe_power.sources.text import Bad, Lines, LongLineError, tables
+from happe_power.sources.text import Bad, Lines, LongLineError, numbers_only, tables
 
 if TYPE_CHECKING:
     from happe_power.model import TimePair
@@ -120,7 +120,7 @@ class Sigrok:
     def _items(self, lines: bytes) -> list[Block | Gap]:
         order = self._child.order if self._child else []
         items: list[Block | Gap] = []
-        for found in tables(lines, len(order)):
+        for found in tables(lines, numbers_only(len(order))):
             if isinstance(found, Bad):
                 items.append(self._ledger.lose(1, Reason.INVALID))
             else:

@@ -18,6 +18,10 @@ class UnpluggedError(SourceError):
     """It went away while it was read. `start` may bring it back."""
 
 
+class FinalError(SourceError):
+    """What it gives is wrong, as a row of a file, and would be again: it is not started again."""
+
+
 class EndedError(SourceError):
     """It has no more, as a file at its end. `start` would begin it again."""
 
@@ -55,7 +59,7 @@ class Source(Protocol):
         """Begin to sample; the first sample has this index. Raises SourceError."""
 
     def read(self, timeout_s: float) -> Reading:
-        """Wait for samples, not longer than this. Raises UnpluggedError, EndedError, SourceError."""
+        """Wait for samples, not longer than this. Raises UnpluggedError, EndedError, FinalError, SourceError."""
 
     def stop(self) -> None:
         """End sampling and leave the instrument as it was found. Does nothing the second time."""

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import compute as pc
 from pyarrow import csv
 
 if TYPE_CHECKING:
@@ -53,30 +55,61 @@ class Bad:
     said: str
 
 
-def table(lines: bytes, columns: int) -> Table | None:
-    """The columns of lines that all have so many numbers (NaN and inf are numbers); None if one has not."""
-    names = [f"c{column}" for column in range(columns)]
-    try:
-        read = csv.read_csv(
-            pa.BufferReader(lines),
-            csv.ReadOptions(use_threads=False, column_names=names),
-            csv.ParseOptions(ignore_empty_lines=False, quote_char=False, newlines_in_values=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[]),
-        )
-    except pa.ArrowInvalid:
-        return None
-    return tuple(column.to_numpy() for column in read.columns)
+@dataclass(frozen=True)
+class Shape:
+    """What a row is: so many columns, those of them that are taken, and of these the one that may be ISO 8601."""
+
+    columns: int
+    taken: tuple[int, ...]
+    instant: int | None = None
 
 
-def tables(lines: bytes, columns: int) -> list[Table | Bad]:
+def numbers_only(columns: int) -> Shape:
+    """Rows of so many numbers."""
+    return Shape(columns, tuple(range(columns)))
+
+
+def table(lines: bytes, shape: Shape) -> Table | None:
+    """The taken columns of lines that are all such rows (NaN and inf are numbers); None if one is not.
+
+    Instants become seconds since 1970; one without a zone is taken for UTC.
+    """
+    names = [f"c{column}" for column in range(shape.columns)]
+    taken = [names[column] for column in shape.taken]
+    for kind in (pa.float64(),) if shape.instant is None else KINDS:
+        types = dict.fromkeys(taken, pa.float64()) | ({} if shape.instant is None else {names[shape.instant]: kind})
+        try:
+            read = csv.read_csv(
+                pa.BufferReader(lines),
+                csv.ReadOptions(use_threads=False, column_names=names),
+                csv.ParseOptions(ignore_empty_lines=False, quote_char=False, newlines_in_values=False),
+                csv.ConvertOptions(column_types=types, null_values=[], include_columns=taken),
+            )
+        except pa.ArrowInvalid:
+            continue
+        return tuple(_numbers(column) for column in read.columns)
+    return None
+
+
+KINDS = (pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # of a column that may be ISO 8601
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    if pa.types.is_timestamp(column.type):
+        column = pc.divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), 1e9)
+    numbers: NDArray[np.float64] = column.to_numpy()
+    return numbers
+
+
+def tables(lines: bytes, shape: Shape) -> list[Table | Bad]:
     """Rows in order, as tables without a bad line between them, and the bad lines."""
-    whole = table(lines, columns) if lines else None
+    whole = table(lines, shape) if lines else None
     if whole is not None:
         return [whole]
     found: list[Table | Bad] = []
     good: list[list[float]] = []
     for place, line in enumerate(lines.splitlines()):
-        row = _row(line, columns)
+        row = _row(line, shape)
         if row:
             good.append(row)
             continue
@@ -92,12 +125,30 @@ def _close(found: list[Table | Bad], good: list[list[float]]) -> None:
         good.clear()
 
 
-def _row(line: bytes, columns: int) -> list[float] | None:
-    """The numbers of a line, as Python reads numbers, but without its underscores."""
+def _row(line: bytes, shape: Shape) -> list[float] | None:
+    """The numbers of a line."""
     words = line.split(b",")
-    if len(words) != columns or b"_" in line:
+    if len(words) != shape.columns:
         return None
     try:
-        return [float(word) for word in words]
+        return [
+            _instant(words[column]) if column == shape.instant else _number(words[column]) for column in shape.taken
+        ]
     except ValueError:
         return None
+
+
+def _number(word: bytes) -> float:
+    """As Python reads numbers, but without its underscores. ValueError."""
+    if b"_" in word:
+        raise ValueError(word)
+    return float(word)
+
+
+def _instant(word: bytes) -> float:
+    """A number, or ISO 8601 as seconds since 1970. ValueError."""
+    try:
+        return _number(word)
+    except ValueError:
+        instant = datetime.fromisoformat(word.decode().strip(' "'))
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
