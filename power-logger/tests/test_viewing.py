@@ -181,6 +181,15 @@ def test_npz_has_columns_gaps_and_header(config: Path, given: Given, tmp_path: P
         assert json.loads(str(read["header"]))["id"] == given.id
 
 
+def test_the_name_of_an_export_says_its_format_or_the_option_does(config: Path, given: Given, tmp_path: Path) -> None:
+    ran = happe_power("--config", config, "export", given.id, tmp_path / "x.h5")
+    assert (ran.status, list(tmp_path.glob("x.*"))) == (os.EX_USAGE, [])
+    assert "x.h5: .h5 is no format of `happe-power export`; it has .csv and .npz, and --format names one" in ran.err
+    for name, *option in (("x.h5", "--format", "csv"), ("x",), ("x.CSV",)):
+        done = happe_power("--config", config, "export", given.id, tmp_path / name, "--to", "0.01", *option)
+        assert (done.status, (tmp_path / name).read_text()[:6]) == (0, "index,"), done.err
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.npz"])
 def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
     config: Path, given: Given, tmp_path: Path, name: str

@@ -29,7 +29,9 @@ Examples:
 @click.command(cls=Command, epilog=MORE)
 @trace_argument
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
-@click.option("--format", "form", type=click.Choice(FORMATS), help="The file's format  [by its name, else csv]")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="The file's format  [by its name; csv if that has no suffix]"
+)
 @from_option
 @to_option
 @click.option("--raw", is_flag=True, help="The instrument's counts")
@@ -48,7 +50,7 @@ def export(  # noqa: PLR0913 - click's
     """Write samples of a trace as CSV or NPZ."""
     from happe_power.viewing.tables import Table, new_file
 
-    chosen = form or (file.suffix.removeprefix(".") if file.suffix.removeprefix(".") in FORMATS else FORMATS[0])
+    chosen = form or _by_name(file)
     trace, first, end = opened(host, name, from_s, to_s)
     table = Table(trace, first, end, raw=raw)
     for note in table.notes:
@@ -61,3 +63,15 @@ def export(  # noqa: PLR0913 - click's
         raise Failure(os.EX_USAGE, "an NPZ file is not written to standard output; name a file")
     table.write_csv(sys.stdout.buffer)
     sys.stdout.buffer.flush()
+
+
+def _by_name(file: Path) -> str:
+    """The format that a file's name says. Failure if it says one that is not known."""
+    found = file.suffix.removeprefix(".").lower() or FORMATS[0]
+    if found not in FORMATS:
+        known = " and ".join(f".{form}" for form in FORMATS)
+        raise Failure(
+            os.EX_USAGE,
+            f"{file}: {file.suffix} is no format of `happe-power export`; it has {known}, and --format names one",
+        )
+    return found
