@@ -316,6 +316,34 @@ def test_a_channel_can_be_picked_by_name() -> None:
     assert "shunt (shunt), supply (supply)" in found.detail
 
 
+def quantisation(found: Figure) -> dict[str, float]:
+    """What rounding to counts does to a figure, by the name of the budget's line, in watts."""
+    return {line.name: line.part for line in found.budget.lines if "quantisation" in line.name}
+
+
+def test_a_steady_signal_is_known_to_a_count_over_the_root_of_twelve() -> None:
+    # Given counts of 1 mV of the shunt, whose gain is 2, and of 2 mV of the supply, and a signal without noise
+    channels = (dataclasses.replace(SHUNT, scale=1e-3), dataclasses.replace(SUPPLY, scale=2e-3))
+    gains = {"shunt": Correction(known(2, 0), known(0, 0), known(1e-4, 0)), "supply": EXACT.channels["supply"]}
+    counts = Block(0, (np.full(1000, 100, np.int16), np.full(1000, 3400, np.int16)))
+    found = figure(rig(*channels, record=dataclasses.replace(EXACT, channels=gains)), interval(0, 1), [counts])
+    # Then with x = 0.2 V at the shunt and y = 6.8 V at the divider P = (x / 0.1 ohm) (3 y - x) = 40.4 W, and
+    # by the shunt dP/dx = (3 y - 2 x) / 0.1 ohm = 200 W/V, gain 2: 200 * 2 * 0.001 / sqrt(12) = 0.11547 W,
+    # by the supply dP/dy = 3 x / 0.1 ohm = 6 W/V: 6 * 0.002 / sqrt(12) = 0.0034641 W
+    assert found.mean_w == pytest.approx(40.4)
+    expected = {"quantisation of shunt": 0.11547, "quantisation of supply": 0.0034641}
+    assert quantisation(found) == pytest.approx(expected, rel=1e-4)
+    assert found.budget.standard_uncertainty >= 0.11552  # sqrt(0.11547^2 + 0.0034641^2)
+
+
+def test_a_counter_is_rounded_at_both_ends() -> None:
+    # Given a counter in steps of 1 mJ over 8 s
+    counter = dataclasses.replace(ENERGY, scale=1e-3)
+    found = figure(rig(counter, record=None), interval(1, 9), [Block(0, (np.arange(10_000, dtype=np.int64) * 25,))])
+    # Then each end is off by 1 mJ / sqrt(12), both by sqrt(2) times as much: 0.40825 mJ, in 8 s 51.031 uW
+    assert quantisation(found) == pytest.approx({"quantisation of package": 51.031e-6}, rel=1e-4)
+
+
 def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
     assert any("gain and zero were not measured" in note for note in figure(PLAIN, interval(0, 1), [watts()]).notes)
 
