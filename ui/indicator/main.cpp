@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace happe::ui {
@@ -45,27 +46,62 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
-// An error: why there is nowhere to show it.
-std::string start(Overlay& overlay) {
-    QObject::connect(&overlay, &Overlay::given_up, [] { QCoreApplication::exit(EX_UNAVAILABLE); });
-    return overlay.start();
-}
+// The overlay and the session agent. Each goes on without the other; the program ends when it has neither.
+class Session {
+public:
+    Session(const Options& options, const Overlay::Buses& buses, OverlayState state)
+        : agent_(buses.system, [by = options.focus, bus = buses.session](const FocusSource::Events& events) {
+              return open_focus_source(by, bus, events);
+          }) {
+        QObject::connect(&agent_, &FocusAgent::said,
+                         [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
+        QObject::connect(&agent_, &FocusAgent::given_up, [this] { lose_agent(); });
+        if (!options.no_overlay) {
+            overlay_.emplace(buses, std::move(state), options.battery == Battery::Real, options.theme,
+                             surface_for(options, [](const std::string& why) { complain(why, EX_OK); }));
+            QObject::connect(
+                &*overlay_, &Overlay::given_up, &agent_, [this] { lose_overlay("the window system is gone"); },
+                Qt::QueuedConnection);  // it destroys who emits it
+        }
+    }
 
-// False: nobody says what is in front, and that is all that was asked for.
-bool start(FocusAgent& agent, const Options& options) {
-    QObject::connect(&agent, &FocusAgent::said,
-                     [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
-    QObject::connect(&agent, &FocusAgent::given_up, [&options] {
-        if (options.no_overlay) {
+    // False: there is neither, and it has said why.
+    [[nodiscard]] bool start() {
+        const std::string nowhere = overlay_ ? overlay_->start() : std::string();
+        const std::string nobody = agent_.start();
+        agent_works_ = nobody.empty();
+        if (!nowhere.empty()) {
+            lose_overlay(nowhere);
+        }
+        if (!agent_works_) {
+            complain(nobody, EX_OK);
+        }
+        return overlay_ || agent_works_;
+    }
+
+private:
+    void lose_overlay(const std::string& why) {
+        overlay_.reset();
+        complain(why + (agent_works_ ? "; happe-indicator shows nothing and only tells happed what is in front" : ""),
+                 EX_OK);
+        end_without_both();
+    }
+
+    void lose_agent() {
+        agent_works_ = false;
+        end_without_both();
+    }
+
+    void end_without_both() const {
+        if (!overlay_ && !agent_works_) {
             QCoreApplication::exit(EX_UNAVAILABLE);
         }
-    });
-    const std::string error = agent.start();
-    if (!error.empty()) {
-        complain(error, EX_OK);
     }
-    return error.empty() || !options.no_overlay;
-}
+
+    FocusAgent agent_;
+    std::optional<Overlay> overlay_;
+    bool agent_works_ = false;
+};
 
 int run(const Options& options, QGuiApplication& application) {
     auto state = state_of(options);
@@ -78,18 +114,8 @@ int run(const Options& options, QGuiApplication& application) {
     if (options.status) {
         return print_status(*std::move(state), buses, options);
     }
-    FocusAgent agent(buses.system, [&](const FocusSource::Events& events) {
-        return open_focus_source(options.focus, buses.session, events);
-    });
-    std::optional<Overlay> overlay;
-    if (!options.no_overlay) {
-        overlay.emplace(buses, *std::move(state), options.battery == Battery::Real, options.theme,
-                        surface_for(options, [](const std::string& why) { complain(why, EX_OK); }));
-        if (const std::string error = start(*overlay); !error.empty()) {
-            return complain(error, EX_UNAVAILABLE);
-        }
-    }
-    if (!start(agent, options)) {
+    Session session(options, buses, *std::move(state));
+    if (!session.start()) {
         return EX_UNAVAILABLE;
     }
     ::malloc_trim(0);  // what starting took

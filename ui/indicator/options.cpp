@@ -51,7 +51,8 @@ constexpr const char* kFooter =
     "\n"
     "Where it is shown: above every window, full screen or not, and not there for pointer and keyboard. On X11, and on\n"
     "Wayland where the compositor has wlr-layer-shell (sway, Hyprland, KWin and others). GNOME on Wayland has none: there\n"
-    "a tray icon takes its place, or --where x11 shows it through XWayland, above programs that use XWayland, too.\n"
+    "a tray icon takes its place, or --where x11 shows it through XWayland, above programs that use XWayland, too. Where\n"
+    "nothing can be shown, it still tells happed which application is in front.\n"
     "\n"
     "happed learns for each application by itself, so it is told which one is in front; where nobody says so, it takes\n"
     "everything for the desktop.\n"
@@ -59,8 +60,9 @@ constexpr const char* kFooter =
     "Files: ~/.config/happe/indicator.toml has the same options, by their long names: corner = \"top-right\". The command\n"
     "line has the last word.\n"
     "\n"
-    "Exit status: 0 ended as asked, 64 wrong usage, 65 a file says something wrong, 66 a file cannot be read, 69 there\n"
-    "is nowhere to show it, nobody says what is in front, or the window system has gone.";
+    "Exit status: 0 ended as asked, 64 wrong usage, 65 a file says something wrong, 66 a file cannot be read, 69 it can\n"
+    "neither show anything nor tell happed what is in front, 70 a mistake in happe-indicator, 74 standard output cannot\n"
+    "be written.";
 
 }  // namespace
 

@@ -65,7 +65,7 @@ QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, c
     return object;
 }
 
-QString as_text(const std::optional<Shown>& shown, bool governs, const QString& trouble) {
+QString as_text(const std::optional<Shown>& shown, bool governs, const QString& trouble, bool agent) {
     QString text;
     if (shown) {
         text = OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown);
@@ -74,7 +74,16 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
     } else {
         text = QCoreApplication::translate("Status", "happed is not running.");
     }
-    return trouble.isEmpty() ? text : text + QLatin1Char('\n') + trouble;
+    if (!trouble.isEmpty()) {
+        text += QLatin1Char('\n') + trouble;
+    }
+    if (!trouble.isEmpty() && agent) {
+        text +=
+            QLatin1Char('\n') +
+            QCoreApplication::translate(
+                "Status", "happe-indicator shows nothing here and only tells happed which application is in front.");
+    }
+    return text;
 }
 
 QString as_text(const FocusStatus& focus, const QString& application) {
@@ -107,7 +116,8 @@ int print_status(OverlayState state, const Overlay::Buses& buses, const Options&
     const QString application = governor ? governor->value(QStringLiteral("Application")).toString() : QString();
     const QByteArray text =
         options.json ? QJsonDocument(as_json(shown, trouble, focus, application)).toJson(QJsonDocument::Compact)
-                     : (as_text(shown, governor.has_value(), trouble) + QLatin1Char('\n') + as_text(focus, application))
+                     : (as_text(shown, governor.has_value(), trouble, !focus.source.isEmpty()) + QLatin1Char('\n') +
+                        as_text(focus, application))
                            .toUtf8();
     std::cout.write(text.constData(), text.size()) << '\n';
     return std::cout.flush() ? EX_OK : EX_IOERR;

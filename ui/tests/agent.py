@@ -33,7 +33,7 @@ def window(desktop: Desktop, name: str, platform: str = "", **environment: str) 
 
 @dataclass
 class Agent:
-    """A running happe-indicator that shows nothing."""
+    """A running happe-indicator that shows nothing, unless it is told where."""
 
     desktop: Desktop
     happed: Happed
@@ -49,7 +49,9 @@ class Agent:
         address = self.happed.world.address
         buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
         log = Path(self.desktop.environment["HOME"]) / "agent.log"
-        command = (*AS_USER, program("happe-indicator"), "--no-overlay", *options)
+        log.touch()
+        alone = () if "--where" in options else ("--no-overlay",)
+        command = (*AS_USER, program("happe-indicator"), *alone, *options)
         shell = ("sh", "-c", f'exec "$@" 2>>{log}', "sh", *command)
         self.process = self.desktop.start(*shell, **{**buses, **environment})
         return self

@@ -171,6 +171,13 @@ class X11(Desktop):
         return int(file.read_text())
 
 
+def without_layers(desktop: Desktop) -> str:
+    """Start a compositor beside a desktop that has no wlr-layer-shell, as GNOME has none; its WAYLAND_DISPLAY."""
+    desktop.start(*AS_USER, "weston", "--backend=headless-backend.so", "--socket=weston")
+    until((Path(desktop.environment["XDG_RUNTIME_DIR"]) / "weston").exists, "Weston runs")
+    return "weston"
+
+
 def fills(seen: Image.Image, backdrop: str) -> bool:
     """Whether this is all there is to be seen, in a cross that leaves out the corners."""
     width, height = seen.size

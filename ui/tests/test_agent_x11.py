@@ -13,7 +13,7 @@ import pytest
 
 from agent import SETTLED_S, Agent, window
 from cost import resident_kib, wake_ups_in
-from desktop import program, x11
+from desktop import AS_USER, program, wayland, without_layers, x11
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from happed_world import Happed
 
 CHANGES = 1000
+ONLY_AN_AGENT = "happe-indicator shows nothing and only tells happed what is in front"
+NO_TRAY = "this desktop has no tray; GNOME has one with the extension AppIndicator"
 
 
 def windows(desktop: X11, *names: str) -> dict[str, str]:
@@ -170,3 +172,50 @@ def test_it_says_that_no_window_manager_is_there(happed: Happed) -> None:
             "What is in front is said by X11.",
             "No window manager says which window is active (_NET_ACTIVE_WINDOW).",
         ]
+
+
+def test_where_nothing_can_be_shown_happed_is_still_told_what_is_in_front(happed: Happed) -> None:
+    """As on GNOME without extensions: no wlr-layer-shell, no tray, and XWayland."""
+    with x11() as desktop:
+        compositor = without_layers(desktop)
+        agent = Agent(desktop, happed).start("--where", "auto", WAYLAND_DISPLAY=compositor)
+        window(desktop, "game")
+        agent.serves("game")
+        agent.is_idle()
+        source, why = agent.log.splitlines()
+        assert source == "happe-indicator: in front: X11"
+        assert why.startswith("happe-indicator: this Wayland compositor has no wlr-layer-shell")
+        assert why.endswith(f"{NO_TRAY}; {ONLY_AN_AGENT}")
+
+        buses = dict.fromkeys(("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"), happed.world.address)
+        desktop.environment |= {**buses, "WAYLAND_DISPLAY": compositor}
+        said = desktop.ask(*AS_USER, program("happe-indicator"), "--status").splitlines()
+        assert said[1].endswith(NO_TRAY)
+        assert said[2:] == [
+            "happe-indicator shows nothing here and only tells happed which application is in front.",
+            "In front: game.",
+            "What is in front is said by X11.",
+            "Only programs that use XWayland are seen.",
+        ]
+
+
+def test_an_x_server_without_a_tray_and_a_session_without_a_bus_do_not_end_it(happed: Happed) -> None:
+    with x11() as desktop:
+        nowhere = dict.fromkeys(("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"), "unix:path=/nonexistent")
+        agent = Agent(desktop, happed).start("--where", "tray", **nowhere)
+        until(lambda: ONLY_AN_AGENT in agent.log, "it goes on as an agent")
+        agent.is_idle()
+        assert agent.process.poll() is None
+
+
+def test_the_agent_outlives_the_overlay(happed: Happed) -> None:
+    """The overlay's compositor does not come back; the X server, which says what is in front, is another one."""
+    with x11() as desktop, wayland() as shown:
+        place = {name: shown.environment[name] for name in ("WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")}
+        agent = Agent(desktop, happed).start("--where", "wayland", "--focus", "x11", **place)
+        window(desktop, "game")
+        agent.serves("game")
+        shown.stop(shown.running_sway)
+        until(lambda: ONLY_AN_AGENT in agent.log, "it goes on without the overlay")
+        window(desktop, "another")
+        agent.serves("another")

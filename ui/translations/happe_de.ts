@@ -97,6 +97,10 @@
         <translation>happed läuft nicht.</translation>
     </message>
     <message>
+        <source>happe-indicator shows nothing here and only tells happed which application is in front.</source>
+        <translation>happe-indicator zeigt hier nichts und sagt happed nur, welche Anwendung vorn ist.</translation>
+    </message>
+    <message>
         <source>In front: %1.</source>
         <translation>Vorn ist %1.</translation>
     </message>

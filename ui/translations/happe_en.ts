@@ -97,6 +97,10 @@
         <translation>happed is not running.</translation>
     </message>
     <message>
+        <source>happe-indicator shows nothing here and only tells happed which application is in front.</source>
+        <translation>happe-indicator shows nothing here and only tells happed which application is in front.</translation>
+    </message>
+    <message>
         <source>In front: %1.</source>
         <translation>In front: %1.</translation>
     </message>

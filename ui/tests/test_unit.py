@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The user's unit: however happe-indicator ends, systemd does not start it again and again."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+
+from desktop import program
+from patience import PATIENCE_S
+from program import ROOT
+
+UNIT = ROOT / "packaging/systemd/user/happe-indicator.service"
+SLOWEST_FAILURE_S = 20
+"""A program that is started anew and finds no window system has tried for as long when it ends."""
+
+
+def statuses_in_help() -> set[int]:
+    """Return the exit statuses that --help names."""
+    help_text = subprocess.run(
+        [program("happe-indicator"), "--help"], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout
+    return {int(number) for number in re.findall(r"\b(0|[67]\d)\b", help_text.partition("Exit status:")[2])}
+
+
+def statuses_in_sources() -> set[int]:
+    """Return the exit statuses that its sources name, as sysexits.h has them."""
+    sources = "".join(path.read_text() for path in (ROOT / "ui/indicator").glob("*.cpp"))
+    return {int(getattr(os, name)) for name in re.findall(r"\bEX_[A-Z]+\b", sources)}
+
+
+def seconds(text: str) -> float:
+    """Return a time as units have it."""
+    found = re.fullmatch(r"(\d+)(s|min)", text)
+    assert found
+    return int(found[1]) * {"s": 1, "min": 60}[found[2]]
+
+
+def test_no_exit_status_makes_systemd_start_it_forever() -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.read(UNIT)
+    service = unit["Service"]
+    prevented = {int(status) for status in service["RestartPreventExitStatus"].split()}
+
+    # What --help calls the session's or the user's to change is not tried again; 70 is a mistake of the program, and 74
+    # has to do with what it prints, which a service does not.
+    assert statuses_in_help() == statuses_in_sources()
+    assert statuses_in_help() - prevented == {0, 70, 74}
+    assert service["Restart"] == "on-failure"  # not for status 0
+
+    # All others, signals and systemd's own among them (203: no program), end with the limit.
+    starts = int(unit["Unit"]["StartLimitBurst"])
+    period = seconds(service["RestartSec"]) + SLOWEST_FAILURE_S
+    assert 1 <= starts <= 5
+    assert seconds(unit["Unit"]["StartLimitIntervalSec"]) > starts * period
