@@ -15,6 +15,7 @@ import given_exports as given
 from happe_study.analysis import blinding_index, groups, intervals, noninferiority, planning, savings, wins
 from happe_study.analysis.blinding_index import Guess
 from happe_study.analysis.refusal import Refusal
+from happe_study.analysis.sections import ratings
 from happe_study.analysis.tidy import Panel, satisfaction, watts
 
 if TYPE_CHECKING:
@@ -101,6 +102,25 @@ def test_limit_and_p_say_the_same_and_a_long_lower_tail_lowers_the_limit() -> No
         assert (found.low < found.plain[0]) == (stats.skew(each) < 0)
         shown.add(found.shown)
     assert shown == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("worse", "said"),
+    [
+        (
+            2.54,
+            "no: O-HAPPE is rated worse than ondemand by more than the margin, as the whole interval is below -0.250",
+        ),
+        (0.25, "not shown, which is not proof of the contrary"),
+        (0.0, "shown"),
+    ],
+)
+def test_the_report_says_which_side_of_the_margin_the_interval_is_on(worse: float, said: str) -> None:
+    gaps = np.array([-0.5, -0.25, -0.25, 0.0, 0.0, 0.0, 0.25, 0.25, 0.5]) / 2 - worse
+    compared = panel(gaps[:, None], np.zeros((9, 1)))
+    found = noninferiority.test(compared, "O-HAPPE", "ondemand", margin=0.25, alpha=ALPHA)
+    assert found.inferior == (found.high < -0.25)
+    assert ratings.outcome(found) == said
 
 
 def test_missing_ratings_are_counted_and_left_out_by_pairs() -> None:
@@ -191,9 +211,15 @@ def test_guesses_of_one_person_that_are_alike_widen_the_interval() -> None:
         blinding_index.indices(sure, ("usual", "learning")),
         blinding_index.indices(mixed, ("usual", "learning")),
     )
-    assert [each.guesses for each in one] == [384] * 3
     assert one[1].value == pytest.approx(other[1].value, abs=0.01)
     assert one[1].high - one[1].low > 3 * (other[1].high - other[1].low)
+    fewer = [guess for guess in sure if guess.arm == 0 or guess.participant != people[0]]
+    found = blinding_index.indices(fewer, ("usual", "learning"))
+    assert [(each.name, each.participants, each.guesses) for each in found] == [
+        ("James", 24, 376),
+        ("Bang, usual", 24, 192),
+        ("Bang, learning", 23, 184),
+    ]
     with pytest.raises(Refusal, match="nobody guessed about runs of learning"):
         blinding_index.indices([guess for guess in sure if guess.arm == 0], ("usual", "learning"))
 

@@ -159,14 +159,23 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(paper: Path
 
 
 def test_a_crossover_has_every_section_and_finds_what_was_put_in(tmp_path: Path) -> None:
-    export = given.paper_files(given.crossover_runs(), "crossover").write(tmp_path)
+    # Given a run whose watts no laptop can take
+    files = given.paper_files(given.crossover_runs(), "crossover")
+    wrong = files.measures[0]["run"]
+    files.measures[0]["mean_w"] = 4000.0
+    export = files.write(tmp_path)
     wanted = Given(export, tmp_path / "measures.json", protocol("crossover", tmp_path), resamples=999)
     document = json.loads(results(make(wanted)))
     found = {each["key"]: each for each in document["sections"]}
     assert "not checked against the lock" in document["facts"]["Protocol"]
     assert document["warnings"] == [
-        "T-HAPPE was always in the same place: what changes with time cannot be told from it."
+        "T-HAPPE was always in the same place: what changes with time cannot be told from it.",
+        (
+            f"Fault: run {wrong}: power: 4000 W is more than any laptop's supply delivers (400 W), so this run has no "
+            "power here. Look at the shunt, its range and the calibration."
+        ),
     ]
+    assert found["power-model"]["data"]["runs"] == 24 * 20 - 1
     assert {key: each["refused"] for key, each in found.items() if each["refused"]} == {
         "groups": ["field_of_study: has more than 8 different answers, which make no groups"],
         "figures": ["Figure A.1: no run was at a fixed frequency"],
@@ -260,6 +269,20 @@ def beside(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Be in the paper's folder, with another study's protocol."""
     protocol("crossover", paper)
     monkeypatch.chdir(paper)
+
+
+def test_a_rating_off_the_scale_is_an_error_that_names_it(tmp_path: Path) -> None:
+    files = given.paper_files().with_protocol()
+    for row, rating in ((7, 6), (9, 0)):
+        files.tables["ratings"][row]["rating"] = rating
+    ran = happe_server("analyse", files.write(tmp_path), "--out", tmp_path / "report")
+    assert (ran.status, list(tmp_path.glob("report/*"))) == (65, [])
+    for row, rating in ((7, 6), (9, 0)):
+        run = files.tables["ratings"][row]["run"]
+        said = (
+            f"export/paper-a5-ratings.csv: run {run}: rating: is {rating}, must be 1 to 5, the scale of the protocol\n"
+        )
+        assert said in ran.err
 
 
 def test_a_protocol_of_another_study_is_refused(tmp_path: Path) -> None:

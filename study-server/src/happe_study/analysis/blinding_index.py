@@ -32,7 +32,10 @@ RESAMPLES = 4999
 
 @dataclass(frozen=True)
 class Index:
-    """An index, its 95 % interval by participants, and the published standard error (independent guesses)."""
+    """An index, its 95 % interval by participants, and the published standard error (independent guesses).
+
+    `guesses` and `participants` are those that it is made of: of Bang's, its own arm's.
+    """
 
     name: str
     value: float
@@ -62,14 +65,19 @@ def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
     if not whole.sum(axis=0).all():
         raise Refusal(f"nobody guessed about runs of {arms[int(whole.sum(axis=0)[0] > 0)]}")
     drawn = np.tensordot(intervals.weights(len(people), RESAMPLES), tables, axes=1)
-    wanted: list[tuple[str, Callable[[Floats], Floats], float]] = [
-        ("James", james, james_error(whole)),
-        *((f"Bang, {name}", _bang_of(arm), bang_error(whole, arm)) for arm, name in enumerate(arms)),
+    wanted: list[tuple[str, Callable[[Floats], Floats], float, Floats]] = [
+        ("James", james, james_error(whole), tables),
+        *((f"Bang, {name}", _bang_of(arm), bang_error(whole, arm), tables[..., arm]) for arm, name in enumerate(arms)),
     ]
     return [
-        Index(name, float(index(whole)), *_percentiles(index(drawn)), error, int(whole.sum()), len(people))
-        for name, index, error in wanted
+        Index(name, float(index(whole)), *_percentiles(index(drawn)), error, int(used.sum()), _people(used))
+        for name, index, error, used in wanted
     ]
+
+
+def _people(tables: Floats) -> int:
+    """How many participants, the first axis, guessed at all."""
+    return int(tables.reshape(len(tables), -1).any(axis=1).sum())
 
 
 def _bang_of(arm: int) -> Callable[[Floats], Floats]:

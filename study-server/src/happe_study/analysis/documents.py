@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
+__all__ = ["MOST_TOLD", "InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
 
 MOST_TOLD = 20
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from happe_study.analysis import best_possible, intervals
-from happe_study.analysis.documents import InputError, read_measures, read_model
+from happe_study.analysis.documents import MOST_TOLD, InputError, read_measures, read_model
 from happe_study.analysis.reading import read_export, with_power
 from happe_study.analysis.report import Report
 from happe_study.analysis.sections import paper, people, pictures, power, ratings, runs
@@ -83,7 +83,21 @@ def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
     protocol = _protocol(given, export)
     model = read_model(given.machine) if given.machine else best_possible.T61
     study = Study(export, measured, protocol, measures, model, given.resamples)
+    _check_ratings(given, study)
     return study, [*_order_warnings(measured), *notes]
+
+
+def _check_ratings(given: Given, study: Study) -> None:
+    """InputError names the ratings that are not on the scale."""
+    lowest, highest = study.scale
+    scale = "the scale of the protocol" if study.protocol else "the paper's scale; --protocol gives another one"
+    [file] = [given.export / name for name in study.export.digests if name.startswith(f"{study.export.study}-ratings.")]
+    wrong = [run for run in study.runs.rows if run.rating is not None and not lowest <= run.rating <= highest]
+    if wrong:
+        lines = [
+            f"{file}: run {run.run}: rating: is {run.rating}, must be {lowest} to {highest}, {scale}" for run in wrong
+        ]
+        raise InputError(lines[:MOST_TOLD])
 
 
 def _order_warnings(runs: Runs) -> list[str]:

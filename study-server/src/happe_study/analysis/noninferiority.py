@@ -6,7 +6,8 @@ differences of each application's pair of runs, averaged over the applications w
 Those are tested one-sided with Student's t and n - 1 degrees of freedom, after Hall's correction for skewness (JRSS B
 54, 1992): ratings crowd at the top of their scale, so that differences have a long lower tail, for which the plain t
 errs too often. Its limits stand beside, for comparison. Non-inferiority is shown if the lower limit at 1 - alpha is
-above -margin (ICH E9, 3.3.2; Piaggio et al., JAMA 308, 2012). Margin and alpha are the locked protocol's: chosen after
+above -margin (ICH E9, 3.3.2; Piaggio et al., JAMA 308, 2012). If the upper limit is below -margin, the treatment is
+inferior by more than the margin. Margin and alpha are the locked protocol's: chosen after
 a look at the data they would prove nothing.
 
 Assumed: participants are independent. Points of the rating scale are taken as evenly spaced, as in the paper's means;
@@ -48,6 +49,7 @@ class NonInferiority:
     p: float
     plain: tuple[float, float]
     shown: bool
+    inferior: bool
     participants: int
     pairs: int
     missing: int
@@ -75,10 +77,11 @@ def test(panel: Panel, treatment: str, reference: str, *, margin: float, alpha: 
     n = len(each)
     quantile = float(stats.t.ppf(1 - alpha, n - 1))
     low, high = mean - error * _uncorrected(quantile, each), mean - error * _uncorrected(-quantile, each)
+    plain = (mean - quantile * error, mean + quantile * error)
     pairs = int((~np.isnan(treated)).sum())
     return NonInferiority(
         treatment, reference, margin, alpha, mean, error, n - 1, low, high, p,
-        (mean - quantile * error, mean + quantile * error), low > -margin, n, pairs, treated.size - pairs,
+        plain, low > -margin, high < -margin, n, pairs, treated.size - pairs,
     )  # fmt: skip
 
 

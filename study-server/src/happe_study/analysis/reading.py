@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 SERIES_US = 1_000_000
 GONE = ("withdrawn", "replaced")
+MOST_W = 400.0  # the largest supplies of laptops deliver so much, a T61's 90 W
+TOO_MUCH = (
+    "Fault: run {}: power: {:.6g} W is more than any laptop's supply delivers ({:.0f} W), so this run has no power "
+    "here. Look at the shunt, its range and the calibration."
+)
 Row = dict[str, Any]
 
 # The columns that are needed of each table, and what they are; tables after the first three may be absent.
@@ -119,16 +124,23 @@ def _locked(file: Path, rows: list[Row]) -> str:
 
 
 def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[str]]:
-    """The runs with their measured power, and what is to be said of runs without."""
+    """The runs with their measured power, and what is to be said of runs without, faults first.
+
+    A figure of more power than a laptop takes is a fault, and set aside.
+    """
     known = {run.run for run in runs.rows}
+    faults = []
     notes = [f"run {code}: is measured but not among the runs that count" for code in sorted(set(measures) - known)]
     made = []
     for run in runs.rows:
         measure = measures.get(run.run)
         if measure is None or measure.refused:
             notes.append(f"run {run.run}: {f'refused: {measure.refused}' if measure else 'is not measured'}")
+        elif (measure.mean_w or 0.0) > MOST_W:
+            faults.append(TOO_MUCH.format(run.run, measure.mean_w, MOST_W))
+            measure = None
         made.append(replace(run, mean_w=measure.mean_w, uncertainty_w=measure.uncertainty_w) if measure else run)
-    return Runs(tuple(made)), notes
+    return Runs(tuple(made)), [*faults, *notes]
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 KERNEL = "ondemand"
+SCALE = (1, 5)  # of the paper's ratings
 HUGE = 1e9  # of which no decimals are shown
 MOST_NOTES = 10  # below a table
 SMALLEST_SHOWN = 0.0005  # p: below it three decimals are 0
@@ -45,6 +46,11 @@ class Study(NamedTuple):
         if wanted in self.runs.conditions or not self.runs.conditions:
             return wanted
         return self.runs.conditions[-1]
+
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The lowest rating and the highest: the protocol's, else the paper's."""
+        return (self.protocol.rating.lowest, self.protocol.rating.highest) if self.protocol else SCALE
 
     @property
     def treatments(self) -> tuple[str, ...]:

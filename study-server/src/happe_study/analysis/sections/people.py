@@ -34,8 +34,8 @@ RATES = (
 )
 BLINDING = (
     "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
-    "random guessing, 1 if all guess right. Intervals: percentile bootstrap of participants. The published standard "
-    "error takes every guess as another person's."
+    "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: percentile bootstrap "
+    "of participants. The published standard error takes every guess as another person's."
 )
 GROUPS = (
     "The mean over applications and HAPPE conditions of the group's improvement (section A.5.6), and Welch's analysis "

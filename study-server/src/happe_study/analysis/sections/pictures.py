@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 12
 MOST_ANSWERS = 12
-SCALE = (1, 5)
 LEVEL = "fixed-"
 
 
@@ -46,10 +45,6 @@ def section(study: Study) -> Section:
     return Section("figures", "Figures", Weight.PAPER, (), (), drawn, tuple(refused), data)
 
 
-def _scale(study: Study) -> tuple[int, int]:
-    return (study.protocol.rating.lowest, study.protocol.rating.highest) if study.protocol else SCALE
-
-
 def _levels(study: Study) -> tuple[Picture, object]:
     levels = [condition for condition in study.runs.conditions if condition.startswith(LEVEL)]
     if not levels:
@@ -61,7 +56,7 @@ def _levels(study: Study) -> tuple[Picture, object]:
     named = {
         person: {study.name(application): found for application, found in by.items()} for person, by in people.items()
     }
-    drawn = figures.satisfaction_by_level(named, names, _scale(study))
+    drawn = figures.satisfaction_by_level(named, names, study.scale)
     rest = len(study.runs.participants) - len(shown)
     caption = "Figure A.1: ratings and CPU utilisation at each frequency level"
     caption += f", of the first {len(shown)} participants by code" if rest else ""
@@ -125,7 +120,7 @@ def _users(study: Study) -> tuple[Picture, object]:
         f"Mean power and mean rating of {len(power.participants)} participants under {study.reference} and {treatment}."
     )
     caption = f"Figure A.4: each participant under {study.reference} and {treatment}; mean and s. d. over applications"
-    drawn = figures.by_user(power.participants, means, _scale(study))
+    drawn = figures.by_user(power.participants, means, study.scale)
     data = [
         {"condition": each.condition}
         | {name: _numbers(getattr(each, name)) for name in ("power_mean_w", "power_sd_w", "rating_mean", "rating_sd")}

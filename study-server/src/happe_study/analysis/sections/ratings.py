@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); one chosen now would prove nothing"
 NONINFERIORITY = (
     "Each participant's mean difference of ratings over applications, tested one-sided by Student's t with Hall's "
-    "correction for skewness. Non-inferior means: the lower limit is above minus the margin, which the protocol fixed."
+    "correction for skewness. Non-inferior means: the lower limit is above minus the margin, which the protocol fixed. "
+    "If the upper limit is below minus the margin, the condition is inferior by more than the margin."
 )
 WINS = (
     "How likely a person rates the condition above the reference in the same application, alike counted half; 50 % is "
@@ -72,9 +73,19 @@ def _test_table(found: NonInferiority) -> Table:
         ("The same without the correction", f"{fixed(found.plain[0], 3)} to {fixed(found.plain[1], 3)}"),
         ("Margin, points", fixed(found.margin, 3)),
         ("p, one-sided", f"{p_value(found.p)} (alpha {fixed(found.alpha, 3)}, {found.dof} degrees of freedom)"),
-        ("Non-inferior", "shown" if found.shown else "not shown, which is not proof of the contrary"),
+        ("Non-inferior", outcome(found)),
     )
     return Table("The test", ("", ""), rows)
+
+
+def outcome(found: NonInferiority) -> str:
+    """What the test says, in words."""
+    if found.inferior:
+        return (
+            f"no: {found.treatment} is rated worse than {found.reference} by more than the margin, as the whole "
+            f"interval is below {fixed(-found.margin, 3)}"
+        )
+    return "shown" if found.shown else "not shown, which is not proof of the contrary"
 
 
 def ratings_section(study: Study) -> Section:
