@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PARTICIPANT_COOKIE = "happe_participant"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
+MOST_ORDINARY = 1 << 20  # bytes of a body; uploads may have more
 
 # No script, style or frame but our own files; forms go nowhere else.
 CONTENT_SECURITY_POLICY = (
@@ -72,8 +73,8 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=config.https,
         PERMANENT_SESSION_LIFETIME=SESSION_HOURS * 3600,
-        MAX_CONTENT_LENGTH=1 << 20,  # uploads raise it for themselves
-        MAX_FORM_MEMORY_SIZE=1 << 20,
+        MAX_CONTENT_LENGTH=MOST_ORDINARY,  # uploads raise it for themselves
+        MAX_FORM_MEMORY_SIZE=MOST_ORDINARY,
         MAX_FORM_PARTS=200,
         WTF_CSRF_CHECK_DEFAULT=False,
         WTF_CSRF_SSL_STRICT=False,  # Referrer-Policy sends no referrer to compare
@@ -81,6 +82,11 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
     )
     app.url_map.converters["int"] = Numeral
     app.url_map.merge_slashes = False  # its redirect would name the host that the request names
+
+    @app.before_request
+    def _refuse_chunks() -> None:
+        if "Transfer-Encoding" in request.headers:  # nobody knows when to stop waiting for it
+            raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the body with its Content-Length.")
 
     @app.before_request
     def _know_caller() -> None:

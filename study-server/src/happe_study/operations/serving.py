@@ -18,6 +18,7 @@ from gunicorn.glogging import Logger
 from happe_study.app import create_app
 from happe_study.config import OFF
 from happe_study.operations import logs, metrics
+from happe_study.operations.gathering import GatheringWorker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +112,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     def _processes(self) -> dict[str, Any]:
         return {
             "bind": [self._config.listen],
-            "worker_class": "gthread",
+            "worker_class": GatheringWorker,
             "workers": self._config.workers,
             "threads": self._config.threads,
             "timeout": SILENT_SECONDS,

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A worker of gunicorn that gives a request to a thread when the whole request is there.
+
+gunicorn's own worker lets a thread read the request that it answers. So a few clients who send a byte a second take all
+threads. Here the worker's loop, which waits for all connections at once, gathers each request in memory.
+
+A body above MOST_ORDINARY is too large to keep. The thread reads it from the connection, but the application looks
+first who calls: it refuses everybody but devices and staff without reading. Such requests take half of the threads at
+most.
+
+All of it runs in the loop's thread but `_keepalive_after` and what that thread of the pool calls.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from selectors import EVENT_READ
+from typing import Any
+
+from gunicorn.http import get_parser
+from gunicorn.http.body import LengthReader
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
+from happe_study.web import MOST_ORDINARY
+
+MOST_HEAD = 64 << 10  # bytes
+MOST_WAITING = 600  # connections of a worker whose request is not whole
+MOST_HELD = 32 << 20  # bytes of these requests
+MOST_LINGERING = 64  # connections
+LINGER_SECONDS = 2.0
+CLIENT_SECONDS = 60  # a thread does not wait longer for a client to send or take some bytes
+PIECE = 64 << 10
+END_OF_HEAD = b"\r\n\r\n"
+GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
+GONE = (errno.EAGAIN, errno.ECONNABORTED)
+
+
+@dataclass
+class Gathered:
+    """What has come of a request. `whole` is its length, once its head is there."""
+
+    data: bytearray = field(default_factory=bytearray)
+    whole: int | None = None
+    asked: bool = False  # for the body, by 100 Continue
+
+    @property
+    def ready(self) -> bool:
+        """Whether a thread can go on with it: it is whole, too large to gather, or its head has no end."""
+        if self.whole is None:
+            return len(self.data) > MOST_HEAD
+        return len(self.data) >= self.whole or self.large
+
+    @property
+    def large(self) -> bool:
+        """Whether its body is too large to gather."""
+        return self.whole is not None and self.whole > MOST_HEAD + MOST_ORDINARY
+
+
+class Connection(TConn):  # type: ignore[misc] # gunicorn has no types
+    """A connection with a client. Its worker closes it in order, without waiting for the client."""
+
+    def __init__(self, worker: GatheringWorker, client: socket.socket, address: Any, listener: socket.socket) -> None:  # noqa: ANN401 - the system's
+        """A connection that was just accepted."""
+        super().__init__(worker.cfg, client, address, listener.getsockname())
+        self._worker = worker
+        self.initialized = True  # it has neither TLS nor HTTP/2
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            client.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", CLIENT_SECONDS, 0))
+
+    def close(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - gunicorn's
+        """Close it; `graceful`: let the client read the answer before."""
+        if graceful:
+            self._worker.linger(self)
+        else:
+            self.sock.close()
+
+
+class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
+    """gunicorn's worker with threads, before which requests are gathered."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - gunicorn's
+        """A worker that has no connection yet."""
+        super().__init__(*arguments, **named)
+        self._waiting: dict[Connection, Gathered] = {}  # those that wait for longest first, as in the next
+        self._held = 0  # bytes of theirs
+        self._lingering: dict[Connection, float] = {}
+        self._large: set[Connection] = set()  # in a thread
+        self._queue: deque[Connection] = deque()  # until one of these is through
+        self._most_large = max(1, self.cfg.threads // 2)
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a new connection."""
+        try:
+            client, address = listener.accept()
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            return
+        self.nr_conns += 1
+        self.enqueue_req(Connection(self, client, address, listener))
+
+    def enqueue_req(self, conn: Connection) -> None:
+        """Gather a connection's next request."""
+        left = conn.parser.unreader.take_buffered() if conn.parser else b""
+        gathered = self._waiting[conn] = Gathered()
+        conn.sock.settimeout(0)
+        self.poller.register(conn.sock, EVENT_READ, partial(self._read, conn))
+        self._take(conn, gathered, left)
+        self._make_room()
+
+    def _read(self, conn: Connection, _socket: socket.socket) -> None:
+        gathered = self._waiting.get(conn)
+        if gathered is None:
+            return  # it had to make room in this round of the loop
+        try:
+            piece = conn.sock.recv(PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if piece:
+            self._take(conn, gathered, piece)
+            self._make_room()
+        elif gathered.data:
+            self._hand_over(conn, gathered)  # the thread says what is missing
+        else:
+            self._drop(conn)
+
+    def _take(self, conn: Connection, gathered: Gathered, piece: bytes) -> None:
+        searched = max(0, len(gathered.data) - len(END_OF_HEAD) + 1)
+        gathered.data += piece
+        self._held += len(piece)
+        if gathered.whole is None and (end := gathered.data.find(END_OF_HEAD, searched)) >= 0:
+            self._read_head(conn, gathered, end + len(END_OF_HEAD))
+        if gathered.ready:
+            self._hand_over(conn, gathered)
+
+    def _read_head(self, conn: Connection, gathered: Gathered, end: int) -> None:
+        gathered.whole = end
+        try:
+            request = next(get_parser(self.cfg, [bytes(gathered.data[:end])], conn.client))
+        except Exception:  # noqa: BLE001 - the thread reads the same bytes, finds the same, and answers
+            return
+        if isinstance(request.body.reader, LengthReader):
+            gathered.whole = end + request.body.reader.length
+        if request._expected_100_continue and not gathered.ready:  # noqa: SLF001 - gunicorn asks too late: in the thread
+            with suppress(OSError):
+                conn.sock.send(GO_ON)
+
+    def _hand_over(self, conn: Connection, gathered: Gathered) -> None:
+        self._forget(conn)
+        data = bytes(gathered.data)
+        if not gathered.large:
+            conn.parser = get_parser(self.cfg, [data], conn.client)  # so that the thread never reads the connection
+            super().enqueue_req(conn)
+            return
+        conn.parser = get_parser(self.cfg, conn.sock, conn.client)
+        conn.parser.unreader.unread(data)
+        self._queue.append(conn)
+        self._begin_large()
+
+    def _begin_large(self) -> None:
+        while self._queue and len(self._large) < self._most_large:
+            conn = self._queue.popleft()
+            self._large.add(conn)
+            super().enqueue_req(conn)
+
+    def finish_request(self, conn: Connection, fs: Any) -> None:  # noqa: ANN401 - gunicorn's
+        """See to a connection whose request is answered, and to the next large request."""
+        self._large.discard(conn)
+        super().finish_request(conn, fs)
+        self._begin_large()
+
+    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:  # noqa: FBT001 - gunicorn's
+        """Whether the connection serves on: not if some of a body that nobody wants may still come."""
+        reader = conn.parser.mesg.body.reader
+        may_come = not isinstance(reader, LengthReader) or (conn in self._large and reader.length > 0)
+        return not may_come and super()._keepalive_after(conn, keepalive)
+
+    def _make_room(self) -> None:
+        while len(self._waiting) > MOST_WAITING or self._held > MOST_HELD:
+            self._drop(next(iter(self._waiting)))
+
+    def _forget(self, conn: Connection) -> None:
+        self._held -= len(self._waiting.pop(conn).data)
+        self.poller.unregister(conn.sock)
+
+    def _drop(self, conn: Connection) -> None:
+        self._forget(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def linger(self, conn: Connection) -> None:
+        """Close a connection when its client has, as what it still sends would else make it lose the answer."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            conn.close()
+            return
+        conn.sock.settimeout(0)
+        self._lingering[conn] = time.monotonic() + LINGER_SECONDS
+        self.poller.register(conn.sock, EVENT_READ, partial(self._discard, conn))
+        if len(self._lingering) > MOST_LINGERING:
+            self._end(next(iter(self._lingering)))
+
+    def _discard(self, conn: Connection, _socket: socket.socket) -> None:
+        if conn not in self._lingering:
+            return
+        try:
+            piece = conn.sock.recv(PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if not piece:
+            self._end(conn)
+
+    def _end(self, conn: Connection) -> None:
+        del self._lingering[conn]
+        self.poller.unregister(conn.sock)
+        conn.close()
+
+    def murder_pending(self) -> None:
+        """Close connections whose time is over. gunicorn calls it in each round of the loop."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn in [each for each, until in self._lingering.items() if until <= now]:
+            self._end(conn)
+        if not self.alive:
+            for conn in [each for each, gathered in self._waiting.items() if not gathered.data]:
+                self._drop(conn)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who sends slowly, or never ends, keeps nobody else waiting: the real server, without a proxy before it."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+from given_uploads import part_items, record_items, underway
+from happe_study.operations.gathering import MOST_WAITING
+from patience import PATIENCE_S, until
+from server_process import ServerProcess
+from uploader import Uploader
+from world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from given_uploads import Underway
+
+MANY = 200
+FEW = 20
+LARGE = 2 << 20  # bytes
+HEADER = "GET /sign-in HTTP/1.1\r\nHost: x\r\nX-Slow: "
+FORM = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+BODY = f"{FORM}5000\r\n\r\n"
+UNASKED = f"{FORM}{LARGE}\r\n\r\n"
+PART = "PUT {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
+
+
+class Slow:
+    """Connections that send a byte now and then."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.every: list[socket.socket] = []
+
+    def open(self, count: int, request: str) -> list[socket.socket]:
+        """Begin so many requests."""
+        opened = [socket.create_connection(("127.0.0.1", self._port), PATIENCE_S) for _ in range(count)]
+        for each in opened:
+            each.sendall(request.encode())
+        self.every += opened
+        return opened
+
+    def trickle(self) -> None:
+        """Send a byte more of each."""
+        for each in self.every:
+            each.sendall(b"a")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for each in self.every:
+            each.close()
+
+
+def ended(connections: list[socket.socket]) -> int:
+    """How many the server has answered or closed."""
+    with selectors.DefaultSelector() as selector:
+        for each in connections:
+            selector.register(each, selectors.EVENT_READ)
+        return len(selector.select(0))
+
+
+def page(port: int) -> int:
+    """Ask for an ordinary page; the status."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        connection.request("GET", "/sign-in")
+        return connection.getresponse().status
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A server, its devices, and who sends slowly."""
+
+    port: int
+    given: Underway
+    slow: Slow
+
+
+@pytest.fixture
+def attacked(sqlite_url: str, tmp_path: Path) -> Iterator[Attacked]:
+    world = World(tmp_path, sqlite_url)
+    given = underway(world, applications=2, participants=1)
+    world.close()
+    server = ServerProcess(tmp_path, sqlite_url, workers=1, threads=2, limits={"free_bytes": 0})
+    server.start()
+    with Slow(server.port) as slow:
+        yield Attacked(server.port, given, slow)
+    server.stop()
+
+
+def test_slow_headers_and_bodies_keep_nobody_waiting(attacked: Attacked) -> None:
+    # given
+    given, port, slow = attacked.given, attacked.port, attacked.slow
+    laptop, meter = (Uploader(port, each.token, threading.Event()) for each in (given.laptop, given.meter))
+    parts = part_items(given.trace, 0, 1)
+    large = next(parts)
+    lengths = {**large.make()[0], "Content-Length": str(LARGE)}
+    headers = "".join(f"{name}: {value}\r\n" for name, value in lengths.items())
+    # when
+    slow.open(MANY, HEADER)
+    slow.open(MANY, BODY)
+    slow.open(FEW, PART.format(path=large.path, token=given.meter.token, headers=headers))
+    # then
+    for record, part, _round in zip(record_items(given.runs), parts, range(3), strict=False):
+        slow.trickle()
+        assert page(port) == HTTPStatus.OK
+        assert laptop.send(record) == HTTPStatus.CREATED
+        assert meter.send(part) == HTTPStatus.CREATED
+    assert ended(slow.every) == 0
+    laptop.close()
+    meter.close()
+
+
+def test_who_announces_too_much_is_refused_before_it_comes(attacked: Attacked) -> None:
+    refused = attacked.slow.open(MANY, UNASKED)
+    assert page(attacked.port) == HTTPStatus.OK
+    until(lambda: ended(refused) == MANY, "a refusal")
+
+
+def test_who_has_waited_for_longest_makes_room_for_others(attacked: Attacked) -> None:
+    first = attacked.slow.open(MANY, HEADER)
+    others = attacked.slow.open(MOST_WAITING, BODY)
+    until(lambda: ended(first) == MANY, "room for others")
+    assert page(attacked.port) == HTTPStatus.OK
+    assert ended(others) <= 1, "the page made room for itself, and nobody else went"
