@@ -96,29 +96,32 @@ def started(world: World, code: str, laptop: Enrolled, start_id: str | None = No
         return runs.start(session, run, as_device(laptop), start_id or str(uuid4()), fixed_secrets())
 
 
-def ended(world: World, code: str, laptop: Enrolled) -> None:
-    """Start a run and let it end."""
-    started(world, code, laptop)
+def ended(world: World, code: str, laptop: Enrolled) -> bytes:
+    """Start a run and let it end; what the laptop was told, sealed, as with the next two."""
+    told = started(world, code, laptop)
     with world.database.writing() as session:
         runs.end(session, runs.find(session, laptop.device.study_id, code), as_device(laptop))
+    return told
 
 
-def answered(world: World, code: str, laptop: Enrolled) -> None:
+def answered(world: World, code: str, laptop: Enrolled) -> bytes:
     """Start a run, let it end, rate it, and guess if that is asked for."""
-    ended(world, code, laptop)
+    told = ended(world, code, laptop)
     with world.database.writing() as session:
         run = runs.find(session, laptop.device.study_id, code)
         protocol = protocol_of(session.get_one(Study, laptop.device.study_id))
         runs.rate(session, run, str(uuid4()), protocol.rating.highest, as_device(laptop))
         if protocol.guess.ask:
             runs.guess(session, run, str(uuid4()), "dont-know", as_device(laptop))
+    return told
 
 
-def completed(world: World, code: str, laptop: Enrolled) -> None:
+def completed(world: World, code: str, laptop: Enrolled) -> bytes:
     """All of that, and its record has arrived."""
-    answered(world, code, laptop)
+    told = answered(world, code, laptop)
     with world.database.writing() as session:
         runs.record_arrived(session, runs.find(session, laptop.device.study_id, code))
+    return told
 
 
 def browser(world: World, token: str) -> FlaskClient:

@@ -45,10 +45,10 @@ SCHEMA = jsonschema_rs.validator_for(json.loads((schema_folder() / "sealed-condi
 class Sitting:
     """A participant of a small crossover study before a laptop."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, protocol: str = "") -> None:
         """Enrol the participant and the laptop."""
         self.world = world
-        self.study = study(world, protocol=small())
+        self.study = study(world, protocol=protocol or small())
         self.participant, _token = people.participant(world, self.study)
         self.laptop = people.laptop_with(world, self.study, self.participant)
 
@@ -118,23 +118,31 @@ def replace(session: Session, run: Run) -> str:
     return services.replace(session, run, fixed_secrets(), None).code
 
 
-def test_a_start_tells_the_laptop_what_its_key_alone_opens(sitting: Sitting) -> None:
+def test_each_start_tells_the_laptop_what_its_key_alone_opens(world: World) -> None:
     # Given
-    run = sitting.runs[0]
-
-    # When
-    sealed = people.started(sitting.world, run.code, sitting.laptop)
-
-    # Then
-    assert len(sealed) == 560
-    assert sitting.laptop.key
-    document = json.loads(SealedBox(sitting.laptop.key).decrypt(sealed))
-    assert SCHEMA.is_valid(document)
-    wanted = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
-    assert (document["condition"], document["indicator"]) == (wanted.governor, wanted.indicator)
-    assert document["run"] == run.code
-    assert document["subject"] == sitting.participant.code
-    assert document["application"] == run.application
+    sitting = Sitting(world, small() + "\n[ondemand]\nsampling_rate_us = 20000\nup_threshold = 95\n")
+    key = sitting.laptop.key
+    assert key
+    for run in sitting.runs:
+        # When
+        sealed = people.completed(world, run.code, sitting.laptop)
+        # Then
+        assert len(sealed) == 560
+        document = json.loads(SealedBox(key).decrypt(sealed))
+        assert SCHEMA.is_valid(document)
+        del document["pad"]
+        condition = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
+        assert document == {
+            "format": "happe-condition/1",
+            "study": "small",
+            "run": run.code,
+            "subject": sitting.participant.code,
+            "application": run.application,
+            "condition": condition.governor,
+            "indicator": condition.indicator,
+            "keys": "sham" if condition.governor == "ondemand" else "act",
+            **({"sampling_rate_us": 20_000, "up_threshold": 95} if condition.governor == "ondemand" else {}),
+        }
 
 
 def test_no_row_says_the_condition(sitting: Sitting) -> None:

@@ -18,11 +18,9 @@ from happe_study.allocation.sealing import (
     CONDITION_BYTES,
     DOCUMENT_BYTES,
     PublicKeyError,
-    RunNames,
     SealError,
     TooLongError,
     check_public_key,
-    condition_document,
     open_condition,
     open_seed,
     open_slot,
@@ -31,6 +29,9 @@ from happe_study.allocation.sealing import (
     seal_seed,
     seal_slot,
 )
+from happe_study.participants.models import Participant
+from happe_study.runs.models import Run
+from happe_study.runs.services import condition_document
 from happe_study.studies import protocol as protocol_module
 from happe_study.studies.protocol import Ondemand, read_protocol
 
@@ -41,8 +42,8 @@ KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 SEED, SALT = b"e" * 32, b"a" * 32
 CODE, OTHER_CODE = "0A1B2C3D", "0A1B2C3E"
 EVERY = (ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, O_HAPPE, B_HAPPE, *(Condition(f"fixed-{n}") for n in range(1, 65)))
-NAMES = RunNames("crossover", CODE, "ZZZZZZZZ", "torcs")
-LONGEST_NAMES = RunNames("s" * 40, CODE, "ZZZZZZZZ", "a" * 40)
+NAMES = ("crossover", "torcs")  # of study and application
+LONGEST_NAMES = ("s" * 40, "a" * 40)
 DEVICE = PrivateKey(b"d" * 32)
 
 # Every encoding of a point of order 1, 2, 4 or 8 in 32 bytes: x is 0, 1, p - 1 or one of two of order 8; p, p + 1 are 0
@@ -54,6 +55,13 @@ ORDER_EIGHT = [
 ]
 SMALL = [0, 1, P - 1, P, P + 1, *(int.from_bytes(bytes.fromhex(x), "little") for x in ORDER_EIGHT)]
 LOW_ORDER = [(x + high).to_bytes(32, "little") for x in SMALL for high in (0, 2**255)]
+
+
+def told(condition: Condition, names: tuple[str, str] = NAMES) -> dict[str, object]:
+    """What a laptop is told of a run under a condition."""
+    study, application = names
+    participant, run = Participant(code="ZZZZZZZZ"), Run(code=CODE, application=application)
+    return condition_document(study, participant, run, condition, Ondemand())
 
 
 def opened(sealed: bytes) -> Any:  # noqa: ANN401 - JSON
@@ -151,7 +159,7 @@ def test_a_seal_of_one_kind_does_not_open_as_another() -> None:
 
 @pytest.mark.parametrize("condition", EVERY, ids=lambda condition: condition.label)
 def test_the_device_finds_a_document_of_the_contract(condition: Condition) -> None:
-    document = condition_document(NAMES, condition, Ondemand())
+    document = told(condition)
 
     received = opened(seal_for_device(bytes(DEVICE.public_key), document))
 
@@ -163,23 +171,11 @@ def test_the_device_finds_a_document_of_the_contract(condition: Condition) -> No
 
 
 @pytest.mark.parametrize("names", [NAMES, LONGEST_NAMES])
-def test_all_boxes_have_one_length_and_what_is_in_them_too(names: RunNames) -> None:
-    boxes = [
-        seal_for_device(bytes(DEVICE.public_key), condition_document(names, condition, Ondemand()))
-        for condition in EVERY
-    ]
+def test_all_boxes_have_one_length_and_what_is_in_them_too(names: tuple[str, str]) -> None:
+    boxes = [seal_for_device(bytes(DEVICE.public_key), told(condition, names)) for condition in EVERY]
 
     assert {len(box) for box in boxes} == {DOCUMENT_BYTES + 48}
     assert {len(SealedBox(DEVICE).decrypt(box)) for box in boxes} == {DOCUMENT_BYTES}
-
-
-def test_only_ondemand_has_the_kernels_settings() -> None:
-    settings = Ondemand(sampling_rate_us=10_000, up_threshold=95)
-
-    told = [condition.label for condition in EVERY if "up_threshold" in condition_document(NAMES, condition, settings)]
-
-    assert told == ["ondemand", "ondemand+indicator"]
-    assert condition_document(NAMES, ONDEMAND, settings)["sampling_rate_us"] == 10_000
 
 
 def test_another_device_cannot_open_a_box() -> None:
@@ -220,7 +216,7 @@ def test_the_public_key_of_a_private_one_is_accepted(private: bytes) -> None:
 
 # The contract.
 
-DOCUMENT: dict[str, Any] = {**condition_document(NAMES, ONDEMAND, Ondemand()), "pad": "..."}
+DOCUMENT: dict[str, Any] = {**told(ONDEMAND), "pad": "..."}
 LESS: dict[str, Any] = {
     key: value for key, value in DOCUMENT.items() if key not in {"up_threshold", "sampling_rate_us"}
 }

@@ -15,6 +15,9 @@ import seals
 from happe_study.allocation import sealing
 from happe_study.allocation.conditions import Condition
 from happe_study.devices import enrolment
+from happe_study.participants.models import Participant
+from happe_study.runs.models import Run
+from happe_study.runs.services import condition_document
 from happe_study.studies.protocol import Ondemand
 from happed_wire import BusError
 from sealed_runs import begin, end, facts, key_of
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
     from happed_world import Client
     from sealed_runs import Json
 
-NAMES = sealing.RunNames(seals.STUDY, seals.RUN, seals.SUBJECT, seals.APPLICATION)
+PARTICIPANT, RUN = Participant(code=seals.SUBJECT), Run(code=seals.RUN, application=seals.APPLICATION)
+SETTINGS = Ondemand(sampling_rate_us=20_000, up_threshold=95)
 CONDITIONS = [
     *(
         Condition(governor, indicator=indicator)
@@ -40,13 +44,13 @@ CONDITIONS = [
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.label)
 def test_what_the_server_seals_happed_runs(experimenter: Client, capped_t61: T61, condition: Condition) -> None:
-    document = sealing.condition_document(NAMES, condition, Ondemand(sampling_rate_us=20_000, up_threshold=80))
+    document = condition_document(seals.STUDY, PARTICIPANT, RUN, condition, SETTINGS)
     box = sealing.seal_for_device(key_of(experimenter), document)
 
     run = experimenter("StartRun", "a{sv}", seals.what(box))
     assert experimenter.get("Indicator") is condition.indicator
     if condition.governor == "ondemand":
-        assert (capped_t61.tunable("sampling_rate"), capped_t61.tunable("up_threshold")) == ("20000", "80")
+        assert (capped_t61.tunable("sampling_rate"), capped_t61.tunable("up_threshold")) == ("20000", "95")
     end(experimenter, run)
     assert facts(experimenter, run)["indicator"] is condition.indicator
 
@@ -121,7 +125,7 @@ def test_happed_reads_what_the_schema_allows_and_nothing_else(experimenter: Clie
 
 
 def test_a_code_that_the_server_gave_another_run_is_not_this_ones(experimenter: Client) -> None:
-    document = sealing.condition_document(NAMES, Condition("O-HAPPE"), Ondemand())
+    document = condition_document(seals.STUDY, PARTICIPANT, RUN, Condition("O-HAPPE"), SETTINGS)
     box = sealing.seal_for_device(key_of(experimenter), document)
     refusal = experimenter.refused("StartRun", "a{sv}", seals.what(box, run="0ZK3M9QA"))
     assert refusal == ("InvalidArgs", "sealed: is of another study or run")

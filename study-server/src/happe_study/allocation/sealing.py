@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import nacl.bindings
@@ -26,8 +25,6 @@ from happe_study.allocation.plan import SECRET_BYTES, PlannedRun, SlotPlan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from happe_study.studies.protocol import Ondemand
-
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
 CONDITION_BYTES = 64  # of a condition's label, padded
 SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
@@ -38,16 +35,6 @@ PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
 
 _OVERHEAD = nacl.secret.Aead.NONCE_SIZE + nacl.secret.Aead.MACBYTES
 _ANY_SCALAR = b"\x40" * 32
-
-
-@dataclass(frozen=True)
-class RunNames:
-    """What a run is called: the study's name, the codes of run and participant, the application's key."""
-
-    study: str
-    run: str
-    subject: str
-    application: str
 
 
 class SealError(Exception):
@@ -116,18 +103,6 @@ def open_record(key: bytes, run_code: str, sealed: bytes) -> bytes:
 def record_digest(key: bytes, sha256: str) -> str:
     """What is kept of the SHA-256 of a record: nobody without the key can compare it with a record that he guesses."""
     return hmac.digest(_derived(key, RECORD_DIGESTS), sha256.encode(), "sha256").hex()
-
-
-def condition_document(names: RunNames, condition: Condition, ondemand: Ondemand) -> dict[str, Any]:
-    """What a device is told of a run's condition: profiles/schema/sealed-condition.schema.json, still without `pad`."""
-    return {
-        "format": DOCUMENT_FORMAT,
-        **asdict(names),
-        "condition": condition.governor,
-        "indicator": condition.indicator,
-        "keys": condition.keys.value,
-        **(asdict(ondemand) if condition.governor == "ondemand" else {}),
-    }
 
 
 def check_public_key(public_key: bytes) -> None:

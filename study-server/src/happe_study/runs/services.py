@@ -7,6 +7,7 @@ has happened may be said again, in the same words, to no effect. All runs of a p
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, select
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from happe_study.allocation.conditions import Condition
     from happe_study.config import Secrets
     from happe_study.rules import Caller
-    from happe_study.studies.protocol import Protocol
+    from happe_study.studies.protocol import Ondemand, Protocol
 
 SECOND_US = 1_000_000
 COLUMNS = {
@@ -86,12 +87,31 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     _require_next(session, run, participant, protocol)
     _happens(session, run, Event.START, protocol)
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
-    document = _document(study.name, participant, run, condition, protocol)
+    document = condition_document(study.name, participant, run, condition, protocol.ondemand)
     run.start_sealed = seal_for_device(laptop.public_key or b"", document)
     run.start_id, run.device_id = start_id, device.id
     key_sha256 = fingerprint(laptop.public_key) or ""
     _log(session, "started", run, participant, device, start=start_id, key_sha256=key_sha256)
     return run.start_sealed
+
+
+def condition_document(
+    study: str, participant: Participant, run: Run, condition: Condition, ondemand: Ondemand
+) -> dict[str, object]:
+    """What a laptop must know (profiles/schema/sealed-condition.schema.json), still without `pad`."""
+    document: dict[str, object] = {
+        "format": DOCUMENT_FORMAT,
+        "study": study,
+        "run": run.code,
+        "subject": participant.code,
+        "application": run.application,
+        "condition": condition.governor,
+        "indicator": condition.indicator,
+        "keys": condition.keys,
+    }
+    if condition.governor == "ondemand":
+        document |= asdict(ondemand)
+    return document
 
 
 def require_lasted(session: Session, run: Run, least_share: float) -> None:
@@ -293,26 +313,6 @@ def _require_next(session: Session, run: Run, participant: Participant, protocol
     now = present(session, participant, protocol)
     if now is not None and now.run.id != run.id and run.state == State.PLANNED:
         raise conflict("not-next", "Another run comes before this one, or is not rated yet.")
-
-
-def _document(
-    study: str, participant: Participant, run: Run, condition: Condition, protocol: Protocol
-) -> dict[str, object]:
-    """What a laptop must know (profiles/schema/sealed-condition.schema.json)."""
-    document: dict[str, object] = {
-        "format": DOCUMENT_FORMAT,
-        "study": study,
-        "run": run.code,
-        "subject": participant.code,
-        "application": run.application,
-        "condition": condition.governor,
-        "indicator": condition.indicator,
-        "keys": condition.keys,
-    }
-    if condition.governor == "ondemand":
-        document["sampling_rate_us"] = protocol.ondemand.sampling_rate_us
-        document["up_threshold"] = protocol.ondemand.up_threshold
-    return document
 
 
 def _of_participant(run: Run) -> Select[Run]:
