@@ -15,11 +15,12 @@ protected:
         good(control->set({0}, khz));
         good(control->set({1}, khz));
     }
-    Status tend() { return control->tend(MonoTime{now += std::chrono::seconds{1}}); }
+    Status tend() { return tend_at(now + std::chrono::seconds{1}); }
+    Status tend_at(Micros then) { return control->tend(MonoTime{now = then}); }
     void tended() { good(tend()); }
     [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
 
-    // Another program sets a governor as often as HAPPE stands it.
+    // Another program sets a governor as often as HAPPE stands it, for the first time at `kFirstRetake`.
     void given_retakes_are_used_up() {
         for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
             policy(1).governor = "performance";
@@ -28,6 +29,7 @@ protected:
         }
     }
 
+    static constexpr Micros kFirstRetake = std::chrono::seconds{1};
     Micros now{};
 };
 
@@ -150,13 +152,23 @@ TEST_F(Tend, LeavesTheOthersTargetWhenItGivesUp) {
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
-TEST_F(Tend, ForgetsRetakesAfterAMinute) {
+TEST_F(Tend, CountsARetakeForLessThanAMinute) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
-    now += CpufreqControl::kRetakesWithin;
     policy(1).governor = "performance";
-    tended();
+    EXPECT_FALSE(tend_at(kFirstRetake + std::chrono::seconds{60} - Micros{1}));
+    EXPECT_TRUE(control->contested());
+}
+
+TEST_F(Tend, ForgetsARetakeAfterAMinuteAndNoOther) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    good(tend_at(kFirstRetake + std::chrono::seconds{60}));
     EXPECT_EQ(policy(1).governor, "userspace");
+    policy(1).governor = "performance";
+    EXPECT_FALSE(tend_at(now + Micros{1}));
+    EXPECT_TRUE(control->contested());
 }
 
 TEST_F(Tend, BeginsAnewAfterAContest) {
