@@ -1,5 +1,6 @@
 #!/bin/sh
-# Pins the Python packages of every pyproject.toml, with hashes and without addresses.
+# Pins the Python packages of every pyproject.toml, with hashes and without addresses. Django and what it needs are left out:
+# django-htmx is there for the htmx in it.
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks
@@ -9,7 +10,8 @@ for set in demo all; do
     [ $set = all ] || extras="$extras --extra analysis" # of the study server
     # shellcheck disable=SC2086  # a list of words
     CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
-        --no-emit-trusted-host --no-emit-find-links --strip-extras --allow-unsafe --upgrade \
+        --no-emit-trusted-host --no-emit-find-links --strip-extras --upgrade \
+        --unsafe-package django --unsafe-package asgiref --unsafe-package sqlparse \
         $extras --output-file "packaging/requirements-$set.txt" \
         pyproject.toml study-server/pyproject.toml power-logger/pyproject.toml
 done

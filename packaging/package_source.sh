@@ -22,6 +22,6 @@ fi
 rm -rf "$folder"
 mkdir -p "$folder"
 git ls-files -z -co --exclude-standard | tar -c --null --files-from=- | tar -x -C "$folder"
-vendor=study-server/src/happe_study/static/vendor/htmx.min.js # packaging/setup.sh fetched it; git ignores it
+vendor=study-server/src/happe_study/static/vendor/htmx.min.js # packaging/setup.sh put it there; git ignores it
 install -D -m 644 "$vendor" "$folder/$vendor"
 cp -r "$wheels" "$folder/wheels"

@@ -55,7 +55,7 @@ fi
 
 case $1 in system | package) exit 0 ;; esac
 
-# Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change.
+# Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change. The lock has all of them.
 lock=packaging/requirements-$1.txt
 stamp=build/venv/.installed-$1
 if [ "$1" = demo ] && cmp -s packaging/requirements-all.txt build/venv/.installed-all; then
@@ -64,16 +64,19 @@ fi
 if [ -n "$stamp" ] && ! cmp -s "$lock" "$stamp"; then
     echo "setup: installing Python packages of $lock into build/venv"
     [ -x build/venv/bin/python ] || /usr/bin/python3 -m venv build/venv
-    build/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement "$lock"
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement "$lock"
     cp "$lock" "$stamp"
 else
     echo "setup: all Python packages are there"
 fi
 
-# The study server and the power logger run from their sources.
+# The study server and the power logger run from their sources. The server serves htmx from its static files; Git ignores it
+# there.
 for site in build/venv/lib/python3*/site-packages; do
     printf '%s\n' "$PWD/packaging/cli/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
     rm -f "$site/happe_study.pth"
+    install -D -m 644 "$site/django_htmx/static/django_htmx/htmx-2.min.js" \
+        study-server/src/happe_study/static/vendor/htmx.min.js
 done
 mkdir -p build/bin
 for program in happe-server:happe_study happe-power:happe_power; do
@@ -81,7 +84,7 @@ for program in happe-server:happe_study happe-power:happe_power; do
     chmod +x "build/bin/${program%:*}"
 done
 
-# JavaScript: htmx, which the server serves from its static files, and what the tests put into pages. Nothing of it is in git.
+# JavaScript that the tests put into pages. Nothing of it is in git.
 if [ "$1" = all ]; then
     stamp=study-server/node_modules/.installed
     if ! cmp -s study-server/package.json $stamp; then
@@ -91,5 +94,4 @@ if [ "$1" = all ]; then
     else
         echo "setup: all JavaScript packages are there"
     fi
-    install -D -m 644 study-server/node_modules/htmx.org/dist/htmx.min.js study-server/src/happe_study/static/vendor/htmx.min.js
 fi

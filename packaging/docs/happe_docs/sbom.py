@@ -2,9 +2,9 @@
 """usage: python -m happe_docs.sbom FILE. Writes a list of what HAPPE is made of (SBOM), in CycloneDX 1.6.
 
 Python's packages come from the locks, with the digests that are pinned; Debian's from packaging/setup.sh, with the
-versions that are installed; JavaScript's from study-server/package.json. What only tests and checks need has the scope
-"excluded". The same tree on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH (or 1970), the serial
-number follows from the content.
+versions that are installed; the tests' JavaScript from study-server/package.json. What only tests and checks need has
+the scope "excluded". The same tree on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH (or 1970),
+the serial number follows from the content.
 """
 
 from __future__ import annotations
@@ -56,9 +56,12 @@ def bom(root: Path) -> Bom:
 
 
 def python_packages(root: Path) -> Iterator[Component]:
-    """Packages of the lock. Those that HAPPE's own packages have in them are needed to run it. Raises SbomError."""
+    """Packages of the lock. Those that HAPPE's own packages have in them are needed to run it. Raises SbomError.
+
+    django-htmx is one of them: the study server's package has its htmx.
+    """
     lock = root / "packaging/requirements-all.txt"
-    needed = _packaged(root, lock)
+    needed = _packaged(root, lock) | {"django-htmx"}
     for name, version, digests in _PINNED.findall(lock.read_text(encoding="utf-8")):
         hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in _DIGEST.findall(digests)]
         yield _part(PackageURL("pypi", None, name, version), needed=name in needed, hashes=hashes)
@@ -95,11 +98,10 @@ def debian_packages(root: Path) -> Iterator[Component]:
 
 
 def javascript_packages(root: Path) -> Iterator[Component]:
-    """Packages of package.json, whose versions are exact. Those for development are for the tests."""
+    """Packages of package.json, whose versions are exact. All are for the tests."""
     listed = json.loads((root / "study-server/package.json").read_text(encoding="utf-8"))
-    for group in ("dependencies", "devDependencies"):
-        for name, version in listed.get(group, {}).items():
-            yield _part(PackageURL("npm", None, name, version), needed=group == "dependencies")
+    for name, version in listed["devDependencies"].items():
+        yield _part(PackageURL("npm", None, name, version), needed=False)
 
 
 def _part(address: PackageURL, *, needed: bool, hashes: list[HashType] | None = None) -> Component:
