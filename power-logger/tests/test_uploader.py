@@ -104,7 +104,7 @@ def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
         "000000-1s.arrow",
     ]
     last = [line.rpartition("/")[2] for line in bench.fake.requests]
-    assert last[-5:] == ["0", "1", "2", "missing?count=3", "seal"]
+    assert last[-6:] == ["0", "1", "2", "missing?count=3", "seal", "heartbeat"]
     assert [facts["deleted"] for facts in bench.events("sealed")] == [3]
 
 
@@ -444,6 +444,12 @@ def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> N
     assert bench.fake.heartbeats[0]["state"] == "recording"
     assert bench.fake.heartbeats[0]["spool"] == 1
     assert set(bench.fake.heartbeats[0]) == {"state", "software", "free_gib", "spool"}
+
+
+def test_an_uploader_that_has_sent_everything_tells_the_server_so(bench: Bench) -> None:
+    power_traces.ended(bench.spool, 2)
+    assert bench.upload() == 0
+    assert [(each["state"], each["spool"]) for each in bench.fake.heartbeats] == [("idle", 0)]
 
 
 def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) -> None:

@@ -22,6 +22,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from happe_demo.demonstration import PAPER
+from happe_demo.results import tables
 from patience import PATIENCE_S, until
 from program import ROOT
 
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
 
 PARTICIPANTS, SEED = 3, 11
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
+# Section A.5.2 of the paper: savings in percent, and mean ratings, over the four applications.
+PRINTED = {
+    "ondemand": ("0.00", "4.61"),
+    "T-HAPPE": ("28.50", "4.55"),
+    "O-HAPPE": ("24.39", "4.69"),
+    "B-HAPPE": ("26.56", "4.63"),
+}
 PPM = [80.0, -45.0, 62.0, -80.0]  # of the meters, by number
 
 
@@ -153,8 +162,21 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
         assert measures[code]["mean_w"] == pytest.approx(
             float(same["power_mean_w"]), abs=measures[code]["expanded_uncertainty"]
         )
+    assert all(device["heard_of"] for device in devices(kept / "server.toml"))
+    people = lines(kept / "export/paper-a5-participants.jsonl")
+    experience = [(each["answer_computer_experience"], each["answer_game_experience"]) for each in people]
+    assert len(set(experience)) > 1
+    assert any(computers != games for computers, games in experience)
     drifts = [drift_ppm(file) for file in kept.glob("meter-*/spool/*/*/clocks.jsonl")]
     assert sorted(drifts) == pytest.approx(sorted(PPM[:PARTICIPANTS]), abs=5)
+
+
+def devices(config: Path) -> list[dict[str, object]]:
+    """The study's devices, as the server knows them."""
+    command = [sys.executable, "-m", "happe_study", "--config", str(config), "device", "list", "paper-a5", "--json"]
+    found: list[dict[str, object]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(found) == 2 * PARTICIPANTS  # laptops and meters
+    return found
 
 
 def participants(
@@ -180,6 +202,19 @@ def drift_ppm(file: Path) -> float:
     found = lines(file)
     first, last = ((int(str(each["monotonic_us"])), int(str(each["offset_us"]))) for each in (found[0], found[-1]))
     return -1e6 * (last[1] - first[1]) / (last[0] - first[0])
+
+
+def test_the_means_over_the_applications_are_those_that_the_paper_prints() -> None:
+    totals = [{"condition": condition, "rating_mean": 4.625, "improvement": 0.25} for condition in PRINTED]
+    sections = [{"key": "table-a1", "data": {"cells": [], "totals": totals}}, {"key": "a3", "data": {"table_a3": []}}]
+    shown = [line.split() for line in tables({"sections": sections}, PAPER) if "all four" in line]
+    assert shown == [
+        ["all", "four", condition, "4.63", f"({rating})", "25.00", f"({saving})"]
+        for condition, (saving, rating) in PRINTED.items()
+    ]
+    rows = [line.split(" | ") for line in (ROOT / "README.md").read_text().splitlines()]
+    in_readme = {row[0].removeprefix("| "): row[4] for row in rows if row[0].removeprefix("| ") in PRINTED}
+    assert in_readme == {condition: rating for condition, (_, rating) in PRINTED.items()}
 
 
 @pytest.mark.parametrize("step", [b"a server on this machine", b"they play"])

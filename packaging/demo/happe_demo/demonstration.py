@@ -157,7 +157,8 @@ class Demonstration:
         persons = self._players.hear()["people"]
         visits = []
         for number, (invited, person) in enumerate(zip(self._links, persons, strict=True), start=1):
-            take_part(self.url, invited["link"], person)
+            random = Random(f"{self.seed} answers {number}")  # noqa: S311 - no secret
+            take_part(self.url, invited["link"], person, random)
             visits.append(Visit(number, token_of(invited["link"])))
             step.done(number)
         return visits

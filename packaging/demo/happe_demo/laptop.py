@@ -32,6 +32,7 @@ PAD = 64 << 10  # a record's length must not tell its condition (docs/uploads.md
 IDLE_MILLIWATTS = 22_000
 SETTLES_S, THINKS_S, RESTS_S = (5, 10), (4, 12), (10, 30)
 SOFTWARE = {"happe-sim": "0.1.0", "happe-demo": "0.1.0"}
+FREE_GIB = 60
 T61 = {"cpu": "Intel(R) Core(TM)2 Duo CPU     T7700  @ 2.40GHz", "driver": "acpi-cpufreq", "backend": "simulated"}
 ONDEMAND = {"governor": "ondemand", "tunables": {"sampling_rate": "80000", "up_threshold": "80"}}
 USERSPACE: Json = {"governor": "userspace", "tunables": {}}
@@ -76,17 +77,20 @@ class Laptop:
         """All runs of a participant. Yields study times (microseconds) at which it is to go on."""
         self.power.add(self._clock.study.now_us(), IDLE_MILLIWATTS)
         seated = self._api("PUT", "device/sitting", {"participant": visit.token})
+        self._beat("idle")
         self._compare()
         yield self._after(SETTLES_S)
         for run in seated["runs"]:
             yield from self._run(visit, run)
         self._compare()
         self._api("DELETE", "device/sitting")
+        self._beat("idle")
 
     def _run(self, visit: Visit, run: Json) -> Iterator[int]:
         path = f"runs/{run['code']}"
         answer = self._api("POST", f"{path}/start", {"id": str(uuid.uuid4())})
         began_us = self._clock.study.now_us()
+        self._beat("running")
         condition = self._opened(answer["sealed"])
         played = self._play(visit, condition, began_us)
         self._draw(played, began_us)
@@ -135,6 +139,11 @@ class Laptop:
             "machine": T61 | governor,
             "software": SOFTWARE,
         }
+
+    def _beat(self, state: str) -> None:
+        """Say that it lives, as the wizard does at each page."""
+        said = {"state": state, "software": SOFTWARE, "free_gib": FREE_GIB, "spool": 0}
+        self._api("PUT", "device/heartbeat", said)
 
     def _compare(self) -> None:
         """Compare clocks with the server."""

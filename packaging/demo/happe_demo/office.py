@@ -20,10 +20,12 @@ from happe_demo.web import Browser
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+    from random import Random
 
 Json = dict[str, Any]
 
 STUDY = "paper-a5"
+LEVELS = ("beginner", "moderate", "master")
 WORDS = """amber birch cedar delta ember fjord grove heron inlet juniper kelp
     lupin maple nectar otter pebble quartz reed sage tern umber vale willow yarrow"""
 
@@ -124,14 +126,19 @@ def signed_in(url: str, email: str, password: str) -> Browser:
     return browser
 
 
-def take_part(url: str, link: str, person: Json) -> None:
-    """A participant follows the link, agrees, says who they are, and reads what they will do."""
+def take_part(url: str, link: str, person: Json, random: Random) -> None:
+    """A participant follows the link, agrees, says who they are, and reads what they will do.
+
+    What the simulation knows of their experience is about games. With computers they have the same, or a level off it.
+    """
     browser = Browser(url)
     browser.open(link)
     browser.send(link)
     browser.send("/p/consent", decision="agree", on_withdrawal="erase")
-    skill, major = person["experience"], person["major"]
-    browser.send("/p/questionnaire", computer_experience=skill, game_experience=skill, field_of_study=major)
+    games, major = person["experience"], person["major"]
+    level = LEVELS.index(games)
+    computers = random.choice(LEVELS[max(level - 1, 0) : level + 2])
+    browser.send("/p/questionnaire", computer_experience=computers, game_experience=games, field_of_study=major)
     browser.send("/p/handout")
 
 

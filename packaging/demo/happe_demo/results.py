@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from happe_demo.children import DemoError
+from happe_study.analysis.paper_tables import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,16 +103,16 @@ def _table_a1(found: Json, paper: Mapping[tuple[str, ...], Mapping[str, str]]) -
         theirs = paper[cell["application"], cell["condition"]]
         yield (
             f"  {cell['application']:12}{cell['condition']:12}"
-            f"{cell['power_mean_w']:9.2f} ({theirs['power_mean_w']})"
-            f"{cell['rating_mean']:8.2f} ({theirs['rating_mean']})"
-            f"{PER_CENT * cell['improvement']:9.2f} ({theirs['improvement_percent']})"
+            f"{rounded(cell['power_mean_w']):9} ({theirs['power_mean_w']})"
+            f"{rounded(cell['rating_mean']):8} ({theirs['rating_mean']})"
+            f"{rounded(PER_CENT * cell['improvement']):9} ({theirs['improvement_percent']})"
         )
     for total in found["totals"]:
         printed = [row for (_, condition), row in paper.items() if condition == total["condition"]]
         saving, rating = (sum(float(row[name]) for row in printed) / len(printed) for name in TOTALS)
         yield (
-            f"  {'all four':12}{total['condition']:12}{'':17}{total['rating_mean']:8.2f} ({rating:.2f})"
-            f"{PER_CENT * total['improvement']:9.2f} ({saving:.2f})"
+            f"  {'all four':12}{total['condition']:12}{'':17}{rounded(total['rating_mean']):8} ({rounded(rating)})"
+            f"{rounded(PER_CENT * total['improvement']):9} ({rounded(saving)})"
         )
 
 
@@ -122,7 +123,7 @@ def _table_a3(found: Sequence[Json], paper: Mapping[tuple[str, ...], Mapping[str
         faster, saving = (theirs[f"{row['phase']}_{key}"] for key in ("performance", "power"))
         yield (
             f"  {row['application']:12}{row['phase']:12}"
-            f"{row['performance']:10.2f} ({faster}){row['power']:8.2f} ({saving})"
+            f"{rounded(row['performance']):10} ({faster}){rounded(row['power']):8} ({saving})"
         )
 
 

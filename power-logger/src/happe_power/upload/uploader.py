@@ -215,13 +215,18 @@ class Waiting(Protocol):
 
 
 def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> int:
-    """Send until nothing is left; how often it failed in a row at the end: 0, or `tries`. Raises RefusedError."""
-    failures = 0
+    """Send until nothing is left; how often it failed in a row at the end: 0, or `tries`. Raises RefusedError.
+
+    When it has sent all, the server hears how this host is.
+    """
+    failures, sent = 0, False
     while failures < tries:
         try:
             if not uploader.step():
+                if sent:
+                    uploader.beat(clocks.now_us())
                 return 0
-            failures = 0
+            failures, sent = 0, True
         except (LaterError, NoAnswerError, OSError) as error:
             failures += 1
             if failures < tries and wait(_pause(error, failures, report)):
