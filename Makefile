@@ -77,9 +77,10 @@ package-vm-test: package ## The same in an emulated ThinkPad T61, where the gove
 rpm: package ## Build the RPMs into build/packages, and compare them with the Debian packages
 	@packaging/rpm.sh
 
-bare-root: ## Do what README says in a bare Debian 12, as root and as a user with sudo (root; hours)
+bare-root: ## Do what README says in a bare Debian 12 and 13, as root and as a user with sudo (root; hours)
 	@packaging/bare-root.sh root make demo
 	@packaging/bare-root.sh sudo make demo
+	@HAPPE_DEBIAN=trixie packaging/bare-root.sh root make demo
 	@packaging/bare-root.sh root make test
 	@packaging/bare-root.sh sudo make test
 

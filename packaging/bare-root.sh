@@ -1,12 +1,14 @@
 #!/bin/sh
-# Does what README says to a newcomer: makes a bare Debian 12, installs git and make in it, clones what is committed of this
+# Does what README says to a newcomer: makes a bare Debian, installs git and make in it, clones what is committed of this
 # tree, runs a command in the clone, and says how long that took. As root.
 #   usage: packaging/bare-root.sh root|sudo COMMAND...      e.g. packaging/bare-root.sh sudo make demo
-# root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_ROOT is the folder of that Debian (build/bare-root);
-# nothing is left of it in the end. The machine's settings of pip and npm, and of proxies, hold there too.
+# root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_DEBIAN is the release: bookworm (Debian 12, unless
+# told) or trixie (Debian 13, for `make demo`). HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes
+# it in the end. The machine's settings of pip and npm, and of proxies, hold there too.
 set -eu
 cd "$(dirname "$0")/.."
 root=${HAPPE_ROOT:-$PWD/build/bare-root}
+release=${HAPPE_DEBIAN:-bookworm}
 case ${1-} in
     root) user=root home=/root ;;
     sudo) user=ana home=/home/ana ;;
@@ -17,11 +19,11 @@ shift
 
 trap 'rm -rf "$root"' EXIT
 trap 'exit 130' INT TERM HUP
-echo "bare-root: making a Debian 12"
+echo "bare-root: making a Debian $release"
 if [ "$user" = root ]; then
-    packaging/debian_folder.sh "$root"
+    packaging/debian_folder.sh "$root" "" "$release"
 else
-    packaging/debian_folder.sh "$root" sudo
+    packaging/debian_folder.sh "$root" sudo "$release"
     chroot "$root" useradd --create-home --shell /bin/bash "$user"
     echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
     chmod 440 "$root/etc/sudoers.d/$user"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Makes a minimal Debian 12 in FOLDER, anew, from this machine's own apt sources; it trusts the certificates that this one
-# trusts. As root.
-#   usage: packaging/debian_folder.sh FOLDER [PACKAGES]      PACKAGES: names with commas between them, besides the minimum
+# Makes a minimal Debian in FOLDER, anew. It comes from this machine's own apt sources and trusts the certificates that this
+# machine trusts. As root.
+#   usage: packaging/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
+# PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one.
 set -eu
 folder=$1
 cd "$(dirname "$0")/.."
 rm -rf "$folder"
-PYTHONPATH=tests/vm python3 -B - "$folder" "${2-}" <<'END'
+PYTHONPATH=tests/vm python3 -B - "$folder" "${2-}" "${3-bookworm}" <<'END'
 import subprocess
 import sys
 
@@ -14,8 +15,9 @@ import image
 
 options = ["--quiet", "--variant=minbase", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", *image.apt_options()]
 options += [f"--include={sys.argv[2]}"] if sys.argv[2] else []
-sources = "\n".join(image.debian_sources()) + "\n"
-subprocess.run(["mmdebstrap", *options, "bookworm", sys.argv[1], "-"], input=sources, text=True, check=True)
+release = sys.argv[3]
+sources = "\n".join(image.debian_sources()).replace("bookworm", release) + "\n"
+subprocess.run(["mmdebstrap", *options, release, sys.argv[1], "-"], input=sources, text=True, check=True)
 END
 cp /etc/resolv.conf "$folder/etc/resolv.conf"
 own=usr/local/share/ca-certificates

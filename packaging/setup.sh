@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what HAPPE is built with on Debian 12, as root or with sudo, and says what. Does nothing where nothing is missing.
+# Installs what HAPPE is built with on Debian 12 (or 13: `demo`), as root or with sudo, and says what. Does nothing where
+# nothing is missing.
 #   usage: packaging/setup.sh demo|system|all|package      system: what of `all` is Debian's
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,6 +12,12 @@ demo="g++ cmake ninja-build pkg-config
     qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
     libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev
     python3 python3-venv"
+# Debian 13 has wlroots' Wayland protocols in a package of their own (cmake/WlrProtocols.cmake).
+# shellcheck disable=SC1091  # not ours
+case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
+    "debian 12") ;;
+    debian*) demo="$demo librust-wayland-protocols-wlr-dev" ;;
+esac
 # To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of
 # manuals, zsh; PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put
 # windows on. npm may be there from elsewhere than Debian.
