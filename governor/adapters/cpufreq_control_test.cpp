@@ -245,6 +245,17 @@ TEST_F(Control, FixesEveryPolicyAtAStepOfItsLadder) {
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
+TEST_F(Control, ReleasesEveryPolicyWhenOneCannotBeFixed) {
+    given_a_t61();
+    kernel.refused["policy1/scaling_setspeed"] = "Input/output error";
+    EXPECT_EQ(error_of(control->fix(2)), "policy1/scaling_setspeed: Input/output error");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+    EXPECT_FALSE(is_file_there());
+    EXPECT_FALSE(control->set({0}, kHigh));
+}
+
 TEST_F(Control, CapsWhereThereIsNoUserspace) {
     given_a_pstate();
     EXPECT_EQ(control->backend(), Backend::Cap);
