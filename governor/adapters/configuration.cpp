@@ -2,8 +2,8 @@
 #include "governor/adapters/configuration.h"
 
 #include "governor/adapters/json_document.h"
-#include "governor/adapters/near_name.h"
 #include "governor/adapters/printable.h"
+#include "packaging/cli/cpp/near_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

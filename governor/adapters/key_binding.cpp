@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/adapters/key_binding.h"
 
-#include "governor/adapters/near_name.h"
 #include "governor/adapters/printable.h"
+#include "packaging/cli/cpp/near_name.h"
 
 #include <fmt/format.h>
 #include <libevdev/libevdev.h>

@@ -271,8 +271,8 @@ def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
         (["participant", "invite", "x", "--count", "0"], os.EX_USAGE, "--count"),
         (["audit", "verify", "--expect", "x"], os.EX_USAGE, "a head is noted as NUMBER:SHA256"),
         (["restore", "/no/such"], os.EX_USAGE, "/no/such"),
-        (["nothing"], os.EX_USAGE, "No such command 'nothing'"),
-        (["check", "--nothing"], os.EX_USAGE, "--nothing"),
+        (["studdy"], os.EX_USAGE, "unknown command 'studdy'; did you mean 'study'?"),
+        (["check", "--nothing"], os.EX_USAGE, "unknown option '--nothing'; try `happe-server check --help`"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -25,7 +25,7 @@ ROOMS: dict[str, set[str]] = {
     "profiles": set(),
     "governor/core": set(),
     "governor/ports": {"governor/core"},
-    "governor/adapters": {"governor/core", "governor/ports"},
+    "governor/adapters": {"governor/core", "governor/ports", "packaging/cli"},
     "governor/sim": {"governor/core", "governor/ports"},
     "governor/app": APP,
     "governor/app/happe_sim": APP | {"governor/app"},

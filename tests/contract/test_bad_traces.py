@@ -137,9 +137,18 @@ def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None
     assert b"none.jsonl" in ran.stderr
 
 
-@pytest.mark.parametrize("arguments", ["", "replya -", "replay", "replay - -", "replay --fast -"])
-def test_bad_usage_is_said_so(happe_sim: HappeSim, arguments: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("", "A subcommand is required; try `happe-sim --help`"),
+        ("replya -", "unknown command 'replya'; did you mean 'replay'?"),
+        ("replay", "TRACE is required; try `happe-sim --help`"),
+        ("replay - -", "The following argument was not expected: -; try `happe-sim --help`"),
+        ("replay --fast -", "unknown option '--fast'; try `happe-sim replay --help`"),
+        ("study --sede 1", "unknown option '--sede'; did you mean '--seed'?"),
+    ],
+)
+def test_bad_usage_is_said_so(happe_sim: HappeSim, arguments: str, said: str) -> None:
     """EX_USAGE, an explanation, and nothing on standard output."""
     ran = happe_sim.run(*arguments.split())
-    assert (ran.returncode, ran.stdout) == (EX_USAGE, b"")
-    assert ran.stderr
+    assert (ran.returncode, ran.stdout, ran.stderr.decode()) == (EX_USAGE, b"", f"happe-sim: {said}\n")

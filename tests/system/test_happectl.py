@@ -372,6 +372,20 @@ def test_wrong_usage_is_refused_without_asking_happed(happectl: HappeCtl, argume
     assert "--help" in ran.stderr or "--json" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("statsu", "unknown command 'statsu'; did you mean 'status'?"),
+        ("status --jsno", "unknown option '--jsno'; did you mean '--json'?"),
+        ("keys lern", "unknown command 'lern'; did you mean 'learn'?"),
+        ("frobnicate", "unknown command 'frobnicate'; try `happectl --help`"),
+    ],
+)
+def test_a_mistyped_word_is_named_with_the_nearest(happectl: HappeCtl, arguments: str, said: str) -> None:
+    ran = happectl.run(*arguments.split())
+    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_USAGE, "", f"happectl: {said}\n")
+
+
 def test_output_that_cannot_be_written_is_an_error(happectl: HappeCtl) -> None:
     with happectl.daemon():
         for redirection in (">/dev/full", ">&-"):

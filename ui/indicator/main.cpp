@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-indicator: what is left of the battery, above everything, and the session's agent, which tells happed what is
 // in front. It builds its parts and lets them run.
+#include "packaging/cli/cpp/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
@@ -145,7 +146,7 @@ int main(int argc, char** argv) try {
     } catch (const CLI::ConfigError& error) {
         return happe::ui::complain("the settings: " + std::string(error.what()), EX_DATAERR);
     } catch (const CLI::ParseError& error) {
-        return happe::ui::complain(std::string(error.what()) + "; see happe-indicator --help", EX_USAGE);
+        return happe::ui::complain(happe::usage_mistake(program, error), EX_USAGE);
     }
     QGuiApplication application(argc, argv);
     if (options.window) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-study: a participant's sitting at this laptop.
 #include "packaging/cli/cpp/self_description.h"
+#include "packaging/cli/cpp/usage_mistake.h"
 #include "ui/indicator/translations.h"
 #include "ui/indicator/unix_signals.h"
 #include "ui/study/commands.h"
@@ -62,7 +63,7 @@ int main(int argc, char** argv) try {
         const int status = program.exit(help_or_version);
         return std::cout.flush() ? status : happe::study::complain("standard output: cannot write", EX_IOERR);
     } catch (const CLI::ParseError& error) {
-        return happe::study::complain(std::string(error.what()) + "; see happe-study --help", EX_USAGE);
+        return happe::study::complain(happe::usage_mistake(program, error), EX_USAGE);
     }
     return happe::study::act(options, argc, argv);
 } catch (const happe::study::JournalError& error) {

@@ -2,6 +2,7 @@
 // happe-sim: the learning governor without a cpufreq driver.
 #include "governor/app/happe_sim/commands.h"
 #include "packaging/cli/cpp/self_description.h"
+#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -71,7 +72,7 @@ int main(int argc, char** argv) try {
     } catch (const CLI::Success& help_or_version) {
         return happe::flushed(program.exit(help_or_version));
     } catch (const CLI::ParseError& error) {
-        return happe::complain({fmt::format("{}; see happe-sim --help", error.what())}, EX_USAGE);
+        return happe::complain({happe::usage_mistake(program, error)}, EX_USAGE);
     }
     return status;
 } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 // happectl: the client of happed.
 #include "governor/app/happectl/commands.h"
 #include "packaging/cli/cpp/self_description.h"
+#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -90,7 +91,7 @@ int main(int argc, char** argv) try {
     } catch (const CLI::Success& help_or_version) {
         return happe::ctl::flushed(program.exit(help_or_version));
     } catch (const CLI::ParseError& error) {
-        return happe::ctl::complain({EX_USAGE, fmt::format("{}; see happectl --help", error.what())});
+        return happe::ctl::complain({EX_USAGE, happe::usage_mistake(program, error)});
     }
     return happe::ctl::act(task);
 } catch (const std::exception& error) {

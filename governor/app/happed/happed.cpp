@@ -5,6 +5,7 @@
 #include "governor/adapters/mapped_pages.h"
 #include "governor/app/happed/daemon.h"
 #include "packaging/cli/cpp/self_description.h"
+#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
@@ -181,7 +182,7 @@ int main(int argc, char** argv) try {
     } catch (const CLI::Success& help_or_version) {
         return program.exit(help_or_version);
     } catch (const CLI::ParseError& error) {
-        return happe::complain({fmt::format("{}; see happed --help", error.what())}, EX_USAGE);
+        return happe::complain({happe::usage_mistake(program, error)}, EX_USAGE);
     }
     if (restore) {
         return happe::restore(files);

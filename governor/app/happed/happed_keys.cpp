@@ -4,6 +4,7 @@
 #include "governor/adapters/key_service.h"
 #include "governor/adapters/key_socket.h"
 #include "packaging/cli/cpp/self_description.h"
+#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -99,7 +100,7 @@ int main(int argc, char** argv) try {
         const int status = program.exit(help_or_version);
         return std::cout.flush() ? status : happe::complain({"standard output: cannot write"}, EX_IOERR);
     } catch (const CLI::ParseError& error) {
-        return happe::complain({fmt::format("{}; see happed-keys --help", error.what())}, EX_USAGE);
+        return happe::complain({happe::usage_mistake(program, error)}, EX_USAGE);
     }
     return happe::serve(STDIN_FILENO, options);
 } catch (const std::exception& error) {

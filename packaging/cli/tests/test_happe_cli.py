@@ -96,6 +96,33 @@ def test_help_imports_no_command_and_a_run_imports_its_own(monkeypatch: pytest.M
     assert [each.summary for each in described(group, "happe-late").commands] == ["Say something"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["speka"], "unknown command 'speka'; did you mean 'speak'?"),
+        (["listen"], "unknown command 'listen'; try `happe-trouble --help`"),
+        (["speak", "--luod"], "unknown option '--luod'; did you mean '--loud'?"),
+        (["speak", "--xyz"], "unknown option '--xyz'; try `happe-trouble speak --help`"),
+        (["speak", "now"], "Got unexpected extra argument (now); try `happe-trouble speak --help`"),
+    ],
+    ids=str,
+)
+def test_a_mistyped_word_is_named_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    @click.command(cls=Command)
+    @click.option("--loud", is_flag=True)
+    def speak(*, loud: bool) -> None:
+        """Say something."""
+
+    module = ModuleType("happe_late")
+    vars(module)["speak"] = speak
+    monkeypatch.setitem(sys.modules, "happe_late", module)
+    with pytest.raises(SystemExit) as end:
+        TROUBLE.run(Late("happe-trouble"), arguments)
+    assert (end.value.code, capsys.readouterr().err) == (os.EX_USAGE, f"happe-trouble: {said}\n")
+
+
 def test_numpy_starts_no_threads() -> None:
     code = (
         "import click, os\n"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import errno
 import os
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import FrameType
 
 EX_CHECK_FAILED = 1
@@ -30,9 +31,22 @@ class Failure(Exception):  # noqa: N818 - what a command has
 
 
 def of_usage(error: click.UsageError) -> Failure:
-    """What was typed is no command line of the program."""
-    hint = f"; try `{error.ctx.command_path} --help`" if error.ctx else ""
-    return Failure(os.EX_USAGE, f"{' '.join(error.format_message().split()).rstrip('.')}{hint}")
+    """What was typed is no command line of the program. An unknown command or option is named, and the nearest."""
+    if isinstance(error, click.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
+        return _of_unknown("command", error.command_name, error.ctx.command.list_commands(error.ctx), error.ctx)
+    if isinstance(error, click.NoSuchOption):
+        return _of_unknown("option", error.option_name, error.possibilities or (), error.ctx)
+    return Failure(os.EX_USAGE, f"{' '.join(error.format_message().split()).rstrip('.')}{_hint(error.ctx)}")
+
+
+def _of_unknown(kind: str, typed: str, names: Iterable[str], context: click.Context | None) -> Failure:
+    near = get_close_matches(typed, names, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else _hint(context)
+    return Failure(os.EX_USAGE, f"unknown {kind} '{typed}'{hint}")
+
+
+def _hint(context: click.Context | None) -> str:
+    return f"; try `{context.command_path} --help`" if context else ""
 
 
 def of_system(error: OSError, advice: Mapping[int, str]) -> Failure:
