@@ -2,6 +2,8 @@
 
 import json
 import random
+import select
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from patience import PATIENCE_S
 from program import HappeSim
 from reference import compact, decide
 
@@ -329,3 +332,30 @@ def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
     assert compared >= AT_LEAST
     assert all(count >= LINES for count in exercised.values())
     assert len(exercised) == 4 + 5 + 2 + 2 + 2 + 1 + 6
+
+
+@pytest.mark.parametrize("standard_input", ["-", "/dev/stdin"])
+def test_a_line_from_a_pipe_is_answered_before_the_next_is_written(happe_sim: HappeSim, standard_input: str) -> None:
+    header = {
+        "format": "happe-trace/1",
+        "mode": "paper",
+        "feedback": "next-sample",
+        "period_us": SECOND,
+        "ladders_khz": {"0": T61},
+        "uafp": [],
+    }
+    seen = [
+        {"t_us": second * SECOND, "user": "alice", "app": "torcs", "policies": [{"id": 0, "util_ppm": [FULL]}]}
+        for second in range(1, 4)
+    ]
+    decisions = list(decide([header, *seen]))
+    command = [str(happe_sim.program), "replay", standard_input]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(written([header], ascii_only=True))
+        for line, decision in zip(seen, decisions, strict=True):
+            process.stdin.write(written([line], ascii_only=True))
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], PATIENCE_S)[0], f"no decision on {compact(line)}"
+            assert process.stdout.readline().decode() == compact(decision) + "\n"

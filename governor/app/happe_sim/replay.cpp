@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 namespace happe {
 namespace {
@@ -21,7 +22,16 @@ int replay_stream(std::istream& trace, const std::string& name) try {
     return complain({fmt::format("{}: cannot read: {}", name, std::strerror(errno))}, EX_IOERR);
 }
 
+// Whoever writes a trace into a pipe or at a terminal may wait for the decision on a line before they write the next.
+void answer_each_line_unless_a_file(const std::string& path) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path, none)) {
+        std::cout << std::unitbuf;
+    }
+}
+
 int replay_file(const std::string& path) {
+    answer_each_line_unless_a_file(path == "-" ? "/dev/stdin" : path);
     if (path == "-") {
         return replay_stream(std::cin, "<stdin>");
     }
