@@ -12,6 +12,9 @@ namespace {
 
 constexpr const char* kService = "happed.service";
 constexpr const char* kKeySocket = "happed-keys.socket";
+constexpr const char* kWithoutSystemd =
+    "run this on the machine rather than in a container; without systemd, start happed by hand";
+constexpr const char* kAsRoot = "sudo happectl doctor can see it";
 
 // Other programs that set frequencies or governors.
 struct Rival {
@@ -125,8 +128,9 @@ std::vector<Check> check_rivals(const Findings& findings) {
         checks.push_back(check);
     }
     if (checks.empty()) {
-        checks.push_back({"other programs", Verdict::Ok,
-                          findings.units ? "none that sets frequencies" : "unknown: systemd does not answer", ""});
+        checks.push_back(findings.units
+                             ? Check{"other programs", Verdict::Ok, "none that sets frequencies", ""}
+                             : Check{"other programs", Verdict::Unknown, "systemd does not answer", kWithoutSystemd});
     }
     return checks;
 }
@@ -134,10 +138,7 @@ std::vector<Check> check_rivals(const Findings& findings) {
 Check check_service(const Findings& findings) {
     Check check{.name = "happed.service"};
     if (!findings.units) {
-        check.verdict = Verdict::Warn;
-        check.finding = "unknown: systemd does not answer on the system bus";
-        check.advice = "run this on the machine rather than in a container; without systemd, start happed by hand";
-        return check;
+        return {check.name, Verdict::Unknown, "systemd does not answer on the system bus", kWithoutSystemd};
     }
     const UnitFound* const found = unit(findings, kService);
     if (found == nullptr) {
@@ -156,6 +157,10 @@ Check check_service(const Findings& findings) {
     } else if (found->enabled == "disabled") {
         check.verdict = Verdict::Warn;
         check.advice = "systemctl enable happed, or it won't start with the machine";
+    } else if (found->enabled.empty()) {
+        check.verdict = Verdict::Unknown;
+        check.finding = "active; systemd does not say whether it starts with the machine";
+        check.advice = "systemctl status happed";
     }
     return check;
 }
@@ -176,14 +181,14 @@ Check check_daemon(const Findings& findings) {
 }
 
 Check check_keys(const Findings& findings) {
-    Check check{.name = "keys", .finding = "unknown without happed"};
+    Check check{.name = "keys"};
     const UnitFound* const socket = unit(findings, kKeySocket);
     if (findings.units && (socket == nullptr || socket->active != "active")) {
         return {check.name, Verdict::Fail, fmt::format("{} is not active: no key can be seen", kKeySocket),
                 fmt::format("systemctl enable --now {}", kKeySocket)};
     }
     if (!findings.daemon) {
-        return check;
+        return {check.name, Verdict::Unknown, "happed is not there to say which keyboards have them", "start happed"};
     }
     const std::uint32_t keyboards = findings.daemon->keyboards;
     check.finding = fmt::format("found on {} keyboard{}", keyboards, keyboards == 1 ? "" : "s");
@@ -206,7 +211,7 @@ Check check_session(const Findings& findings) {
     Check check{.name = "session"};
     if (!findings.session) {
         check.verdict = Verdict::Warn;
-        check.finding = "unknown: logind does not answer, so nobody is served";
+        check.finding = "logind does not answer, so nobody is served";
         check.advice = "systemctl status systemd-logind";
     } else if (!*findings.session) {
         check.finding = "nobody is at seat0: HAPPE waits";
@@ -223,7 +228,7 @@ Check check_database(const Findings& findings) {
         case Presence::Present:
             return {"profiles", Verdict::Ok, "the database is there", ""};
         case Presence::Unreadable:
-            return {"profiles", Verdict::Ok, "for root and happed alone to see", ""};
+            return {"profiles", Verdict::Unknown, "the database is for root and happed alone to see", kAsRoot};
         case Presence::Absent:
             break;
     }
@@ -234,8 +239,11 @@ Check check_database(const Findings& findings) {
 }
 
 Check check_found_state(const Findings& findings) {
-    if (findings.daemon || findings.found_state != Presence::Present) {
+    if (findings.daemon || findings.found_state == Presence::Absent) {
         return {"machine", Verdict::Ok, findings.daemon ? "happed answers for it" : "as the kernel has it", ""};
+    }
+    if (findings.found_state == Presence::Unreadable) {
+        return {"machine", Verdict::Unknown, "what happed found here is for root alone to see", kAsRoot};
     }
     return {"machine", Verdict::Fail, "happed ended without giving back the governor it found",
             "sudo happectl restore"};
@@ -249,6 +257,9 @@ Check check_installation(const Findings& findings) {
     if (findings.polkit_actions == Presence::Absent) {
         return {"installation", Verdict::Fail, "the polkit actions org.happe.governor1.policy are missing",
                 "install the package happe-governor again"};
+    }
+    if (std::min(findings.bus_policy, findings.polkit_actions) == Presence::Unreadable) {
+        return {"installation", Verdict::Unknown, "D-Bus policy and polkit actions are for root alone to see", kAsRoot};
     }
     return {"installation", Verdict::Ok, "D-Bus policy and polkit actions are there", ""};
 }

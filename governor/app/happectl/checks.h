@@ -12,7 +12,7 @@
 
 namespace happe::ctl {
 
-enum class Presence : std::uint8_t { Absent, Present, Unreadable };  // Unreadable: not for this user to see
+enum class Presence : std::uint8_t { Absent, Unreadable, Present };  // Unreadable: not for this user to see
 
 struct PolicyFound {
     std::uint32_t policy = 0;
@@ -53,7 +53,7 @@ struct Findings {
     Presence polkit_actions = Presence::Absent;
 };
 
-enum class Verdict : std::uint8_t { Ok, Warn, Fail };
+enum class Verdict : std::uint8_t { Ok, Unknown, Warn, Fail };  // Unknown: nobody here could say
 
 struct Check {
     std::string name;

@@ -51,6 +51,8 @@ const char* word(Verdict verdict) {
     switch (verdict) {
         case Verdict::Ok:
             return "ok";
+        case Verdict::Unknown:
+            return "unknown";
         case Verdict::Warn:
             return "warn";
         case Verdict::Fail:
@@ -62,8 +64,8 @@ const char* word(Verdict verdict) {
 std::string as_text(const std::vector<Check>& checks, const Style& style) {
     std::string text;
     for (const Check& check : checks) {
-        text += fmt::format("{:<5} {}: {}\n", word(check.verdict), check.name, printable(check.finding, style));
-        text += check.advice.empty() ? "" : fmt::format("      -> {}\n", check.advice);
+        text += fmt::format("{:<7} {}: {}\n", word(check.verdict), check.name, printable(check.finding, style));
+        text += check.advice.empty() ? "" : fmt::format("        -> {}\n", check.advice);
     }
     return text;
 }
@@ -98,8 +100,8 @@ void add_doctor(CLI::App& program, Task& task) {
     add_output(*command, options->output);
     command->footer(
         "Looks at the kernel's drivers, other programs that set frequencies, the service, keys, session, configuration\n"
-        "and files, and says ok, warn or fail for each, with what to do. Works without happed too. The exit status is\n"
-        "1 if anything fails.\n\n"
+        "and files, and says ok, warn or fail for each, with what to do; unknown where it cannot find out. Works without\n"
+        "happed too. The exit status is 1 if anything fails.\n\n"
         "Examples:\n"
         "  happectl doctor\n"
         "  happectl doctor --json | jq '.[] | select(.verdict != \"ok\")'");

@@ -111,9 +111,11 @@ std::optional<Outcome<SessionFound>> find_session(Bus& bus) {
         return trouble(EX_OK, "nobody");
     }
     const Address session{kSeat.service, std::get<1>(*active).value, "org.freedesktop.login1.Session"};
-    return SessionFound{bus.property<std::string>(session, "Name").value_or("?"),
-                        bus.property<std::string>(session, "Class").value_or("?"),
-                        bus.property<bool>(session, "LockedHint").value_or(false)};
+    const auto name = bus.property<std::string>(session, "Name");
+    const auto kind = bus.property<std::string>(session, "Class");
+    const auto locked = bus.property<bool>(session, "LockedHint");
+    return name && kind && locked ? std::optional<Outcome<SessionFound>>(SessionFound{*name, *kind, *locked})
+                                  : std::nullopt;
 }
 
 }  // namespace happe::ctl

@@ -21,7 +21,7 @@ constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.want
 std::vector<std::string> rivals(const Findings& findings) {
     std::vector<std::string> units;
     for (const Check& check : check_rivals(findings)) {
-        if (check.verdict != Verdict::Ok) {
+        if (check.verdict >= Verdict::Warn) {
             units.push_back(check.name + ".service");
         }
     }
