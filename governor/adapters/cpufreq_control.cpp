@@ -79,7 +79,7 @@ Status CpufreqControl::acquire() {
     if (mode_ == Mode::Governing) {
         return {};
     }
-    return take(Mode::Governing, {.name = backend_ == Backend::Setspeed ? kUserspace : "", .tunables = {}});
+    return heeded(take(Mode::Governing, {.name = backend_ == Backend::Setspeed ? kUserspace : "", .tunables = {}}));
 }
 
 Status CpufreqControl::lend(const KernelGovernor& governor) {
@@ -122,6 +122,7 @@ Status CpufreqControl::take(Mode mode, KernelGovernor ours) {
 // With nothing in hand, what a process before this one may have left is given back.
 Status CpufreqControl::release() {
     contested_ = false;
+    forget_trouble();
     if (mode_ == Mode::Released && found_.empty()) {
         return restore_found(settings_.found, cpufreq_).and_then([this] {
             return load_found(settings_.found).map([this](FoundState&& left) { found_ = std::move(left); });
@@ -235,7 +236,24 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
     const auto now = cpufreq_.settings(policy);
     const FoundPolicy* const entry = found(policy);
     const bool ours = !now || (*now && entry != nullptr && is_ours(*entry, **now));
-    return ours ? written : Status();
+    return ours ? heeded(written) : Status();
+}
+
+Status CpufreqControl::heeded(Status status) {
+    if (!status) {
+        more_troubles_ += trouble_.empty() ? 0 : 1;
+        trouble_ = trouble_.empty() ? status.error().message : trouble_;
+    }
+    return status;
+}
+
+void CpufreqControl::forget_trouble() {
+    trouble_.clear();
+    more_troubles_ = 0;
+}
+
+std::string CpufreqControl::trouble() const {
+    return more_troubles_ == 0 ? trouble_ : fmt::format("{} (and {} more)", trouble_, more_troubles_);
 }
 
 Status CpufreqControl::write(Hold& hold) {

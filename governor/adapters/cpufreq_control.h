@@ -70,6 +70,10 @@ public:
     [[nodiscard]] Status tend(MonoTime now);
     [[nodiscard]] bool contested() const { return contested_; }
 
+    // Why HAPPE does not govern every policy: the first error of acquire(), or of tend() and what was set since, and
+    // how many more there were. Empty if there was none.
+    [[nodiscard]] std::string trouble() const;
+
     // A policy is on line that wasn't known, or one is not what it was (another driver, boost switched): release this
     // object and open another.
     [[nodiscard]] bool changed() const;
@@ -115,6 +119,8 @@ private:
     [[nodiscard]] bool may_retake(MonoTime now);
     [[nodiscard]] Status retake(Hold& hold);
     [[nodiscard]] Status give_up();
+    Status heeded(Status status);
+    void forget_trouble();
 
     Cpufreq& cpufreq_;
     ControlSettings settings_;
@@ -129,6 +135,8 @@ private:
     FoundState found_;
     std::deque<MonoTime> retakes_;
     bool contested_ = false;
+    std::string trouble_;
+    std::size_t more_troubles_ = 0;
 };
 
 // What `happectl doctor` looks at.

@@ -19,22 +19,18 @@ Status CpufreqControl::tend(MonoTime now) {
     if (mode_ == Mode::Released) {
         return {};
     }
-    std::string errors;
+    forget_trouble();
     for (Hold& hold : holds_) {
-        if (const Status looked = look(hold); !looked) {
-            append(errors, looked.error().message);
-        }
+        heeded(look(hold));
     }
     const auto is_taken = [](const Hold& hold) { return hold.state == State::Taken; };
     if (std::ranges::any_of(holds_, is_taken) && !may_retake(now)) {
         return give_up();
     }
     for (Hold& hold : holds_) {
-        if (const Status retaken = retake(hold); !retaken) {
-            append(errors, retaken.error().message);
-        }
+        heeded(retake(hold));
     }
-    return errors.empty() ? Status() : failure(std::move(errors));
+    return trouble_.empty() ? Status() : failure(trouble());
 }
 
 // The cheap look of every period: one file tells whether we are in control still, and of what.

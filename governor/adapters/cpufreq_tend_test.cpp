@@ -55,6 +55,31 @@ TEST_F(Tend, SetsGovernorAndTargetAgain) {
     EXPECT_EQ(runs_at(1), kHigh);
 }
 
+TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
+    given_a_t61();
+    kernel.refused["policy1/scaling_governor"] = "Input/output error";
+    EXPECT_FALSE(control->acquire());
+    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    kernel.refused.clear();
+    good(control->acquire());
+    EXPECT_EQ(control->trouble(), "");
+
+    kernel.refused["scaling_setspeed"] = "Input/output error";
+    EXPECT_FALSE(control->set({0}, kHigh));
+    EXPECT_FALSE(control->set({1}, kHigh));
+    EXPECT_EQ(control->trouble(), "policy0/scaling_setspeed: Input/output error (and 1 more)");
+    kernel.refused.clear();
+    tended();
+    EXPECT_EQ(control->trouble(), "");
+
+    policy(1).governor = "performance";
+    kernel.refused["policy1/scaling_governor"] = "Input/output error";
+    EXPECT_EQ(error_of(control->tend(MonoTime())), "policy1/scaling_governor: Input/output error");
+    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    good(control->release());
+    EXPECT_EQ(control->trouble(), "");
+}
+
 TEST_F(Tend, SetsATargetAgain) {
     given_both_policies_at(kHigh);
     policy(0).setspeed = kLowest;

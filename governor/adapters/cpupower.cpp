@@ -3,6 +3,7 @@
 
 #include <cpufreq.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ namespace {
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr std::size_t kLongestTunable = 255;
+constexpr std::size_t kOtherFiles = 64;  // which the process may have open besides those kept here
 
 std::optional<unsigned long> number(std::string_view text) {
     unsigned long value = 0;
@@ -91,10 +93,6 @@ std::vector<unsigned> cpus_of(cpufreq_affected_cpus* first, void (*put)(cpufreq_
     return cpus;
 }
 
-bool is_on_line(unsigned cpu) {
-    return !cpus_of(::cpufreq_get_affected_cpus(cpu), ::cpufreq_put_affected_cpus).empty();
-}
-
 std::string driver_of(unsigned cpu) {
     const std::unique_ptr<char, void (*)(char*)> driver(::cpufreq_get_driver(cpu), ::cpufreq_put_driver);
     return driver ? driver.get() : "";
@@ -125,6 +123,13 @@ fs::path Cpupower::tunables_of(PolicyId policy, const std::string& governor) con
     return fs::is_directory(own, none) ? own : root_ / "cpufreq" / governor;
 }
 
+// Not by libcpupower, which takes a file that cannot be opened for a policy off line.
+Result<bool> Cpupower::is_on_line(PolicyId policy) const {
+    return sysfs::read_line(directory(policy) / "affected_cpus").map([](const std::optional<std::string>& cpus) {
+        return cpus && !cpus->empty();
+    });
+}
+
 Result<std::vector<PolicyId>> Cpupower::ids() const {
     constexpr std::string_view kPrefix = "policy";
     std::vector<PolicyId> result;
@@ -146,10 +151,11 @@ Result<std::vector<PolicyId>> Cpupower::ids() const {
 
 // A policy has the number of one of its CPUs, by which libcpupower knows it.
 Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
-    errno = 0;  // libcpupower takes an old ERANGE for its own
-    if (!is_on_line(id.value)) {
-        return std::nullopt;
+    const auto on_line = is_on_line(id);
+    if (!on_line || !*on_line) {
+        return on_line.map([](bool) { return std::optional<CpufreqPolicy>(); });
     }
+    errno = 0;  // libcpupower takes an old ERANGE for its own
     unsigned long lowest = 0;
     unsigned long highest = 0;
     static_cast<void>(::cpufreq_get_hardware_limits(id.value, &lowest, &highest));
@@ -194,10 +200,10 @@ Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const
     const std::unique_ptr<cpufreq_policy, void (*)(cpufreq_policy*)> now(::cpufreq_get_policy(policy.value),
                                                                          ::cpufreq_put_policy);
     if (!now) {
-        const int why = errno;
-        return is_on_line(policy.value)
-                   ? Result<std::optional<CpufreqSettings>>(sysfs::refused(directory(policy), why == 0 ? EIO : why))
-                   : std::nullopt;
+        const int why = errno == 0 ? EIO : errno;
+        return is_on_line(policy).and_then([&](bool on_line) -> Result<std::optional<CpufreqSettings>> {
+            return on_line ? sysfs::refused(directory(policy), why) : Result<std::optional<CpufreqSettings>>();
+        });
     }
     if (!khz(now->min) || !khz(now->max)) {
         return failure(fmt::format("{}: scaling_min_freq and scaling_max_freq are no frequencies: {} and {}",
@@ -209,18 +215,24 @@ Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const
     });
 }
 
-sysfs::Attribute& Cpupower::attribute(PolicyId policy, Frequency which) const {
+// An error where the process may not keep another file open and still open what it needs for giving back.
+Result<sysfs::Attribute*> Cpupower::attribute(PolicyId policy, Frequency which) const {
     const std::pair key(policy, which);
-    const auto found = attributes_.find(key);
-    return found != attributes_.end()
-               ? found->second
-               : attributes_.emplace(key, sysfs::Attribute(directory(policy) / file_of(which))).first->second;
+    if (const auto found = attributes_.find(key); found != attributes_.end()) {
+        return &found->second;
+    }
+    fs::path path = directory(policy) / file_of(which);
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && attributes_.size() + kOtherFiles >= files.rlim_cur) {
+        return sysfs::refused(path, EMFILE);
+    }
+    return &attributes_.emplace(key, sysfs::Attribute(std::move(path))).first->second;
 }
 
 Result<std::optional<Khz>> Cpupower::frequency(PolicyId policy, Frequency which) const {
     std::array<char, kLongestNumber> buffer{};
-    sysfs::Attribute& file = attribute(policy, which);
-    const auto line = file.read(buffer);
+    const auto file = attribute(policy, which);
+    const auto line = file.and_then([&](sysfs::Attribute* kept) { return kept->read(buffer); });
     if (!line) {
         return tl::unexpected<Error>(line.error());
     }
@@ -229,14 +241,15 @@ Result<std::optional<Khz>> Cpupower::frequency(PolicyId policy, Frequency which)
     }
     const auto value = khz(number(**line).value_or(0));
     return value ? Result<std::optional<Khz>>(value)
-                 : failure(fmt::format("{}: not a frequency: \"{}\"", file.path().string(), **line));
+                 : failure(fmt::format("{}: not a frequency: \"{}\"", (*file)->path().string(), **line));
 }
 
 Status Cpupower::set_frequency(PolicyId policy, Frequency which, Khz khz) {
     std::array<char, kLongestNumber> buffer{};
     char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size() - 1, khz.value).ptr;
     *end = '\n';
-    return attribute(policy, which).write({buffer.data(), static_cast<std::size_t>(end + 1 - buffer.data())});
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(end + 1 - buffer.data()));
+    return attribute(policy, which).and_then([&](sysfs::Attribute* kept) { return kept->write(text); });
 }
 
 // Not cpufreq_set_frequency() nor cpufreq_set_policy(): they write more than they are asked to.
@@ -269,7 +282,8 @@ Result<Tunables> Cpupower::tunables(PolicyId policy, const std::string& governor
             result.emplace(name, **value);
         }
     }
-    return result;
+    return error && !sysfs::is_absent(error.value()) ? sysfs::refused(directory, error.value())
+                                                     : Result<Tunables>(std::move(result));
 }
 
 Status Cpupower::set_tunable(PolicyId policy, const std::string& governor, const std::string& name,

@@ -28,9 +28,10 @@ public:
 private:
     [[nodiscard]] std::filesystem::path directory(PolicyId policy) const;
     [[nodiscard]] std::filesystem::path tunables_of(PolicyId policy, const std::string& governor) const;
+    [[nodiscard]] Result<bool> is_on_line(PolicyId policy) const;
     [[nodiscard]] Result<std::vector<PolicyId>> ids() const;
     [[nodiscard]] Result<std::optional<CpufreqPolicy>> policy(PolicyId id) const;
-    sysfs::Attribute& attribute(PolicyId policy, Frequency which) const;
+    [[nodiscard]] Result<sysfs::Attribute*> attribute(PolicyId policy, Frequency which) const;
 
     std::filesystem::path root_;
     mutable std::map<std::pair<PolicyId, Frequency>, sysfs::Attribute> attributes_;  // those kept open

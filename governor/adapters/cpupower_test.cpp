@@ -107,6 +107,20 @@ TEST_F(CpupowerTest, FindsNoPolicyWithoutCpufreq) {
     EXPECT_TRUE(cpupower.policies()->empty());
 }
 
+TEST_F(CpupowerTest, TakesNoPolicyThatItCannotReadForOneOffLine) {
+    given_a_t61();
+    fs::remove(real("cpufreq/policy0/scaling_governor"));
+    fs::remove(real("cpufreq/policy0/affected_cpus"));
+    fs::create_directory(real("cpufreq/policy0/affected_cpus"));
+    const std::string refused = std::string(kRoot) + "/cpufreq/policy0/affected_cpus: Is a directory";
+    const auto policies = cpupower.policies();
+    ASSERT_FALSE(policies);
+    EXPECT_EQ(policies.error().message, refused);
+    const auto settings = cpupower.settings({0});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().message, refused);
+}
+
 TEST_F(CpupowerTest, LeavesOutPoliciesThatAreOffLineAndFilesThatAreNoPolicy) {
     given_a_t61();
     for (const char* const name : {"policyX", "policy", "policy1024", "policy99999999999999999999", "ondemand"}) {

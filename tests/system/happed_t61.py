@@ -35,15 +35,20 @@ CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "perfor
 class T61:
     """Its cpufreq files."""
 
-    def __init__(self, cpus: Path, **found: str) -> None:
-        """Make them as they are found, some of them as given."""
-        self.policy = cpus / "cpufreq/policy0"
-        self.policy.mkdir()
-        for name, value in {**FOUND, **found}.items():
-            (self.policy / name).write_text(value + "\n")
-        for cpu in ("cpu0", "cpu1"):
-            (cpus / cpu).mkdir()
-            (cpus / cpu / "cpufreq").symlink_to("../cpufreq/policy0")
+    def __init__(self, cpus: Path, policies: int = 1, /, **found: str) -> None:
+        """Make them as they are found, some of them as given. What is read and written here is policy 0.
+
+        Of several policies each says that it has both CPUs, so that happed governs all of them on any machine.
+        """
+        self.policies = [cpus / f"cpufreq/policy{number}" for number in range(policies)]
+        self.policy = self.policies[0]
+        for policy in self.policies:
+            policy.mkdir()
+            for name, value in {**FOUND, **found}.items():
+                (policy / name).write_text(value + "\n")
+        for cpu in range(max(policies, 2)):
+            (cpus / f"cpu{cpu}").mkdir()
+            (cpus / f"cpu{cpu}/cpufreq").symlink_to(f"../cpufreq/policy{min(cpu, policies - 1)}")
 
     def __getitem__(self, name: str) -> str:
         """Read the first line."""
@@ -52,6 +57,10 @@ class T61:
     def __setitem__(self, name: str, value: str) -> None:
         """Write, as another program."""
         (self.policy / name).write_text(value + "\n")
+
+    def of_all(self, name: str) -> set[str]:
+        """What this file has, of all policies."""
+        return {(policy / name).read_text().partition("\n")[0] for policy in self.policies}
 
     def changed(self) -> dict[str, str]:
         """What is not as it was found."""

@@ -43,10 +43,10 @@ TEST(Doing, SaysWhatAndForWhom) {
 
 TEST(Doing, NamesEachStateInWhichNobodyIsServed) {
     std::set<QString> all{OwnerWords::doing({})};
-    for (const char* const name : {"released", "held", "contested", "run"}) {
+    for (const char* const name : {"released", "held", "contested", "failing", "run"}) {
         all.insert(OwnerWords::doing({.there = true, .state = name}));
     }
-    EXPECT_EQ(all.size(), 5U);
+    EXPECT_EQ(all.size(), 6U);
 }
 
 TEST(Doing, TellsNothingOfARunsApplicationOrSpeed) {

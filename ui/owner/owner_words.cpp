@@ -44,6 +44,9 @@ QString OwnerWords::doing(const OwnerState& state) {
     if (state.state == QLatin1String("contested")) {
         return tr("Another program governs the CPU, and HAPPE has given up.");
     }
+    if (state.state == QLatin1String("failing")) {
+        return tr("HAPPE cannot govern every CPU here.");
+    }
     if (state.application.isEmpty() || !state.work) {
         return tr("HAPPE serves nobody here now.");
     }

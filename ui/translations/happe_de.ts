@@ -160,6 +160,10 @@
         <translation>Ein anderes Programm regelt die CPU, und HAPPE hat aufgegeben.</translation>
     </message>
     <message>
+        <source>HAPPE cannot govern every CPU here.</source>
+        <translation>HAPPE kann hier nicht jede CPU regeln.</translation>
+    </message>
+    <message>
         <source>HAPPE serves nobody here now.</source>
         <translation>HAPPE bedient hier gerade niemanden.</translation>
     </message>

@@ -160,6 +160,10 @@
         <translation>Another program governs the CPU, and HAPPE has given up.</translation>
     </message>
     <message>
+        <source>HAPPE cannot govern every CPU here.</source>
+        <translation>HAPPE cannot govern every CPU here.</translation>
+    </message>
+    <message>
         <source>HAPPE serves nobody here now.</source>
         <translation>HAPPE serves nobody here now.</translation>
     </message>

@@ -176,6 +176,9 @@ Check check_daemon(const Findings& findings) {
     if (state.state == "contested") {
         check.verdict = Verdict::Fail;
         check.advice = "stop the other program, then happectl reload";
+    } else if (state.state == "failing") {
+        check.verdict = Verdict::Fail;
+        check.advice = "journalctl -u happed -b -p err says what the kernel refuses";
     }
     return check;
 }

@@ -129,6 +129,14 @@ TEST(Doctor, FailsWhereAnotherProgramGovernsAndSaysWhy) {
     EXPECT_EQ(check_daemon(without_daemon()).finding, "happed is not running");
 }
 
+TEST(Doctor, FailsWhereAPolicyCannotBeGoverned) {
+    Findings findings = healthy();
+    findings.daemon->state = "failing";
+    findings.daemon->reason = "policy1: Input/output error";
+    EXPECT_EQ(check_daemon(findings).verdict, Verdict::Fail);
+    EXPECT_NE(check_daemon(findings).finding.find("failing: policy1: Input/output error"), std::string::npos);
+}
+
 TEST(Doctor, LooksForTheKeys) {
     Findings findings = healthy();
     findings.daemon->keyboards = 0;

@@ -50,7 +50,7 @@ struct DaemonState {
 
     // Somebody is served, and who is not shown to this caller.
     [[nodiscard]] bool hidden() const {
-        return user.empty() && (state == "governing" || state == "observing" || state == "run");
+        return user.empty() && (state == "governing" || state == "observing" || state == "failing" || state == "run");
     }
 };
 

@@ -12,6 +12,8 @@
 namespace happe {
 namespace {
 
+constexpr const char* kFailing = "failing";
+
 const char* state_name(State state, bool observing) {
     switch (state) {
         case State::Serving:
@@ -183,6 +185,7 @@ void Daemon::turn(MonoTime now) {
     }
     look_at_run();
     tell_watchdog(now);
+    show_trouble();
     bus_->turned();
     arm();
     rest(now);
@@ -264,9 +267,21 @@ int Daemon::on_message(sd_bus_message* /*message*/, void* data, sd_bus_error* /*
     return 0;  // for others to handle
 }
 
+// Why not every policy is governed, while somebody is served. A run's trouble is in its facts.
+std::string Daemon::trouble() const {
+    return control_ && attention_.state() == State::Serving ? control_->trouble() : std::string();
+}
+
+void Daemon::show_trouble() {
+    if (attention_.state() == State::Serving && trouble() != shown_.reason) {
+        show();
+    }
+}
+
 void Daemon::show() {
-    shown_.state = state_name(attention_.state(), borrowed_ != nullptr);
-    shown_.reason = attention_.reason();
+    const std::string trouble = this->trouble();
+    shown_.state = trouble.empty() ? state_name(attention_.state(), borrowed_ != nullptr) : kFailing;
+    shown_.reason = trouble.empty() ? attention_.reason() : trouble;
     const auto keyboards = static_cast<std::uint32_t>(presses_.keys->keyboards());
     if (run_ && keyboards < shown_.keyboards) {
         run_->facts.happened(monotonic_now(), "keyboard-lost", "");

@@ -121,6 +121,8 @@ private:
     void tell_watchdog(MonoTime now);
     void rest(MonoTime now);
     void show();
+    void show_trouble();
+    [[nodiscard]] std::string trouble() const;
 
     [[nodiscard]] Answer<RunPlan> unseal(const SealedRun& sealed) const;
     [[nodiscard]] Answer<std::string> start(const Caller& caller, const RunPlan& plan, Sight sight);

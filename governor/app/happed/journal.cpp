@@ -48,13 +48,9 @@ void Journal::warning(const std::string& message) const {
 }
 
 void Journal::trouble(const std::string& message, MonoTime now) {
-    if (told_.size() > kMostTold) {
-        told_.clear();
-    }
-    const auto [told, is_new] = told_.try_emplace(message, now);
-    if (is_new || now - told->second >= kSilence) {
-        told->second = now;
-        warning(message);
+    std::erase_if(told_, [now](const auto& told) { return now - told.second >= kSilence; });
+    if (told_.size() < kMostTold && told_.try_emplace(message, now).second) {
+        write(to_journal_, LOG_ERR, message);
     }
 }
 

@@ -18,7 +18,7 @@ public:
     void info(const std::string& message) const;
     void warning(const std::string& message) const;
 
-    // The same warning at most once a minute.
+    // An error. The same at most once a minute, and no more than 64 in a minute.
     void trouble(const std::string& message, MonoTime now);
 
     // With HAPPE_USER, HAPPE_APPLICATION, HAPPE_POLICY, HAPPE_LEVEL, HAPPE_FROM_KHZ, HAPPE_TO_KHZ, HAPPE_WHY.
