@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 #include <QString>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,14 @@ struct Focus {
     QString id;     // the application as its window calls it: app id or class, which nobody has checked
 
     friend bool operator==(const Focus&, const Focus&) = default;
+};
+
+// As a compositor tells it. Of an X11 client it has only the process that the client claims.
+struct ToldWindow {
+    Focus focus;
+    std::uint32_t x11_window = 0;  // 0: of no X11 client
+
+    friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
 };
 
 class FocusSource {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What KWin runs for happe-indicator: it tells which window is active. Plasma 5 and 6 have different names for it.
+// The pid of an X11 window is what its program claims, so the window's number is told: the X server knows whose it is.
 function tell(window) {
-    callDBus("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", "Focus",
-             String(window ? window.pid : 0), String(window ? window.resourceClass : ""));
+    const x11 = window && window.windowId;
+    callDBus("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", x11 ? "FocusX11" : "Focus",
+             String(x11 || (window ? window.pid : 0)), String(window ? window.resourceClass : ""));
 }
 const activated = workspace.windowActivated || workspace.clientActivated;
 activated.connect(tell);

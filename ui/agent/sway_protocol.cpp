@@ -55,8 +55,8 @@ std::optional<QJsonObject> front_child(const QJsonObject& node) {
     return found != all.end() ? std::optional(*found) : std::nullopt;
 }
 
-SwayFocus focus_of(const QJsonObject& window) {
-    SwayFocus found;
+ToldWindow focus_of(const QJsonObject& window) {
+    ToldWindow found;
     found.focus = {.pid = pid_in(window), .id = window.value(QLatin1String("app_id")).toString()};
     if (found.focus.id.isEmpty()) {
         const QJsonObject properties = window.value(QLatin1String("window_properties")).toObject();
@@ -111,7 +111,7 @@ bool moves_focus(const SwayMessage& event) {
     return event.type == SwayMessage::kWindowEvent && std::ranges::find(kSameWindow, change) == kSameWindow.end();
 }
 
-tl::expected<std::optional<SwayFocus>, std::string> focus_in_tree(std::string_view json) {
+tl::expected<std::optional<ToldWindow>, std::string> focus_in_tree(std::string_view json) {
     const auto tree = object_in(json);
     if (!tree) {
         return tl::unexpected(tree.error());

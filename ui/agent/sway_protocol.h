@@ -39,15 +39,8 @@ private:
 // Whether another window may be in front after this event: titles and marks change nothing.
 [[nodiscard]] bool moves_focus(const SwayMessage& event);
 
-struct SwayFocus {
-    Focus focus;
-    std::uint32_t x11_window = 0;  // of an XWayland client, else 0
-
-    friend bool operator==(const SwayFocus&, const SwayFocus&) = default;
-};
-
 // The window with the focus, or the one within the focused container that had it last; none on an empty workspace. An
 // error: this is no tree.
-[[nodiscard]] tl::expected<std::optional<SwayFocus>, std::string> focus_in_tree(std::string_view json);
+[[nodiscard]] tl::expected<std::optional<ToldWindow>, std::string> focus_in_tree(std::string_view json);
 
 }  // namespace happe::ui

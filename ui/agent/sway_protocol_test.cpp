@@ -22,21 +22,21 @@ std::string tree(int focused, const std::string& window = "4194316") {
            R"("floating_nodes":[{)" + at(9) + R"(,"pid":900,"app_id":"calc","focus":[],"nodes":[]}]}]}]})";
 }
 
-std::optional<SwayFocus> focus(const std::string& json) {
+std::optional<ToldWindow> focus(const std::string& json) {
     const auto found = focus_in_tree(json);
     EXPECT_TRUE(found) << found.error();
     return found.value_or(std::nullopt);
 }
 
 TEST(FocusInTree, IsTheFocusedWindow) {
-    EXPECT_EQ(focus(tree(5)), (SwayFocus{{500, "foot"}, 0}));
-    EXPECT_EQ(focus(tree(7)), (SwayFocus{{700, "Game"}, 4'194'316}));
-    EXPECT_EQ(focus(tree(9)), (SwayFocus{{900, "calc"}, 0}));
+    EXPECT_EQ(focus(tree(5)), (ToldWindow{{500, "foot"}, 0}));
+    EXPECT_EQ(focus(tree(7)), (ToldWindow{{700, "Game"}, 4'194'316}));
+    EXPECT_EQ(focus(tree(9)), (ToldWindow{{900, "calc"}, 0}));
 }
 
 TEST(FocusInTree, IsTheLastWindowOfAFocusedContainer) {
     for (const int container : {3, 6}) {
-        EXPECT_EQ(focus(tree(container)), (SwayFocus{{700, "Game"}, 4'194'316})) << container;
+        EXPECT_EQ(focus(tree(container)), (ToldWindow{{700, "Game"}, 4'194'316})) << container;
     }
 }
 
@@ -52,14 +52,14 @@ TEST(FocusInTree, IsNoneWhereNoWindowHasIt) {
 TEST(FocusInTree, HasNoPidWhereSwaySaysNothingThatCouldBeOne) {
     for (const char* const pid : {"0", "-1", "null", "\"7\"", "1.5", "1e30", "99999999999", "[]", "{}"}) {
         const auto found = focus(R"({"focused":true,"app_id":"x","pid":)" + std::string(pid) + "}");
-        EXPECT_EQ(found, (SwayFocus{{0, "x"}, 0})) << pid;
+        EXPECT_EQ(found, (ToldWindow{{0, "x"}, 0})) << pid;
     }
     EXPECT_EQ(focus(tree(7, "-1"))->x11_window, 0U);
     EXPECT_EQ(focus(tree(7, "4294967296"))->x11_window, 0U);
 }
 
 TEST(FocusInTree, TakesTitlesThatAreNoText) {
-    EXPECT_EQ(focus("{\"focused\":true,\"name\":\"\xff\xfe\",\"app_id\":\"x\",\"pid\":7}"), (SwayFocus{{7, "x"}, 0}));
+    EXPECT_EQ(focus("{\"focused\":true,\"name\":\"\xff\xfe\",\"app_id\":\"x\",\"pid\":7}"), (ToldWindow{{7, "x"}, 0}));
 }
 
 TEST(FocusInTree, SaysWhatIsNoTree) {

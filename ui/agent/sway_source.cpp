@@ -10,16 +10,6 @@
 namespace happe::ui {
 namespace {
 
-// What a client of XWayland says of its process is not what sway should believe: the X server knows.
-void correct_pid(SwayFocus& found) {
-    if (found.x11_window == 0) {
-        return;
-    }
-    if (const auto clients = X11Clients::open()) {
-        found.focus.pid = clients->pid(found.x11_window).value_or(found.focus.pid);
-    }
-}
-
 class SwaySource final : public FocusSource {
 public:
     explicit SwaySource(Events events) : events_(std::move(events)) {}
@@ -63,10 +53,7 @@ private:
             lose("sway's tree: " + found.error());
             return;
         }
-        if (*found) {
-            correct_pid(**found);
-        }
-        events_.answered(*found ? std::optional((*found)->focus) : std::nullopt);
+        events_.answered(*found ? checked(**found) : std::nullopt);
     }
 
     void lose(const std::string& why) {

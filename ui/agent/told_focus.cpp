@@ -37,19 +37,35 @@ std::string ToldFocus::start() {
     return {};
 }
 
-void ToldFocus::Focus(const QString& pid, const QString& id) {
+// None: it has refused the call.
+std::optional<int> ToldFocus::number_from_teller(const QString& name, const QString& text) {
     if (message().service() != bus_.interface()->serviceOwner(teller_).value()) {
         sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
-        return;
+        return std::nullopt;
     }
     bool is_number = false;
-    const int number = pid.toInt(&is_number);
+    const int number = text.toInt(&is_number);
     if (!is_number || number < 0) {
-        sendErrorReply(QDBusError::InvalidArgs, QStringLiteral("pid: a number is wanted"));
-        return;
+        sendErrorReply(QDBusError::InvalidArgs, name + QStringLiteral(": a number is wanted"));
+        return std::nullopt;
     }
-    focus_ = number > 0 ? std::optional(ui::Focus{.pid = number, .id = id}) : std::nullopt;
-    emit changed();
+    return number;
+}
+
+void ToldFocus::Focus(const QString& pid, const QString& id) {
+    if (const auto number = number_from_teller(QStringLiteral("pid"), pid)) {
+        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = *number, .id = id}}) : std::nullopt;
+        emit changed();
+    }
+}
+
+void ToldFocus::FocusX11(const QString& window, const QString& id) {
+    if (const auto number = number_from_teller(QStringLiteral("window"), window)) {
+        const auto x11_window = static_cast<std::uint32_t>(*number);
+        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
+                              : std::nullopt;
+        emit changed();
+    }
 }
 
 }  // namespace happe::ui

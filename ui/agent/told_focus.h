@@ -23,11 +23,14 @@ public:
 
     // Takes the name; an error says who has it.
     [[nodiscard]] std::string start();
-    [[nodiscard]] const std::optional<ui::Focus>& focus() const { return focus_; }
+    [[nodiscard]] const std::optional<ToldWindow>& window() const { return window_; }
 
-public slots:
+public slots:  // NOLINTBEGIN(readability-identifier-naming): their names on the bus
     // Numbers come as text: KWin's scripts have no integers. Pid 0: no window is active.
-    void Focus(const QString& pid, const QString& id);  // NOLINT(readability-identifier-naming): its name on the bus
+    void Focus(const QString& pid, const QString& id);
+    // An X11 client's window by its number, 0 for none.
+    void FocusX11(const QString& window, const QString& id);
+    // NOLINTEND(readability-identifier-naming)
 
 signals:
     void changed();
@@ -35,10 +38,12 @@ signals:
     void gone();
 
 private:
+    [[nodiscard]] std::optional<int> number_from_teller(const QString& name, const QString& text);
+
     QDBusConnection bus_;
     QString teller_;
     QDBusServiceWatcher owner_;
-    std::optional<ui::Focus> focus_;
+    std::optional<ToldWindow> window_;
     bool named_ = false;
 };
 

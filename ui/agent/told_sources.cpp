@@ -2,6 +2,7 @@
 // KWin and GNOME: what runs inside of them tells, by org.happe.Focus1.
 #include "ui/agent/sources.h"
 #include "ui/agent/told_focus.h"
+#include "ui/agent/x11_clients.h"
 
 #include <QCoreApplication>
 #include <QDBusConnectionInterface>
@@ -48,7 +49,7 @@ public:
             }
             start();
         }
-        events_.answered(told_.focus());
+        events_.answered(told_.window() ? checked(*told_.window()) : std::nullopt);
     }
 
 protected:

@@ -36,6 +36,15 @@ QString class_in(std::string_view wm_class) {
     return QString::fromUtf8(QByteArrayView(rest.substr(0, rest.find('\0'))));
 }
 
+std::optional<Focus> checked(const ToldWindow& told) {
+    if (told.x11_window == 0) {
+        return told.focus;
+    }
+    const auto clients = X11Clients::open();
+    const auto pid = clients ? clients->pid(told.x11_window) : std::nullopt;
+    return pid ? std::optional(Focus{.pid = *pid, .id = told.focus.id}) : std::nullopt;
+}
+
 tl::expected<X11Clients, std::string> X11Clients::open() {
     int number = 0;
     X11Clients clients;

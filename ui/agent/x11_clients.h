@@ -3,6 +3,8 @@
 // itself in _NET_WM_PID, which may be wrong, or right in another PID namespace.
 #pragma once
 
+#include "ui/agent/focus.h"
+
 #include <sys/types.h>
 #include <xcb/xcb.h>
 #include <QString>
@@ -41,6 +43,10 @@ private:
     std::unique_ptr<xcb_connection_t, DisconnectXcb> connection_;
     xcb_window_t root_ = XCB_WINDOW_NONE;
 };
+
+// Of an X11 client, with the process that the X server knows in place of the one that the client claims; none if that
+// server does not say.
+[[nodiscard]] std::optional<Focus> checked(const ToldWindow& told);
 
 // The class in a WM_CLASS: the second of two strings that end with NUL; empty if it has none.
 [[nodiscard]] QString class_in(std::string_view wm_class);

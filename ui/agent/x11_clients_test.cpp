@@ -2,6 +2,7 @@
 #include "ui/agent/x11_clients.h"
 
 #include <gtest/gtest.h>
+#include <cstdlib>
 
 namespace happe::ui {
 namespace {
@@ -12,6 +13,13 @@ TEST(ClassIn, IsTheSecondString) {
     EXPECT_EQ(class_in("navigator\0Firefox\0"sv), "Firefox");
     EXPECT_EQ(class_in("navigator\0Firefox"sv), "Firefox");
     EXPECT_EQ(class_in("a\0b\0c\0"sv), "b");
+}
+
+// Where there is no X server. What one says is tested with a real one, by ui/tests.
+TEST(Checked, BelievesNoClaimOfAnX11Client) {
+    ::unsetenv("DISPLAY");
+    EXPECT_EQ(checked({.focus = {.pid = 1, .id = "game"}, .x11_window = 4'194'316}), std::nullopt);
+    EXPECT_EQ(checked({.focus = {.pid = 7, .id = "game"}}), (Focus{.pid = 7, .id = "game"}));
 }
 
 TEST(ClassIn, IsEmptyWhereThereIsNone) {

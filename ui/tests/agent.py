@@ -14,21 +14,39 @@ from patience import until
 if TYPE_CHECKING:
     import subprocess
 
-    from desktop import Desktop
+    from desktop import X11, Desktop
     from happed_world import Client, Happed
 
 SETTLED_S = 0.3  # three times as long as the agent waits after a change
 
+# In a PID namespace of its own, as Flatpak's programs are: it takes itself for process 1. It ends with who started it.
+BOXED = (
+    ["unshare", "--pid", "--fork", *AS_USER, "--pdeathsig=KILL"]
+    if AS_USER
+    else ["unshare", "--user", "--pid", "--fork", "--kill-child"]
+)
 
-def window(desktop: Desktop, name: str, platform: str = "", **environment: str) -> int:
-    """Put a window on the desktop, of a program of this name and of happed's user; its process."""
+
+def window(desktop: Desktop, name: str, platform: str = "", *, boxed: bool = False, **environment: str) -> int:
+    """Put a window on the desktop, of a program of this name and of happed's user; its process, or the box it is in."""
     command = f"exec -a {name} {program('happe-ui-window')} black small"
     platform = platform or desktop.platform
     # Else it waits for a bus that xfwm4, which is root's, has started.
     alone = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": platform}
-    told = Told(desktop.start(*AS_USER, "bash", "-c", command, **alone, **environment))
+    told = Told(desktop.start(*(BOXED if boxed else AS_USER), "bash", "-c", command, **alone, **environment))
     told.until("shown")
     return told.process.pid
+
+
+def window_of(desktop: X11, pid: int) -> str:
+    """Return a process's window, when the window manager lists it."""
+
+    def listed() -> str | None:
+        numbers = desktop.root_property("_NET_CLIENT_LIST").partition("# ")[2].split(", ")
+        owned = (number for number in numbers if f"= {pid}" in desktop.ask("xprop", "-id", number, "_NET_WM_PID"))
+        return next(owned, None)
+
+    return str(int(until(listed, f"the window of process {pid} is listed"), 16))
 
 
 @dataclass

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from agent import Agent
-from desktop import USER, Desktop
+from agent import Agent, window, window_of
+from desktop import USER, Desktop, x11
 from happed_world import ME, somebody
 from patience import PATIENCE_S, until
 from private_bus import stand_in
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from private_bus import StandIn
 
 FOCUS = ("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", "Focus")
+FOCUS_X11 = (*FOCUS[:-1], "FocusX11")
 KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">
   <method name="loadScript"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="i" direction="out"/>
   </method>
@@ -47,7 +48,11 @@ const handlers = [];
 const workspace = { [ACTIVATED]: { connect: (f) => handlers.push(f) }, [ACTIVE]: { pid: 7, resourceClass: "first" } };
 const callDBus = (...what) => console.log(JSON.stringify(what));
 eval(require("fs").readFileSync(process.argv[1], "utf8"));
-handlers.forEach((tell) => { tell({ pid: 4711, resourceClass: "org.kde.konsole" }); tell(null); });
+handlers.forEach((tell) => {
+  tell({ pid: 4711, resourceClass: "org.kde.konsole" });
+  tell({ pid: 1, windowId: 4194316, resourceClass: "boxed" });
+  tell(null);
+});
 """
 
 
@@ -81,7 +86,12 @@ def test_the_script_tells_of_each_window_that_kwin_activates(activated: str, act
     command = ["node", "-e", plasma, str(ROOT / "ui/agent/kwin.js")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     told = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert told == [[*FOCUS, *window] for window in (["7", "first"], ["4711", "org.kde.konsole"], ["0", ""])]
+    assert told == [
+        [*FOCUS, "7", "first"],
+        [*FOCUS, "4711", "org.kde.konsole"],
+        [*FOCUS_X11, "4194316", "boxed"],
+        [*FOCUS, "0", ""],
+    ]
 
 
 def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context
@@ -89,9 +99,9 @@ def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context
     return stand_in(happed.world.bus, "org.kde.KWin", KWIN)
 
 
-def activate(compositor: StandIn, pid: str, name: str = "") -> None:
+def activate(compositor: StandIn, number: str, name: str = "", method: tuple[str, ...] = FOCUS) -> None:
     """Have a window activated, as the script tells it."""
-    compositor.tell("call", *FOCUS, [pid, name])
+    compositor.tell("call", *method, [number, name])
 
 
 def test_kwin_is_given_a_script_and_believed(desktop: Desktop, happed: Happed, game: int) -> None:
@@ -118,6 +128,24 @@ def test_what_is_no_pid_is_refused(desktop: Desktop, happed: Happed, pid: str) -
         activate(compositor, pid)
         compositor.until("error")
         assert agent.me.get("Application") == "desktop"
+
+
+def test_kwins_x11_windows_are_whose_the_x_server_says(happed: Happed) -> None:
+    """A program in a PID namespace, as Flatpak's are, takes itself for process 1."""
+    with kwin(happed) as compositor, x11() as desktop:
+        agent = Agent(desktop, happed).start("--focus", "kwin")
+        compositor.until("call", "start")
+        window(desktop, "boxed", boxed=True)
+        number = window_of(desktop, 1)
+        activate(compositor, number, "boxed", FOCUS_X11)
+        agent.serves("boxed")
+        for nobodys in (str(0x1FFFFFFF), "0"):
+            activate(compositor, nobodys, "boxed", FOCUS_X11)
+            agent.serves("desktop")
+            activate(compositor, number, "boxed", FOCUS_X11)
+            agent.serves("boxed")
+        activate(compositor, "0x7", "boxed", FOCUS_X11)
+        compositor.until("error")
 
 
 def test_nobody_but_the_compositor_says_what_is_in_front(desktop: Desktop, happed: Happed, game: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent import SETTLED_S, Agent, window
+from agent import SETTLED_S, Agent, window, window_of
 from cost import resident_kib, wake_ups_in
 from desktop import AS_USER, program, wayland, without_layers, x11
 from patience import PATIENCE_S, until
@@ -28,17 +28,6 @@ NO_TRAY = "this desktop has no tray; GNOME has one with the extension AppIndicat
 def windows(desktop: X11, *names: str) -> dict[str, str]:
     """Put windows on the desktop; the X11 window of each name."""
     return {name: window_of(desktop, window(desktop, name)) for name in names}
-
-
-def window_of(desktop: X11, pid: int) -> str:
-    """Return a process's window, when the window manager lists it."""
-
-    def listed() -> str | None:
-        numbers = desktop.root_property("_NET_CLIENT_LIST").partition("# ")[2].split(", ")
-        owned = (number for number in numbers if f"= {pid}" in desktop.ask("xprop", "-id", number, "_NET_WM_PID"))
-        return next(owned, None)
-
-    return str(int(until(listed, f"the window of process {pid} is listed"), 16))
 
 
 def active(desktop: Desktop, known: dict[str, str]) -> str:
