@@ -267,7 +267,8 @@ def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> N
         small_operated.configure(**{**FREE_PORTS, field: address})
         ran = start(small_operated)
     assert ran.returncode == os.EX_UNAVAILABLE
-    assert ran.stderr.startswith(f"happe-server: {address}: can't listen there: Address already in use; another server")
+    said = f"happe-server: {address}: can't listen there, as {field} says: Address already in use; another program"
+    assert ran.stderr.startswith(said)
 
 
 def test_an_older_database_is_not_served(small_operated: Operated) -> None:

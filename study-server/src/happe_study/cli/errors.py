@@ -50,6 +50,6 @@ PROGRAM = Program(
     advice={
         errno.EACCES: "be root or the user that the server runs as",
         errno.EPERM: "be root or the user that the server runs as",
-        errno.EADDRINUSE: "another server runs there, or `listen` must be another",
+        errno.EADDRINUSE: "another program listens there; end it, or choose another address",
     },
 )

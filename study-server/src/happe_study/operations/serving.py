@@ -191,9 +191,9 @@ def run(config: Config, pid_file: Path | None = None) -> None:
     logs.configure(config.log_level)
     if not is_loopback(config.listen):
         log.warning("listens beyond this machine without TLS", listen=config.listen)
-    for address in (config.listen, config.metrics_listen):
-        if address != OFF:
-            _try_to_listen(address)
+    for option in ("listen", "metrics_listen"):
+        if (address := getattr(config, option)) != OFF:
+            _try_to_listen(option, address)
     _let_new_workers_be_stopped()
     Serving(config, pid_file).run()
 
@@ -231,13 +231,14 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _try_to_listen(address: str) -> None:
-    """Raise an OSError that names the address, before gunicorn tries five times."""
+def _try_to_listen(option: str, address: str) -> None:
+    """Raise an OSError that names the address and its option, before gunicorn tries five times."""
     try:
         with socket.create_server(host_and_port(address), family=_family(address)):
             pass
     except OSError as error:
-        raise OSError(error.errno, f"can't listen there: {os.strerror(error.errno or 0)}", address) from error
+        why = f"can't listen there, as {option} says: {os.strerror(error.errno or 0)}"
+        raise OSError(error.errno, why, address) from error
 
 
 def _family(address: str) -> socket.AddressFamily:
