@@ -23,7 +23,7 @@ public:
     void stop();
 
 signals:
-    // By itself. `why`: in words, if it could not be started; else empty.
+    // By itself. `why`: for the log, if it could not be started; else empty.
     void ended(const QString& why);
 
 private:

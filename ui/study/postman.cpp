@@ -2,6 +2,7 @@
 #include "ui/study/postman.h"
 
 #include "ui/study/log.h"
+#include "ui/study/study_words.h"
 
 #include <QFile>
 #include <QJsonDocument>
@@ -92,7 +93,8 @@ void Postman::carry() try {
     const auto then = [this, letter = *letter](const Answer& answer) { delivered(letter, answer); };
     server_.insist(request, always, then, hindered);
 } catch (const JournalError& error) {
-    rest(QString::fromUtf8(error.what()));
+    log(error.what());
+    rest(disk_trouble());
 }
 
 // Told of it and not crossed out: it is sent again, which changes nothing.
@@ -108,7 +110,8 @@ void Postman::delivered(const Letter& letter, const Answer& answer) try {
     }
     carry();
 } catch (const JournalError& error) {
-    rest(QString::fromUtf8(error.what()));
+    log(error.what());
+    rest(disk_trouble());
 }
 
 void Postman::rest(const QString& why) {

@@ -138,7 +138,8 @@ void Wizard::written(const Act& act, const Act& again) {
     try {
         act();
     } catch (const JournalError& error) {
-        fail(QString::fromUtf8(error.what()), again);
+        log(error.what());
+        fail(disk_trouble(), again);
     }
 }
 

@@ -184,10 +184,14 @@ void Wizard::abandon() {
 }
 
 void Wizard::application_ended(const QString& why) {
+    if (!why.isEmpty()) {
+        log(why.toStdString());
+    }
+    const QString failed = StudyWords::tr("The application can't be started. This laptop's log says why.");
     if (hold_) {
-        why.isEmpty() ? end_practice() : fail(why, [this] { go_on(); });
+        why.isEmpty() ? end_practice() : fail(failed, [this] { go_on(); });
     } else if (!governor_run_.isEmpty()) {
-        interrupted(why.isEmpty() ? StudyWords::tr("The application has ended by itself.") : why,
+        interrupted(why.isEmpty() ? StudyWords::tr("The application has ended by itself.") : failed,
                     "begun again: the application had ended");
     }
 }

@@ -547,5 +547,13 @@
         <source>The application has ended by itself.</source>
         <translation>Die Anwendung hat sich von selbst beendet.</translation>
     </message>
+    <message>
+        <source>This laptop can&apos;t keep anything on its disk now. Its log says why.</source>
+        <translation>Dieser Laptop kann gerade nichts auf seiner Platte speichern. Sein Protokoll sagt, warum.</translation>
+    </message>
+    <message>
+        <source>The application can&apos;t be started. This laptop&apos;s log says why.</source>
+        <translation>Die Anwendung lässt sich nicht starten. Das Protokoll dieses Laptops sagt, warum.</translation>
+    </message>
 </context>
 </TS>
