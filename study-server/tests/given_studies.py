@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from happe_study.accounts.rights import Role
 from happe_study.studies import services
 from world import PROTOCOLS, fixed_secrets
 
@@ -66,6 +67,14 @@ def study(
     with world.database.writing() as session:
         made = services.create(session, protocol or text(name), None)
         if locked:
-            services.lock(session, made, fixed_secrets(), None, draw=draw)
+            services.allocate(session, made, fixed_secrets(), None, draw=draw)
         session.expunge(made)
         return made
+
+
+def hold_roles(world: World, name: str) -> None:
+    """Let somebody be the study's investigator, and somebody its custodian."""
+    with world.database.reading() as session:
+        study_id = services.find(session, name).id
+    for role in (Role.INVESTIGATOR, Role.CUSTODIAN):
+        world.account(role, study_id=study_id)

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 import given_studies
+from given_studies import hold_roles
 from happe_study import migrations
 from happe_study.accounts import services as accounts
 from happe_study.accounts.rights import Role
@@ -34,10 +35,9 @@ def protocol(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def locked(operated: Operated, protocol: Path) -> Operated:
+def locked(operated: Operated) -> Operated:
     """A server with the locked study `small`."""
-    operated.done("study", "create", protocol)
-    operated.done("study", "lock", "small", "--yes")
+    given_studies.study(operated.world, protocol=given_studies.small())
     return operated
 
 
@@ -121,15 +121,19 @@ def test_another_password_is_one_that_the_owner_must_change(operated: Operated) 
         assert account.password_given
 
 
-def test_the_audit_log_names_the_user_of_the_operating_system(locked: Operated) -> None:
-    add(locked)
-    assert set(audited(locked)) == {owner.operator()}
+def test_the_audit_log_names_the_user_of_the_operating_system(operated: Operated, protocol: Path) -> None:
+    operated.done("study", "create", protocol)
+    hold_roles(operated.world, "small")
+    operated.done("study", "lock", "small", "--yes")
+    add(operated)
+    assert set(audited(operated)) == {owner.operator()}
     assert re.fullmatch(r"server:.+", owner.operator())
 
 
 def test_a_study_goes_from_its_protocol_to_its_lock(operated: Operated, protocol: Path) -> None:
     assert operated.done("study", "check", protocol).out == f"{protocol}: the protocol of small is valid.\n"
     assert operated.done("study", "create", protocol, "--json").json()["state"] == "draft"
+    hold_roles(operated.world, "small")
     said = operated.done("study", "lock", "small", typed="y\n")
     assert "Lock small?" in said.err
     with operated.world.database.reading() as session:
@@ -142,8 +146,48 @@ def test_a_study_goes_from_its_protocol_to_its_lock(operated: Operated, protocol
 
 def test_a_study_is_not_locked_without_a_yes(operated: Operated, protocol: Path) -> None:
     operated.done("study", "create", protocol)
+    hold_roles(operated.world, "small")
     assert operated.run("study", "lock", "small", typed="n\n").status == 130
     assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
+
+
+@pytest.mark.parametrize("name", ["crossover", "paper-a3", "paper-a5"])
+def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
+    operated: Operated, tmp_path: Path, name: str
+) -> None:
+    # given
+    file = tmp_path / f"{name}.toml"
+    file.write_text(given_studies.text(name))
+    lines = file.read_text().splitlines()
+    group = next(number for number, line in enumerate(lines, start=1) if "NAME OF THE GROUP" in line)
+    # when
+    said = operated.done("study", "check", file).out.splitlines()
+    operated.done("study", "create", file)
+    refused = operated.run("study", "lock", name, "--yes")
+    # then
+    assert said[0] == f"{file}: the protocol of {name} is valid."
+    assert f"{file}:{group}: NAME OF THE GROUP is still to be filled in" in said
+    assert said[-1] == "The study can't be locked before that."
+    assert refused.status == os.EX_DATAERR
+    assert f"happe-server: line {group} of the protocol: NAME OF THE GROUP is still to be filled in\n" in refused.err
+    for role in ("investigator", "custodian"):
+        grant = f"happe-server user grant EMAIL {role} --study {name}"
+        assert f"happe-server: {role}: nobody has this role yet: {grant}\n" in refused.err
+    assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
+    # what is filled in is found no more, whatever else has capitals
+    to_fill_in = operated.done("study", "check", file, "--json").json()["to_fill_in"]
+    text = file.read_text()
+    for each in to_fill_in:
+        text = re.sub(each["words"].replace(" ", r"\s"), "a Person", text, count=1)
+    written = " ".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert not re.findall(r"\b[A-Z]{2,}", written), "it shows all of them"
+    text = text.replace("a Person", "IBM and the ETH, PLACE DE LA NATION")
+    file.write_text(text)
+    assert operated.done("study", "check", file).out == f"{file}: the protocol of {name} is valid.\n"
+    operated.done("study", "create", file)
+    assert operated.run("study", "lock", name, "--yes").err.count("\n") == 3
+    hold_roles(operated.world, name)
+    operated.done("study", "lock", name, "--yes")
 
 
 def test_a_bad_protocol_is_refused_by_its_lines(operated: Operated, tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ def test_a_study_is_made_of_a_pasted_protocol_changed_and_locked(world: World) -
     unsure = post(client, "/studies/small/lock")
     assert (unsure.status_code, state(world, "small")) == (HTTPStatus.UNPROCESSABLE_ENTITY, StudyState.DRAFT)
     assert 'id="sure-error"' in unsure.text
+    early = post(client, "/studies/small/lock", sure="yes")
+    assert (early.status_code, "user grant EMAIL custodian --study small" in early.text) == (HTTPStatus.CONFLICT, True)
+    given_studies.hold_roles(world, "small")
     assert post(client, "/studies/small/lock", sure="yes").headers["Location"] == "/studies/small"
     assert state(world, "small") == StudyState.LOCKED
     assert re.search(r"<dt>Commitment</dt><dd><code>[0-9a-f]{64}</code>", client.get("/studies/small").text)

@@ -82,7 +82,7 @@ def test_a_draft_takes_another_protocol_and_a_locked_study_does_not(world: World
 def test_a_study_is_locked_once(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small())
     with pytest.raises(Problem) as refused, world.database.writing() as session:
-        services.lock(session, session.get_one(Study, study.id), fixed_secrets(), None)
+        services.allocate(session, session.get_one(Study, study.id), fixed_secrets(), None)
     assert refused.value.kind == "locked"
     assert count(world, Slot) == 4
     with world.database.reading() as session:
@@ -106,13 +106,16 @@ def staff(small_world: World) -> FlaskClient:
     return small_world.staff(Role.INVESTIGATOR)
 
 
-def test_a_study_is_created_replaced_and_locked_over_http(staff: FlaskClient) -> None:
+def test_a_study_is_created_replaced_and_locked_over_http(small_world: World, staff: FlaskClient) -> None:
     made = staff.post("/api/v1/studies", data=given_studies.small(), content_type=TOML)
     assert (made.status_code, made.get_json()["state"]) == (201, "draft")
     assert made.get_json()["protocol"] == given_studies.small()
     again = staff.post("/api/v1/studies", data=given_studies.small(participants=8), content_type="text/plain")
     assert again.status_code == 200
     assert staff.get("/api/v1/studies/small/commitment").status_code == 404
+    refused = staff.post("/api/v1/studies/small/lock")
+    assert (refused.status_code, [each["pointer"] for each in refused.get_json()["errors"]]) == (409, ["custodian"])
+    given_studies.hold_roles(small_world, "small")
     locked = staff.post("/api/v1/studies/small/lock")
     assert (locked.status_code, locked.get_json()["state"]) == (200, "locked")
     assert staff.post("/api/v1/studies/small/lock").status_code == 409

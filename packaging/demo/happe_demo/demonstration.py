@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ Json = dict[str, Any]
 PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a5.toml"
 PAPER = ROOT / "study-server/tests/data/paper"
 HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute()
+
+CONSENT = r'(?<=\n)(text) = """.*?"""'  # its words, in which the protocol leaves names to be filled in
 
 BEGINS_HOUR = 9
 RUNS_EACH = 16  # four applications under four conditions
@@ -95,6 +98,7 @@ class Demonstration:
         self.url = f"http://{listen}"
         self._office.set_up(self.folder / "data", listen)
         protocol = PROTOCOL.read_text().replace("participants = 24", f"participants = {self.participants}")
+        protocol = re.sub(CONSENT, '\\1 = "This is a demonstration."', protocol, count=1, flags=re.DOTALL)
         (self.folder / "protocol.toml").write_text(protocol)
         self._office("study", "create", self.folder / "protocol.toml")
         self.server = self._child("server", "serve", self.folder / "time", config)

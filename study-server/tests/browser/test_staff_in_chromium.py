@@ -278,6 +278,7 @@ def test_what_is_shown_once_can_be_copied(lab: Lab, name: str) -> None:
 
 def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None:
     given_studies.study(lab.world, protocol=given_studies.small("by-keyboard"), locked=False)
+    given_studies.hold_roles(lab.world, "by-keyboard")
     window = Watched(lab.browser, lab.server.url)
     page, keys = window.page, window.page.keyboard
     page.goto("/studies/by-keyboard/lock")

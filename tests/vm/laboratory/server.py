@@ -30,7 +30,7 @@ class StudyServer:
     """A server in a folder, with the study locked in it. Start it, and close it."""
 
     def __init__(self, folder: Path) -> None:
-        """Make it. Ana administrates and holds the custody; Eve experiments."""
+        """Make it. Ana administrates and holds the custody; Eve investigates and experiments."""
         folder.mkdir()
         self.folder = folder
         self.port = reserved_port()
@@ -43,7 +43,8 @@ class StudyServer:
         self.run("study", "create", str(PROTOCOL))
         self.run("user", "grant", ADMINISTRATOR, "custodian", "--study", STUDY)
         self.run("user", "add", EXPERIMENTER, "--password-file", str(folder / "password"))
-        self.run("user", "grant", EXPERIMENTER, "experimenter", "--study", STUDY)
+        for role in ("experimenter", "investigator"):
+            self.run("user", "grant", EXPERIMENTER, role, "--study", STUDY)
         self.run("study", "lock", STUDY, "--yes")
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -17,7 +17,7 @@ from happe_cli.errors import Failure
 from happe_study.allocation import custodians
 from happe_study.cli import exporting, named, tracing, unblinding, verifying
 from happe_study.cli.server import Server, pass_server
-from happe_study.studies import services
+from happe_study.studies import placeholders, services
 from happe_study.studies.models import Study
 from happe_study.studies.protocol import Protocol, ProtocolError, read_protocol
 
@@ -47,15 +47,23 @@ def study() -> None:
 @file_argument
 @json_option
 def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Whether a protocol is valid; needs no server.
+    """Whether a protocol is valid, and what is still to be filled in; needs no server.
 
-    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one.
+    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one. What is still to be
+    filled in is no mistake, but the study can't be locked before.
     """
-    protocol = _checked(file, _text(file))
+    text = _text(file)
+    protocol = _checked(file, text)
+    to_fill_in = placeholders.left(text)
     if as_json:
-        print_json({"name": protocol.name, "title": protocol.title})
-    else:
-        click.echo(f"{file}: the protocol of {protocol.name} is valid.")
+        left = [{"line": each.line, "words": each.words} for each in to_fill_in]
+        print_json({"name": protocol.name, "title": protocol.title, "to_fill_in": left})
+        return
+    click.echo(f"{file}: the protocol of {protocol.name} is valid.")
+    for each in to_fill_in:
+        click.echo(f"{file}:{each.line}: {each.to_do}")
+    if to_fill_in:
+        click.echo("The study can't be locked before that.")
 
 
 @study.command(epilog=examples("happe-server study create paper-a3.toml"))
@@ -87,10 +95,11 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     """Draw and seal the allocation, and open the study to participants.
 
     From then on the protocol stays as it is. Note the commitment elsewhere, or publish it: when the study is
-    unblinded, it shows that the allocation was not changed in between.
+    unblinded, it shows that the allocation was not changed in between. Refused while something in the protocol is to be
+    filled in, or nobody is the study's investigator or custodian.
     """
     with server.reading() as session:
-        named.study(session, name)
+        services.require_ready(session, named.study(session, name))
     if not yes:
         click.confirm(f"Lock {name}? Its protocol can't be changed any more.", abort=True, err=True)
     with server.writing() as session:

@@ -194,7 +194,7 @@ def read_study(study: str) -> Json:
 @api.post("/studies/<study>/lock")
 @staff(Right.STUDY_LOCK)
 @api.output(StudyOut)
-@api.doc(responses={409: "It is locked already."})
+@api.doc(responses={409: "It is locked already, or not ready: `errors` lists what is missing."})
 def lock_study(study: str) -> Json:
     """Draw and seal the allocation, and publish the commitment. The protocol stays as it is from now on."""
     with parts().database.writing() as session:

@@ -9,9 +9,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import func, select, union_all
+from sqlalchemy import func, or_, select, union_all
 
-from happe_study.accounts.rights import Right
+from happe_study.accounts.models import Account, Grant
+from happe_study.accounts.rights import Right, Role
 from happe_study.allocation.models import Slot
 from happe_study.allocation.plan import SECRET_BYTES, commitment
 from happe_study.allocation.sealing import seal_seed
@@ -24,6 +25,7 @@ from happe_study.participants.models import Participant, ParticipantState
 from happe_study.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.runs.machine import State
 from happe_study.runs.models import Run
+from happe_study.studies import placeholders
 from happe_study.studies.models import Study, StudyState
 from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, read_protocol
 
@@ -72,7 +74,13 @@ def put(session: Session, text: str | bytes, who: Caller | None) -> tuple[Study,
     return study, action == "study.created"
 
 
-def lock(
+def lock(session: Session, study: Study, secrets: Secrets, who: Caller | None) -> None:
+    """Lock a study that is ready for it (`require_ready`), as `allocate` does."""
+    require_ready(session, study)
+    allocate(session, study, secrets, who)
+
+
+def allocate(
     session: Session,
     study: Study,
     secrets: Secrets,
@@ -94,6 +102,32 @@ def lock(
     study.seed_sealed = seal_seed(secrets.allocation, study.name, seed, salt)
     facts: dict[str, Any] = {"protocol_sha256": study.protocol_sha256, "commitment": study.commitment, "slots": slots}
     append(session, "study.locked", who, study_id=study.id, study=study.name, **facts)
+
+
+def require_ready(session: Session, study: Study) -> None:
+    """Problem 409 for a study that is locked, has something to be filled in, or lacks an investigator or custodian."""
+    _require_draft(study)
+    found = placeholders.left(study.protocol)
+    to_fill_in = [FieldError(f"line {each.line} of the protocol", each.to_do) for each in found]
+    missing = [
+        FieldError(
+            role,
+            f"nobody has this role yet: happe-server user grant EMAIL {role} --study {study.name}",
+        )
+        for role in (Role.INVESTIGATOR, Role.CUSTODIAN)
+        if not _is_held(session, study, role)
+    ]
+    if to_fill_in or missing:
+        to_do = ["Fill in the protocol and create the study from it again."] if to_fill_in else []
+        to_do += ["Give the roles."] if missing else []
+        detail = " ".join([f"The study {study.name} can't be locked yet.", *to_do])
+        raise conflict("not-ready", detail, *to_fill_in, *missing)
+
+
+def _is_held(session: Session, study: Study, role: Role) -> bool:
+    here = or_(Grant.study_id == study.id, Grant.study_id.is_(None))
+    held = select(Grant.id).join(Account).where(Grant.role == role, here, Account.active)
+    return session.scalar(held.limit(1)) is not None
 
 
 def find(session: Session, name: str) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pwd
+import re
 import shutil
 import subprocess
 import urllib.request
@@ -111,7 +112,8 @@ def enrol(name: str, kind: str) -> str:
 
 def begin_study() -> str:
     """Lock it, and have a participant agree; the code of the laptop that is to be measured."""
-    command("happe-server", "user", "grant", "ana@example.org", "custodian", "--study", STUDY)
+    for email, role in (("ana@example.org", "custodian"), ("ines@example.org", "investigator")):
+        command("happe-server", "user", "grant", email, role, "--study", STUDY)
     command("happe-server", "study", "lock", STUDY, "--yes")
     take_part(ADDRESS, staff("participant", "invite", STUDY)[0]["link"], **ANSWERS)
     assert how_far()["enrolled"] == 1
@@ -156,7 +158,11 @@ def test_from_first_run_to_purge(tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text("one that nobody would guess, 4711\n")
     command("happe-server", "init", "--administrator", "ana@example.org", "--password-file", str(password))
-    command("happe-server", "study", "create", str(LIBRARY / PROTOCOL))
+    consent = re.compile(r'\ntext = """.*?"""', re.DOTALL)
+    protocol = tmp_path / "protocol.toml"
+    protocol.write_text(consent.sub('\ntext = "I take part."', (LIBRARY / PROTOCOL).read_text(), count=1))
+    command("happe-server", "study", "create", str(protocol))
+    command("happe-server", "user", "add", "ines@example.org", "--password-file", str(password))
     command("systemctl", "enable", "--now", SERVER)
     wait_until_it_serves()
     assert listening() == {"0100007F"}
