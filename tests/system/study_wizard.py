@@ -25,7 +25,7 @@ from happe_demo.ports import reserved_port
 from happe_study import migrations
 from happe_study.database import Database
 from happe_study.devices import services as devices
-from happe_study.devices.models import ClockEstimate, DeviceKind
+from happe_study.devices.models import ClockEstimate, Device, DeviceKind
 from happe_study.runs import services as run_services
 from happe_study.runs.models import Run, RunRecord
 from happe_study.runs.stored import opened
@@ -171,6 +171,12 @@ class Server(Operated):
         """How often a laptop has compared its clock with the server's."""
         with self.world.database.reading() as session:
             return session.scalar(select(func.count()).select_from(ClockEstimate)) or 0
+
+    def heartbeat(self) -> Json | None:
+        """What the laptop last said of itself."""
+        with self.world.database.reading() as session:
+            said: Json | None = session.scalars(select(Device.heartbeat)).one()
+            return said
 
     def records(self) -> dict[str, Json]:
         """The records that have arrived, unsealed, by the run's code."""
