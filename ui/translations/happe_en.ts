@@ -547,5 +547,13 @@
         <source>The application has ended by itself.</source>
         <translation>The application has ended by itself.</translation>
     </message>
+    <message>
+        <source>This laptop can&apos;t keep anything on its disk now. Its log says why.</source>
+        <translation>This laptop can&apos;t keep anything on its disk now. Its log says why.</translation>
+    </message>
+    <message>
+        <source>The application can&apos;t be started. This laptop&apos;s log says why.</source>
+        <translation>The application can&apos;t be started. This laptop&apos;s log says why.</translation>
+    </message>
 </context>
 </TS>

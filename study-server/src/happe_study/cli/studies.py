@@ -49,8 +49,8 @@ def study() -> None:
 def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Whether a protocol is valid, and what is still to be filled in; needs no server.
 
-    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one. What is still to be
-    filled in is no mistake, but the study can't be locked before.
+    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one. A part that is
+    still to be filled in is no mistake, but the study can't be locked with it.
     """
     text = _text(file)
     protocol = _checked(file, text)
@@ -95,8 +95,8 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     """Draw and seal the allocation, and open the study to participants.
 
     From then on the protocol stays as it is. Note the commitment elsewhere, or publish it: when the study is
-    unblinded, it shows that the allocation was not changed in between. Refused while something in the protocol is to be
-    filled in, or nobody is the study's investigator or custodian.
+    unblinded, it shows that the allocation was not changed in between. Refused while a part of the protocol is
+    still to be filled in, or the study has no investigator or no custodian.
     """
     with server.reading() as session:
         services.require_ready(session, named.study(session, name))
