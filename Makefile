@@ -1,47 +1,51 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system setup-demo build demo dev test test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
+.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 help: ## Show this
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-setup: setup-system ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
+setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
 	@packaging/setup.sh all
-
-setup-system: # Debian's part of it, with which C++ can be built
-	@packaging/setup.sh system
 
 setup-demo: ## Install what building and the demonstration need
 	@packaging/setup.sh demo
 
-build: setup-demo ## Build every program into build/bin/
-	@cmake --preset dev -DHAPPE_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+setup-test: # what `make test` needs
+	@packaging/setup.sh test
+
+build: ## Build every program into build/bin/
+	@mkdir -p build
+	@cmake --preset dev -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; echo "make build: make setup-demo installs what is missing"; exit 1; }
 	@cmake --build --preset dev
 
 demo: setup-demo ## Run the paper's study with simulated people: server, laptops, meters, unblinding, dashboard (a minute)
 	@mkdir -p build
-	@cmake --preset dev -DHAPPE_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	@cmake --preset dev -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	@cmake --build --preset dev --target happe-sim
 	@packaging/demo.sh
 
-test: test-programs test-server test-instrumented ## Build and run every test: unit, contract, system, sanitizers, fuzzing, coverage (about an hour)
+dev: setup-test
+	@packaging/test.sh build
 
-# Parts of `test`. After `dev` they and `vm-test` can run beside each other (.ci/run): each writes to folders of its own.
-dev: setup-system
-	@packaging/test.sh dev
+test: dev ## Build everything; run the unit tests, the vectors, and each program (ten minutes on two cores; three when run again)
+	@packaging/test.sh quick
 
+test-all: test test-programs test-server test-instrumented emulated ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (half an hour)
+
+# Parts of `test-all`, each of which can run alone. Each writes to folders of its own, so they may run beside each other.
 test-programs: setup dev
 	@packaging/test.sh programs
 
 test-server: setup dev
 	@packaging/test.sh server
 
-test-instrumented: setup dev
+test-instrumented: setup
 	@packaging/test.sh instrumented
 
-vm-image: setup-system
+vm-image: setup
 	@/usr/bin/python3 -B tests/vm/image.py >/dev/null
 
 vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 folder=$1
 
 # The libraries in Python are fetched once, checked against the hashes of the lock.
-lock=packaging/requirements-all.txt
+lock=packaging/requirements.txt
 wheels=build/package-wheels
 if ! cat $lock packaging/python_parts.py ./*/pyproject.toml | cmp -s - "$wheels/.of"; then
     echo "package: fetching the Python libraries of $lock"

@@ -1,9 +1,12 @@
 #!/bin/sh
 # Installs what HAPPE is built with on Debian 12 (or 13: `demo`), as root or with sudo, and says what. Does nothing where
 # nothing is missing.
-#   usage: packaging/setup.sh demo|system|all|package      system: what of `all` is Debian's
+#   usage: packaging/setup.sh demo|test|all|package      test has what demo has, all what test has
 set -eu
 cd "$(dirname "$0")/.."
+mkdir -p build
+exec 9>build/.setup # one at a time
+flock 9
 
 # To build and run the demonstration.
 demo="g++ cmake ninja-build pkg-config
@@ -18,14 +21,16 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     "debian 12") ;;
     debian*) demo="$demo librust-wayland-protocols-wlr-dev" ;;
 esac
-# To test and check: unit tests, benchmarks, sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of
-# manuals, zsh; PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put
-# windows on. npm may be there from elsewhere than Debian.
-all="$demo libgtest-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr git procps systemd umockdev shellcheck util-linux
+# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, a screen.
+test="$demo libgtest-dev libbenchmark-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
+    xvfb openbox xdotool x11-utils fonts-dejavu-core"
+# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of manuals, zsh;
+# PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put windows on. npm
+# may be there from elsewhere than Debian.
+all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
-    dbus python3-dbusmock python3-gi
     postgresql chromium
-    xvfb openbox xfwm4 picom sway xwayland weston grim qt6-wayland xdotool x11-utils x11-xserver-utils fonts-dejavu-core
+    xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils
     sigrok-cli libcomedi0 libiio0"
 
 # To make packages, and to test them: after `all`.
@@ -33,12 +38,13 @@ package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmd
 
 case ${1-} in
     demo) packages=$demo ;;
-    system | all) packages=$all ;;
+    test) packages=$test ;;
+    all) packages=$all ;;
     package) packages=$package ;;
-    *) echo "usage: packaging/setup.sh demo|system|all|package" >&2; exit 64 ;;
+    *) echo "usage: packaging/setup.sh demo|test|all|package" >&2; exit 64 ;;
 esac
 
-command -v npm >/dev/null || { [ "$1" != all ] && [ "$1" != system ]; } || packages="$packages npm"
+command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
 missing=
 for package in $packages; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
@@ -60,21 +66,23 @@ else
     echo "setup: all Debian packages are there"
 fi
 
-case $1 in system | package) exit 0 ;; esac
+[ "$1" != package ] || exit 0
 
-# Python's packages go into build/venv, pinned with their hashes. Made anew when the pins change. The lock has all of them.
-lock=packaging/requirements-$1.txt
-stamp=build/venv/.installed-$1
-if [ "$1" = demo ] && cmp -s packaging/requirements-all.txt build/venv/.installed-all; then
-    stamp=
+# Python's packages go into build/venv, pinned with their hashes: the lock has all of them, `demo` and `test` need a part.
+lock=build/pins/$1.txt
+if [ "$1" = all ]; then
+    lock=packaging/requirements.txt
+else
+    /usr/bin/python3 -B packaging/python_parts.py packaging/requirements.txt build/pins
 fi
-if [ -n "$stamp" ] && ! cmp -s "$lock" "$stamp"; then
+installed() { cmp -s "$1" "build/venv/.installed-$2"; }
+if installed packaging/requirements.txt all || installed "$lock" "$1"; then
+    echo "setup: all Python packages are there"
+else
     echo "setup: installing Python packages of $lock into build/venv"
     [ -x build/venv/bin/python ] || /usr/bin/python3 -m venv build/venv
     build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement "$lock"
-    cp "$lock" "$stamp"
-else
-    echo "setup: all Python packages are there"
+    cp "$lock" "build/venv/.installed-$1"
 fi
 
 # The study server and the power logger run from their sources. The server serves htmx from its static files; Git ignores it

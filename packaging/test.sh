@@ -1,14 +1,16 @@
 #!/bin/sh
-# Every test there is, in parts: all need `dev`. A skipped test fails: nothing here needs what a Debian 12 machine
-# can't have.
-#   usage: packaging/test.sh dev|programs|server|instrumented
+# Runs one part of the tests. Each part prints its runners' closing lines, its slowest tests and its time. A skipped test
+# fails the part: all of them can run on Debian 12.
+#   usage: packaging/test.sh build|quick|programs|server|instrumented
+# build compiles the programs and the unit tests, once; quick, programs and server test what it built. instrumented builds
+# with sanitizers, for itself.
 set -eu
 cd "$(dirname "$0")/.."
 
 # Nearly all that numpy is given here is small: BLAS's other threads would only wait, at the cost of a core each.
 export OPENBLAS_NUM_THREADS=1
 
-build() { # PRESET [--target NAME...]
+compile() { # PRESET [--target NAME...]
     preset=$1
     shift
     echo "test: building $preset"
@@ -27,53 +29,60 @@ unit() { # PRESET
     fi
 }
 
-# What the governor's programs do, seen from outside, is seen once: with the sanitizers in them. What is measured is their
-# memory, whose sizes would be the sanitizer's, and the paper's tables, whose ten seeds show a sanitizer no more than one.
-GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests/system/test_happed*.py
-    tests/system/test_observe.py tests/system/test_study.py'
-MEASURED='memory or tables_are_reproduced'
-
-programs() {
-    echo "test: Python, contracts, programs from outside"
-    # shellcheck disable=SC2046,SC2086 # words
-    run programs --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR)
-    run measured tests/system/test_happed_hostile.py tests/system/test_study.py -k "$MEASURED"
-}
-
-server() {
-    echo "test: the study server"
-    run server study-server
-}
-
-run() { # NAME OPTIONS...
+python() { # NAME PYTEST'S OPTIONS...
     name=$1
     shift
-    # pytest's own folder is closed to other users, whom some tests become, by each pytest that starts beside this one.
+    # Some tests become another user. Each pytest that root starts closes pytest's own folder to other users.
     folder=$(mktemp -d)
-    packaging/reachable.sh build/venv/bin/python -m pytest -p no:cacheprovider --junitxml="build/$name.xml" \
-        --basetemp="$folder/$name" "$@"
+    packaging/reachable.sh build/venv/bin/python -m pytest -q -p no:cacheprovider --junitxml="build/$name.xml" \
+        --durations=20 --durations-min=1 --basetemp="$folder/$name" "$@"
     build/venv/bin/python packaging/refuse_skips.py "build/$name.xml"
     rm -rf "$folder" || true # for nothing but room
 }
 
+# What the governor's programs do, seen from outside, is seen with the sanitizers in them. Their memory is measured without
+# (the sizes would be the sanitizer's), and so are the paper's tables (whose ten seeds show a sanitizer no more than one).
+GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests/system/test_happed*.py
+    tests/system/test_observe.py tests/system/test_study.py'
+MEASURED='memory or tables_are_reproduced'
+
+quick() {
+    unit dev
+    echo "test: Python, but what is slow"
+    # Two for each core: many tests wait for a program.
+    python quick -m "not slow" --numprocesses="$(($(nproc) * 2))" --dist=loadfile
+}
+
+programs() {
+    echo "test: slow tests of programs and contracts"
+    # shellcheck disable=SC2046,SC2086 # words
+    python programs -m slow --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR)
+    python measured tests/system/test_happed_hostile.py tests/system/test_study.py -k "$MEASURED"
+}
+
+server() {
+    echo "test: slow tests of the study server"
+    python server -m slow study-server
+}
+
 instrumented() {
-    build asan-ubsan --target unit_tests fuzzers happe-sim happed happectl happed-keys
+    compile asan-ubsan --target unit_tests fuzzers happe-sim happed happectl happed-keys
     unit asan-ubsan
     echo "test: the governor's programs from outside, asan-ubsan"
     (
         bin=build/asan-ubsan/bin
         export HAPPE_SIM=$bin/happe-sim HAPPED=$bin/happed HAPPECTL=$bin/happectl HAPPED_KEYS=$bin/happed-keys
         # shellcheck disable=SC2086 # words
-        run asan-ubsan $GOVERNOR -k "not ($MEASURED)"
+        python asan-ubsan $GOVERNOR -k "not ($MEASURED)"
     )
 
     echo "test: threads, which happe-sim's studies alone have, tsan"
-    build tsan --target happe-sim study_test
+    compile tsan --target happe-sim study_test
     build/tsan/bin/study_test --gtest_brief=1
     build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
 
     echo "test: coverage of governor/core"
-    build coverage --target governor_test uafp_test loop_test replay_test
+    compile coverage --target governor_test uafp_test loop_test replay_test
     find build/coverage -name '*.gcda' -delete # counts of an earlier run
     for test in governor uafp loop replay; do
         build/coverage/bin/${test}_test --gtest_brief=1
@@ -81,18 +90,17 @@ instrumented() {
     gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \
         --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
-    echo "test: fuzzing, 20 s for each target"
+    echo "test: fuzzing, some seconds for each target"
     ctest --preset asan-ubsan -L fuzz -j "$(nproc)"
 }
 
 # All of it gives way to an emulated machine beside it, which has a clock to keep up with (.ci/run).
 renice -n 10 $$ >/dev/null
 mkdir -p build
-
+begin=$(date +%s)
 case ${1-} in
-    dev) build "${HAPPE_DEV_PRESET:-dev}" ;; # dev-whole leaves the same
-    programs) programs ;;
-    server) server ;;
-    instrumented) instrumented ;;
-    *) echo "usage: packaging/test.sh dev|programs|server|instrumented" >&2; exit 64 ;;
+    build) compile dev ;;
+    quick | programs | server | instrumented) "$1" ;;
+    *) echo "usage: packaging/test.sh build|quick|programs|server|instrumented" >&2; exit 64 ;;
 esac
+echo "test: $1 took $(($(date +%s) - begin)) s"

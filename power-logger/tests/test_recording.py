@@ -162,6 +162,7 @@ def test_a_mistake_while_parts_are_closed_ends_the_recording_and_leaves_all_for_
     assert report.samples == recorder.rows > 0
 
 
+@pytest.mark.slow
 def test_a_recording_whose_parts_can_not_be_closed_ends_when_it_is_told_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,10 +13,14 @@ import time
 from pathlib import Path
 from statistics import median
 
+import pytest
+
 from happe_power.recording import store
 from happe_power.trace import Trace
 from happe_power.verify import verify
 from patience import until
+
+pytestmark = pytest.mark.slow
 
 COUNT, RATE = 50, 2000
 LEAST_S, MOST_S = 0.0, 5.0

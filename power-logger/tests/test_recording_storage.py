@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from given_sources import record, steady
 from happe_power.verify import verify
 from patience import PATIENCE_S
@@ -18,6 +20,8 @@ from small_disk import SmallDisk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 SMALL = 4 << 20  # bytes of a disk

@@ -255,6 +255,7 @@ def test_the_demo_devices_columns_are_those_of_their_names() -> None:
         assert sine[:6] == pytest.approx([0, 3.09017, 5.87785, 8.09017, 9.51056, 10], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_minute_of_the_demo_device_has_no_index_unexplained(sigrok_minute: Minute) -> None:
     output = sigrok_minute.process.communicate(timeout=MINUTE_S + PATIENCE_S)[0]
     assert sigrok_minute.process.returncode == 0, output

@@ -19,6 +19,8 @@ from happe_power.model import Block, ClockEstimate, Gap
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.sim import Sim
 
+pytestmark = pytest.mark.slow
+
 COUNT = 2000
 SIMULATED = dataclasses.replace(
     RECORD,

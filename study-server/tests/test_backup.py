@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from in_process import Ran
     from postgres import Postgres
 
+pytestmark = pytest.mark.slow
+
 
 class Elsewhere:
     """An empty place to restore to: a data folder, and a database of the same kind."""

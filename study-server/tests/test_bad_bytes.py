@@ -144,20 +144,22 @@ def running(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
     made.world.close()
 
 
-@pytest.mark.parametrize("about", CASES)
-def test_bytes_that_are_no_good_request_do_no_harm(running: Running, about: str) -> None:
-    text, expected = CASES[about]
-    request = (
-        text.replace("\r\n\r\n", f"\r\nAuthorization: Bearer {running.token}\r\n\r\n", 1) if BEAT in text else text
-    )
-    before = running.heartbeat()
-    answered = running.send(request.encode("utf-8"))
-    statuses = [int(status) for status in STATUS.findall(answered)]
-    assert set(statuses) <= expected, answered
-    assert statuses or about in MAY_HANG_UP, answered
-    assert not [word for word in LEAKED if word in answered]
-    assert running.heartbeat() == before
-    assert STATUS.match(running.send(HEALTH)), "it answers no more"
+def test_bytes_that_are_no_good_request_do_no_harm(running: Running, subtests: pytest.Subtests) -> None:
+    for about, (text, expected) in CASES.items():
+        with subtests.test(about):
+            request = (
+                text.replace("\r\n\r\n", f"\r\nAuthorization: Bearer {running.token}\r\n\r\n", 1)
+                if BEAT in text
+                else text
+            )
+            before = running.heartbeat()
+            answered = running.send(request.encode("utf-8"))
+            statuses = [int(status) for status in STATUS.findall(answered)]
+            assert set(statuses) <= expected, answered
+            assert statuses or about in MAY_HANG_UP, answered
+            assert not [word for word in LEAKED if word in answered]
+            assert running.heartbeat() == before
+            assert STATUS.match(running.send(HEALTH)), "it answers no more"
 
 
 def test_the_same_request_in_order_is_taken(running: Running) -> None:

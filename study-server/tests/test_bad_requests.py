@@ -88,16 +88,17 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     made.world.close()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
-def test_a_bad_request_is_refused_and_changes_nothing(server: Server, case: dict[str, Any]) -> None:
-    request = sent(case, server.scene)
-    response = server.answer(request)
-    assert response.status_code == case["status"], response.text
-    if request.path.startswith("/api/") and response.status_code >= HTTPStatus.BAD_REQUEST:
-        assert_problem(response, case)
-    assert_tells_nothing(server, request, response)
-    assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
-    assert server.digest() == server.before
+def test_a_bad_request_is_refused_and_changes_nothing(server: Server, subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case["about"]):
+            request = sent(case, server.scene)
+            response = server.answer(request)
+            assert response.status_code == case["status"], response.text
+            if request.path.startswith("/api/") and response.status_code >= HTTPStatus.BAD_REQUEST:
+                assert_problem(response, case)
+            assert_tells_nothing(server, request, response)
+            assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
+            assert server.digest() == server.before
 
 
 def test_there_are_enough_cases_and_each_says_what_it_is() -> None:

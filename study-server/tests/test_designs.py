@@ -102,9 +102,10 @@ def test_the_crossover_trains_first_and_then_balances_governor_and_indicator() -
     }
 
 
-@pytest.mark.parametrize("condition", EVERY)
-def test_a_condition_is_known_by_its_label(condition: Condition) -> None:
-    assert Condition.of_label(condition.label) == condition
+def test_a_condition_is_known_by_its_label(subtests: pytest.Subtests) -> None:
+    for condition in EVERY:
+        with subtests.test(condition.label):
+            assert Condition.of_label(condition.label) == condition
 
 
 def test_labels_are_different() -> None:

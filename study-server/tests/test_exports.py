@@ -281,6 +281,7 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
     """As tuples the rows would take more than 60 MB."""
     made = given_studies.study(world, protocol=given_studies.small())

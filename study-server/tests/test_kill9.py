@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from postgres import Postgres
 
+pytestmark = pytest.mark.slow
+
 KILLS = 15  # on each kind of database
 LONGEST_MOMENT = 0.06  # seconds: some uploads
 CRASHES, FILLS, TRIES = 5, 2, 5

@@ -24,6 +24,8 @@ from world import World, fixed_secrets
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 FEW = 16
 
 

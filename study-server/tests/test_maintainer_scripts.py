@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from operated import Operated
 
+pytestmark = pytest.mark.slow
+
 ROOT = SOURCES.parents[1]
 DEBIAN = ROOT / "packaging/debian"
 OLDER = "0006_reports"

@@ -62,15 +62,16 @@ def test_there_are_bad_protocols_and_each_has_a_name_of_its_own() -> None:
     assert len(set(names_of_cases)) == len(names_of_cases)
 
 
-@pytest.mark.parametrize("case", DATA["case"], ids=lambda case: case["name"])
-def test_a_bad_protocol_is_refused_with_all_that_is_wrong_and_where(case: dict[str, Any]) -> None:
-    content = spoiled(case)
+def test_a_bad_protocol_is_refused_with_all_that_is_wrong_and_where(subtests: pytest.Subtests) -> None:
+    for case in DATA["case"]:
+        with subtests.test(case["name"]):
+            content = spoiled(case)
 
-    with pytest.raises(ProtocolError) as refused:
-        read_protocol(content, "bad.toml")
+            with pytest.raises(ProtocolError) as refused:
+                read_protocol(content, "bad.toml")
 
-    assert [str(mistake) for mistake in refused.value.mistakes] == case["says"]
-    assert str(refused.value) == "\n".join(f"bad.toml:{said}" for said in case["says"])
+            assert [str(mistake) for mistake in refused.value.mistakes] == case["says"]
+            assert str(refused.value) == "\n".join(f"bad.toml:{said}" for said in case["says"])
 
 
 def test_the_good_protocol_is_good() -> None:
@@ -335,18 +336,18 @@ def test_the_page_has_a_section_for_every_field_and_for_no_other() -> None:
     assert set(documented) == set(FIELDS)
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_the_page_tells_each_fields_default_limits_and_words(name: str) -> None:
-    field, info = FIELDS[name]
-    told = re.search(rf"^### `{re.escape(name)}`\n(.+?)\n\n", DOCUMENT, re.MULTILINE | re.DOTALL)
-    assert told
+def test_the_page_tells_each_fields_default_limits_and_words(subtests: pytest.Subtests) -> None:
+    for name, (field, info) in FIELDS.items():
+        with subtests.test(name):
+            told = re.search(rf"^### `{re.escape(name)}`\n(.+?)\n\n", DOCUMENT, re.MULTILINE | re.DOTALL)
+            assert told
 
-    assert told[1].startswith(default_in_toml(field.default)), told[1]
-    limits = limits_of(info)
-    if "ge" in limits:
-        assert re.search(rf"Takes .*\b{limits['ge']} to {limits['le']}\b", told[1])
-    if isinstance(info.annotation, type) and issubclass(info.annotation, StrEnum):
-        assert all(f'"{word}"' in told[1] for word in info.annotation)
+            assert told[1].startswith(default_in_toml(field.default)), told[1]
+            limits = limits_of(info)
+            if "ge" in limits:
+                assert re.search(rf"Takes .*\b{limits['ge']} to {limits['le']}\b", told[1])
+            if isinstance(info.annotation, type) and issubclass(info.annotation, StrEnum):
+                assert all(f'"{word}"' in told[1] for word in info.annotation)
 
 
 def test_the_example_on_the_page_is_a_good_protocol() -> None:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from happe_study.studies.models import Study
     from operated import Operated
 
+pytestmark = pytest.mark.slow
+
 PAGE = "/studies/finished/report"
 
 

@@ -55,19 +55,21 @@ def scene(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     world.close()
 
 
-@pytest.mark.parametrize(("url", "method"), CELLS, ids=[f"{method} {url.rule}" for url, method in CELLS])
-def test_a_route_answers_those_whom_its_rule_names_and_nobody_else(scene: Scene, url: Url, method: str) -> None:
-    rule = rule_of(APP, url.endpoint)
-    assert rule is not None
-    wrong = []
-    for name, caller in list(scene.callers.items()):
-        answer = _call(scene, url, method, caller)
-        expected = _expected(rule, caller, in_a_study="study" in url.arguments)
-        if not _is_as_expected(answer, expected, led=url.endpoint in KNOW_SESSIONS_ALONE):
-            wrong.append(f"{name}: {answer.status}, expected {expected or 'to be let in'}")
-        if caller.kind is Who.STAFF and method not in SAFE and answer.status_code < HTTPStatus.BAD_REQUEST:
-            scene.callers[name] = callers.renewed(scene.world, caller)
-    assert not wrong, "\n".join(wrong)
+@pytest.mark.slow
+def test_a_route_answers_those_whom_its_rule_names_and_nobody_else(scene: Scene, subtests: pytest.Subtests) -> None:
+    for url, method in CELLS:
+        with subtests.test(f"{method} {url.rule}"):
+            rule = rule_of(APP, url.endpoint)
+            assert rule is not None
+            wrong = []
+            for name, caller in list(scene.callers.items()):
+                answer = _call(scene, url, method, caller)
+                expected = _expected(rule, caller, in_a_study="study" in url.arguments)
+                if not _is_as_expected(answer, expected, led=url.endpoint in KNOW_SESSIONS_ALONE):
+                    wrong.append(f"{name}: {answer.status}, expected {expected or 'to be let in'}")
+                if caller.kind is Who.STAFF and method not in SAFE and answer.status_code < HTTPStatus.BAD_REQUEST:
+                    scene.callers[name] = callers.renewed(scene.world, caller)
+            assert not wrong, "\n".join(wrong)
 
 
 def _call(scene: Scene, url: Url, method: str, caller: Somebody) -> TestResponse:

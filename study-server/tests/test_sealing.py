@@ -72,11 +72,12 @@ def opened(sealed: bytes) -> Any:  # noqa: ANN401 - JSON
 # At rest.
 
 
-@pytest.mark.parametrize("condition", EVERY, ids=lambda condition: condition.label)
-def test_a_condition_comes_back_from_its_seal(condition: Condition) -> None:
-    sealed = seal_condition(KEY, CODE, condition)
+def test_a_condition_comes_back_from_its_seal(subtests: pytest.Subtests) -> None:
+    for condition in EVERY:
+        with subtests.test(condition.label):
+            sealed = seal_condition(KEY, CODE, condition)
 
-    assert open_condition(KEY, CODE, sealed) == condition
+            assert open_condition(KEY, CODE, sealed) == condition
 
 
 def test_all_seals_of_conditions_have_one_length() -> None:
@@ -157,17 +158,18 @@ def test_a_seal_of_one_kind_does_not_open_as_another() -> None:
 # On the way to a device.
 
 
-@pytest.mark.parametrize("condition", EVERY, ids=lambda condition: condition.label)
-def test_the_device_finds_a_document_of_the_contract(condition: Condition) -> None:
-    document = told(condition)
+def test_the_device_finds_a_document_of_the_contract(subtests: pytest.Subtests) -> None:
+    for condition in EVERY:
+        with subtests.test(condition.label):
+            document = told(condition)
 
-    received = opened(seal_for_device(bytes(DEVICE.public_key), document))
+            received = opened(seal_for_device(bytes(DEVICE.public_key), document))
 
-    jsonschema_rs.validator_for(SCHEMA).validate(received)
-    assert set(received.pop("pad")) <= {"."}
-    assert received == document
-    assert received["condition"] == condition.governor
-    assert received["keys"] == ("act" if "HAPPE" in condition.label else "sham")
+            jsonschema_rs.validator_for(SCHEMA).validate(received)
+            assert set(received.pop("pad")) <= {"."}
+            assert received == document
+            assert received["condition"] == condition.governor
+            assert received["keys"] == ("act" if "HAPPE" in condition.label else "sham")
 
 
 @pytest.mark.parametrize("names", [NAMES, LONGEST_NAMES])

@@ -51,11 +51,13 @@ def test_a_server_answers_and_stops_in_order(running: Running) -> None:
     assert [entry["event"] for entry in running.entries()][-1] == "stopped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 def test_an_interrupted_server_stops_too(running: Running, how: signal.Signals) -> None:
     assert running.stop(how) == 0
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_while_its_workers_start_does_not_wait_for_them(
     small_operated: Operated, tmp_path: Path
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_server_that_is_stopped_while_its_workers_start_does_not_wait_for_them
             assert running.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_request_under_way_is_answered_before_the_server_stops(running: Running) -> None:
     host, _, port = running.address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), PATIENCE_S) as client:
@@ -78,6 +81,7 @@ def test_a_request_under_way_is_answered_before_the_server_stops(running: Runnin
     assert running.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.slow
 def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running) -> None:
     for code in ("7K2M9QXA", "ABCDEFGH", "00000000"):
         running.get(f"/api/v1/studies/{code}")
@@ -94,6 +98,7 @@ def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running
     assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics)
 
 
+@pytest.mark.slow
 def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
     host, _, port = running.address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), PATIENCE_S) as client:
@@ -105,11 +110,13 @@ def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
     assert sample(metrics, "happe_requests_total", method="other", route="none", status="405") == 1
 
 
+@pytest.mark.slow
 def test_the_metrics_are_on_their_own_port_alone(running: Running) -> None:
     assert running.get("/metrics")[0] == 404
     assert "happe_" not in running.get("/healthz")[1]
 
 
+@pytest.mark.slow
 def test_the_metrics_can_be_left_out(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(listen="127.0.0.1:0", metrics_listen="off")
     with Running(small_operated.file, tmp_path) as running:
@@ -118,6 +125,7 @@ def test_the_metrics_can_be_left_out(small_operated: Operated, tmp_path: Path) -
         assert running.stop() == 0
 
 
+@pytest.mark.slow
 def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Running, small_operated: Operated) -> None:
     folder = small_operated.data / ".metrics"
     assert [each.name for each in folder.iterdir()] == [str(running.process.pid)]
@@ -125,6 +133,7 @@ def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Run
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_server_leaves_of_metrics_and_reports_goes_with_the_next_start(
     small_operated: Operated, tmp_path: Path
 ) -> None:
@@ -138,6 +147,7 @@ def test_what_a_killed_server_leaves_of_metrics_and_reports_goes_with_the_next_s
         assert running.stop() == 0
 
 
+@pytest.mark.slow
 def test_the_server_is_not_healthy_without_its_database(running: Running, small_operated: Operated) -> None:
     with small_operated.world.database.writing() as session:
         session.execute(text("ALTER TABLE audit_head RENAME TO gone"))
@@ -146,6 +156,7 @@ def test_the_server_is_not_healthy_without_its_database(running: Running, small_
     assert entry["reason"] == "database"
 
 
+@pytest.mark.slow
 def test_the_server_is_not_healthy_without_room(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(**FREE_PORTS, **{"limits.free_bytes": 1 << 60})
     with Running(small_operated.file, tmp_path) as running:
@@ -153,6 +164,7 @@ def test_the_server_is_not_healthy_without_room(small_operated: Operated, tmp_pa
         assert running.until("not healthy")["reason"] == "disk is full"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(running: Running) -> None:
     master = running.process.pid
     children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
@@ -162,6 +174,7 @@ def test_a_killed_worker_is_replaced(running: Running) -> None:
     assert running.get(running.metrics)[0] == 200
 
 
+@pytest.mark.slow
 def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(**FREE_PORTS)
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
@@ -172,6 +185,7 @@ def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_
             assert running.stop() == 0
 
 
+@pytest.mark.slow
 def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(**FREE_PORTS)
     with Running(small_operated.file, tmp_path, "--pid-file", str(tmp_path / "pid")) as running:
@@ -180,6 +194,7 @@ def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, 
     assert not (tmp_path / "pid").exists()
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
     running: Running, small_operated: Operated
 ) -> None:
@@ -198,6 +213,7 @@ def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
         assert secret not in said
 
 
+@pytest.mark.slow
 def test_a_request_is_logged_by_its_pattern(running: Running) -> None:
     running.get("/api/v1/studies/7K2M9QXA?with=7K2M9QXA")
     assert running.stop() == 0
@@ -215,6 +231,7 @@ def test_a_request_is_logged_by_its_pattern(running: Running) -> None:
     assert "7K2M9QXA" not in running.log.read_text()
 
 
+@pytest.mark.slow
 def test_addresses_are_logged_only_if_asked_for(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(**FREE_PORTS, log_addresses=True)
     with Running(small_operated.file, tmp_path) as running:
@@ -223,6 +240,7 @@ def test_addresses_are_logged_only_if_asked_for(small_operated: Operated, tmp_pa
         assert [each["address"] for each in running.entries() if each["event"] == "request"] == ["127.0.0.1"]
 
 
+@pytest.mark.slow
 def test_what_is_no_http_is_logged_without_what_it_said(running: Running) -> None:
     host, _, port = running.address.removeprefix("http://").partition(":")
     for garbage in (
@@ -240,6 +258,7 @@ def test_what_is_no_http_is_logged_without_what_it_said(running: Running) -> Non
     assert '127.0.0.1"' not in log.replace(f'"{running.address}"', "")
 
 
+@pytest.mark.slow
 def test_the_journal_gets_priorities(tmp_path: Path) -> None:
     log = tmp_path / "journal"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "JOURNAL_STREAM": "8:1"}
@@ -260,6 +279,7 @@ def start(server: Operated) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["listen", "metrics_listen"])
 def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -271,6 +291,7 @@ def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> N
     assert ran.stderr.startswith(said)
 
 
+@pytest.mark.slow
 def test_an_older_database_is_not_served(small_operated: Operated) -> None:
     with small_operated.world.database.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
@@ -279,11 +300,13 @@ def test_an_older_database_is_not_served(small_operated: Operated) -> None:
     assert "run `happe-server migrate`" in ran.stderr
 
 
+@pytest.mark.slow
 def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
     (small_operated.data / "secrets/session.key").unlink()
     assert start(small_operated).returncode == os.EX_CONFIG
 
 
+@pytest.mark.slow
 def test_listening_beyond_this_machine_is_warned_of(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(listen="0.0.0.0:0", metrics_listen="off")
     with Running(small_operated.file, tmp_path) as running:

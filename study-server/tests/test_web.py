@@ -266,6 +266,7 @@ def digest(world: World) -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     world = World(tmp_path, sqlite_url, limits=LIMITS)
     scene = callers.scene(world)

@@ -53,13 +53,6 @@ def decisions(trace: bytes) -> bytes:
     return "".join(compact(decision) + "\n" for decision in decide(lines)).encode() if lines else b""
 
 
-@pytest.fixture(params=TRACES["bad"], ids=lambda case: case["name"])
-def case(request: pytest.FixtureRequest) -> Json:
-    """Return each bad trace in turn."""
-    bad: Json = request.param
-    return bad
-
-
 def test_there_are_bad_traces_and_each_has_a_name_of_its_own() -> None:
     """A thinned list is an error, not a success."""
     names = [case["name"] for case in TRACES["bad"]]
@@ -67,20 +60,22 @@ def test_there_are_bad_traces_and_each_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, case: Json) -> None:
+def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, subtests: pytest.Subtests) -> None:
     """EX_DATAERR, one line that names file, line and field, and the decisions of the lines before."""
-    trace = spoiled(case)
+    for case in TRACES["bad"]:
+        with subtests.test(case["name"]):
+            trace = spoiled(case)
 
-    ran = happe_sim.replay(trace)
+            ran = happe_sim.replay(trace)
 
-    assert ran.returncode == EX_DATAERR, ran
-    assert ran.stdout == decisions(b"".join(trace.splitlines(keepends=True)[: case["line"] - 1]))
-    said = re.fullmatch(rb"happe-sim: <stdin>:([1-9]\d*): ([^\n]+)\n", ran.stderr)
-    assert said, ran.stderr
-    assert int(said[1]) == case["line"]
-    if case["fields"]:
-        field = said[2].decode().partition(": ")[0]
-        assert any(field.startswith(name) for name in case["fields"]), field
+            assert ran.returncode == EX_DATAERR, ran
+            assert ran.stdout == decisions(b"".join(trace.splitlines(keepends=True)[: case["line"] - 1]))
+            said = re.fullmatch(rb"happe-sim: <stdin>:([1-9]\d*): ([^\n]+)\n", ran.stderr)
+            assert said, ran.stderr
+            assert int(said[1]) == case["line"]
+            if case["fields"]:
+                field = said[2].decode().partition(": ")[0]
+                assert any(field.startswith(name) for name in case["fields"]), field
 
 
 def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:

@@ -133,6 +133,7 @@ def traces(draw: st.DrawFn) -> list[Json]:
     return [header, *observations]
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(trace=traces())
 def test_small_traces_are_decided_alike(happe_sim: HappeSim, trace: list[Json]) -> None:
@@ -314,6 +315,7 @@ def features(shape: Shape, decisions: list[Json]) -> Counter[str]:
     return counted + Counter(dict.fromkeys(traits, len(decisions)))
 
 
+@pytest.mark.slow
 def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
     """At least 200,000 observations, 0 differences, every kind of machine, setting and feedback among them."""
     compared, exercised = 0, Counter[str]()

@@ -112,6 +112,7 @@ def is_read(client: Client, what: dict[str, tuple[str, Any]]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_happed_reads_what_the_schema_allows_and_nothing_else(experimenter: Client) -> None:
     """Where a document has a pad of its own, its length is another, and neither takes it."""
     schema = validator("sealed-condition.schema.json")

@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from happe_power.sources.t61 import table_a2
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,7 @@ def test_the_governors_table_has_the_same_figures() -> None:
     assert table_a2().utilisation == tuple(tenth / 10 for tenth in range(11))
 
 
+@pytest.mark.slow
 def test_the_governors_program_prints_the_same_watts(tmp_path: Path) -> None:
     """On two CPUs that are idle, then busy, by a /proc/stat of ours: at 0.8 GHz, and what that would be at 2.3 GHz."""
     stat = tmp_path / "stat"

@@ -48,19 +48,6 @@ def objects(node: object) -> Iterator[Json]:
             yield from objects(child)
 
 
-@pytest.fixture(params=VECTORS, ids=lambda path: path.stem)
-def path(request: pytest.FixtureRequest) -> Path:
-    """Return each vector's file in turn."""
-    vector: Path = request.param
-    return vector
-
-
-@pytest.fixture
-def vector(path: Path) -> Json:
-    """Return each vector in turn."""
-    return load(path)
-
-
 def test_the_folder_holds_vectors() -> None:
     """An empty or thinned folder is an error, not a success."""
     assert len(VECTORS) >= AT_LEAST
@@ -77,43 +64,39 @@ def test_a_schema_is_one_and_admits_nothing_unknown(name: str) -> None:
     assert all({"description", "$ref", "items", "const"} & set(meaning) for meaning in meanings)
 
 
-def test_a_vector_has_the_shape_of_its_schema(vector: Json) -> None:
-    """The vector's schema refers to those of header, observation and decision, so that it checks them too."""
-    assert [error.message for error in validator("vector.schema.json").iter_errors(vector)] == []
+def test_a_vector_is_well_formed_and_derives_each_decision(subtests: pytest.Subtests) -> None:
+    """Each line is also checked as a document of its own, since a line is what crosses from one process to another."""
+    whole = validator("vector.schema.json")
+    header, line, answer = (
+        validator(f"{name}.schema.json") for name in ("trace-header", "trace-observation", "decision")
+    )
+    for path in VECTORS:
+        with subtests.test(path.stem):
+            vector = load(path)
+            assert [error.message for error in whole.iter_errors(vector)] == []
+            assert vector["name"] == path.stem
+            assert len(vector["observations"]) == len(vector["expected"]) == len(vector["derivation"])
+            header.validate(vector["header"])
+            for observation in vector["observations"]:
+                line.validate(observation)
+            for decision in vector["expected"]:
+                answer.validate(decision)
 
 
-def test_each_part_of_a_vector_has_the_shape_of_its_own_schema(vector: Json) -> None:
-    """What crosses a process is one line, so each line is checked as a document by itself."""
-    validator("trace-header.schema.json").validate(vector["header"])
-    for observation in vector["observations"]:
-        validator("trace-observation.schema.json").validate(observation)
-    for decision in vector["expected"]:
-        validator("decision.schema.json").validate(decision)
+def test_reference_and_program_decide_as_derived(
+    happe_sim: HappeSim, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """The independent statement of the rules and the governor's own loop agree with the hand, byte for byte."""
+    for path in VECTORS:
+        with subtests.test(path.stem):
+            vector = load(path)
+            lines = [vector["header"], *vector["observations"]]
+            expected = list(map(compact, vector["expected"]))
+            assert list(map(compact, decide(lines))) == expected
+            trace = tmp_path / f"{path.stem}.jsonl"
+            trace.write_text("".join(compact(each) + "\n" for each in lines), encoding="utf-8")
 
+            ran = happe_sim.run("replay", str(trace))
 
-def test_a_vector_bears_the_name_of_its_file(path: Path, vector: Json) -> None:
-    """A failing test's name leads to the file."""
-    assert vector["name"] == path.stem
-
-
-def test_a_vector_derives_each_decision(vector: Json) -> None:
-    """No expected decision stands without its arithmetic."""
-    assert len(vector["observations"]) == len(vector["expected"]) == len(vector["derivation"])
-
-
-def test_the_reference_decides_as_derived(vector: Json) -> None:
-    """The independent statement agrees with the hand."""
-    decided = decide([vector["header"], *vector["observations"]])
-    assert list(map(compact, decided)) == list(map(compact, vector["expected"]))
-
-
-def test_the_program_decides_as_derived(happe_sim: HappeSim, path: Path, vector: Json, tmp_path: Path) -> None:
-    """The governor's own loop agrees with the hand, byte for byte."""
-    trace = tmp_path / f"{path.stem}.jsonl"
-    lines = [vector["header"], *vector["observations"]]
-    trace.write_text("".join(compact(line) + "\n" for line in lines), encoding="utf-8")
-
-    ran = happe_sim.run("replay", str(trace))
-
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    assert ran.stdout.decode() == "".join(compact(decision) + "\n" for decision in vector["expected"])
+            assert (ran.returncode, ran.stderr) == (0, b"")
+            assert ran.stdout.decode().splitlines() == expected

@@ -17,8 +17,6 @@ import pytest
 from documents import Document, anchor, commands, documents, program_pages, read, unknown_words
 from program import ROOT
 
-ABOUT = pytest.mark.parametrize("document", documents(), ids=lambda each: each.name)
-
 # What begins a path of the tree.
 FOLDERS = (
     *("docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "ui/"),
@@ -67,10 +65,11 @@ def wrong_link(document: Document, link: str) -> str | None:
     return None
 
 
-@ABOUT
-def test_links_lead_somewhere(document: Document) -> None:
-    wrong = [(line, link, wrong_link(document, link)) for line, link in document.links]
-    assert [each for each in wrong if each[2]] == []
+def test_links_lead_somewhere(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(document.name):
+            wrong = [(line, link, wrong_link(document, link)) for line, link in document.links]
+            assert [each for each in wrong if each[2]] == []
 
 
 def wrong_command(words: list[str]) -> str | None:
@@ -87,12 +86,13 @@ def wrong_command(words: list[str]) -> str | None:
     return None
 
 
-@ABOUT
-def test_commands_and_options_exist(document: Document) -> None:
-    wrong = []
-    for line, text in [*document.blocks, *document.spans]:
-        wrong += [(line, text, wrong_command(words)) for words in commands(text)]
-    assert [each for each in wrong if each[2]] == []
+def test_commands_and_options_exist(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(document.name):
+            wrong = []
+            for line, text in [*document.blocks, *document.spans]:
+                wrong += [(line, text, wrong_command(words)) for words in commands(text)]
+            assert [each for each in wrong if each[2]] == []
 
 
 def missing(document: Document, text: str) -> list[str]:
@@ -102,22 +102,24 @@ def missing(document: Document, text: str) -> list[str]:
     return [path for path in found if not any((place / path).exists() for place in places)]
 
 
-@ABOUT
-def test_paths_exist(document: Document) -> None:
-    spans = [(line, text) for line, text in document.spans if not re.search(r"[*{<]|NNNN", text)]
-    wrong = [(line, missing(document, text)) for line, text in [*document.blocks, *spans]]
-    assert [each for each in wrong if each[1]] == []
+def test_paths_exist(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(document.name):
+            spans = [(line, text) for line, text in document.spans if not re.search(r"[*{<]|NNNN", text)]
+            wrong = [(line, missing(document, text)) for line, text in [*document.blocks, *spans]]
+            assert [each for each in wrong if each[1]] == []
 
 
-@ABOUT
-def test_installed_paths_are_those_of_programs_and_packages(document: Document) -> None:
-    text = document.path.read_text(encoding="utf-8")
-    wrong = []
-    for path in {each for each in INSTALLED.findall(text) if not each.startswith(OWN)}:
-        folder, name = str(Path(path).parent), Path(path).name.replace("NAME", "%i")  # systemd's word
-        if path not in sources() and not (folder in sources() and name in sources()):
-            wrong.append(path)
-    assert wrong == []
+def test_installed_paths_are_those_of_programs_and_packages(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(document.name):
+            text = document.path.read_text(encoding="utf-8")
+            wrong = []
+            for path in {each for each in INSTALLED.findall(text) if not each.startswith(OWN)}:
+                folder, name = str(Path(path).parent), Path(path).name.replace("NAME", "%i")  # systemd's word
+                if path not in sources() and not (folder in sources() and name in sources()):
+                    wrong.append(path)
+            assert wrong == []
 
 
 def test_files_below_etc_have_their_folder_made_and_go_with_a_purge() -> None:
@@ -136,6 +138,7 @@ def test_the_calibration_that_is_shown_stands_in_the_shipped_file() -> None:
     assert re.findall(r"^ {6}(.* = .*)$", page, re.MULTILINE) == [below.strip().removeprefix("#")]
 
 
+@pytest.mark.slow
 def test_there_is_no_lint() -> None:
     """What [tool.pymarkdown] of pyproject.toml leaves on."""
     scan = [sys.executable, "-m", "pymarkdown", "scan", "-r", *(str(each.path) for each in documents())]
@@ -151,14 +154,15 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_figure_is_what_its_page_says(row: list[str]) -> None:
+def test_a_figure_is_what_its_page_says(subtests: pytest.Subtests) -> None:
     """Each number of the figure, and of what it is held against, is where the page tells how it was measured."""
-    _what, figure, goal, _command, more = row
-    address = re.search(r"\(([^)#]+)#([^)]+)\)", more)
-    assert address
-    text = section(FIGURES.path.parent / address[1], address[2])
-    assert set(NUMBER.findall(f"{figure} {goal}")) - set(NUMBER.findall(text)) == set()
+    for row in ROWS:
+        with subtests.test(row[0]):
+            _what, figure, goal, _command, more = row
+            address = re.search(r"\(([^)#]+)#([^)]+)\)", more)
+            assert address
+            text = section(FIGURES.path.parent / address[1], address[2])
+            assert set(NUMBER.findall(f"{figure} {goal}")) - set(NUMBER.findall(text)) == set()
 
 
 def section(page: Path, heading: str) -> str:

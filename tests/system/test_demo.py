@@ -30,6 +30,8 @@ from program import ROOT
 if TYPE_CHECKING:
     from program import HappeSim
 
+pytestmark = pytest.mark.slow
+
 PARTICIPANTS, SEED = 3, 11
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
 # Section A.5.2 of the paper: savings in percent, and mean ratings, over the four applications.

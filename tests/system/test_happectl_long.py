@@ -21,6 +21,8 @@ import pytest
 from happed_stand_in import OBJECT, HappeCtl, denied, error
 from patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PROTOCOL, EX_NOPERM = (
     64,
     65,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from happed_world import World
 
+pytestmark = pytest.mark.slow
+
 KEY_PROG1, KEY_PROG2, KEY_F12 = 148, 149, 88
 EX_OK, EX_UNAVAILABLE, EX_CONFIG = 0, 69, 78
 RUN = {

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from happed_t61 import T61
     from program import HappeSim
 
+pytestmark = pytest.mark.slow
+
 UNOPENED = ("InvalidArgs", "sealed: does not open with this laptop's key")
 UNKNOWN = ("InvalidArgs", "sealed: holds no document that this version knows")
 NOT_HERE = ("Failed", "this run cannot begin on this machine; more is not said of a sealed run")

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 50
 LEVELS = 10
 LOWEST_KHZ = 800_000

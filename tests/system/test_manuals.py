@@ -78,7 +78,7 @@ def test_the_configurations_page_has_the_options_that_the_document_has(happe_sim
         (["observe", "--app", "study", "--pro"], set()),
         (["observe", "--secret"], set()),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(sorted(words) if isinstance(words, set) else words),
 )
 def test_bash_completes(happe_sim: HappeSim, tmp_path: Path, words: list[str], offered: set[str]) -> None:
     """Commands, options, the words of a choice, files where files go, nothing where nothing is known."""

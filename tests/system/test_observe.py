@@ -19,6 +19,8 @@ import pytest
 from patience import PATIENCE_S
 from program import HappeSim
 
+pytestmark = pytest.mark.slow
+
 EX_USAGE, EX_NOINPUT, EX_CANTCREAT, EX_IOERR = 64, 66, 73, 74
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 HAPPE_POWER = ROOT / "build/bin/happe-power"
 KILLS = 10
 

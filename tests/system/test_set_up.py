@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from program import ROOT
@@ -14,18 +15,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HTMX = "django_htmx/static/django_htmx/htmx-2.min.js"
+PARTED = (
+    *("packaging/setup.sh", "packaging/python_parts.py", "packaging/requirements.txt"),
+    *("pyproject.toml", "study-server/pyproject.toml", "power-logger/pyproject.toml"),
+)
 SERVED = "study-server/src/happe_study/static/vendor/htmx.min.js"
 
 
 def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     """Nothing is missing here, so nothing is fetched; npm is not there."""
-    (tmp_path / "packaging").mkdir()
-    for name in ("setup.sh", "requirements-demo.txt", "requirements-all.txt"):
-        shutil.copy(ROOT / "packaging" / name, tmp_path / "packaging" / name)
+    for name in PARTED:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     carried = tmp_path / "build/venv/lib/python3.99/site-packages" / HTMX
     carried.parent.mkdir(parents=True)
     carried.write_text("htmx")
-    shutil.copy(ROOT / "packaging/requirements-demo.txt", tmp_path / "build/venv/.installed-demo")
+    parts: list[str | Path] = [
+        sys.executable,
+        ROOT / "packaging/python_parts.py",
+        ROOT / "packaging/requirements.txt",
+        tmp_path / "parts",
+    ]
+    subprocess.run(parts, check=True)
+    pins = (tmp_path / "parts/demo.txt").read_text()
+    (tmp_path / "build/venv/.installed-demo").write_text(pins)
     commands = tmp_path / "commands"
     commands.mkdir()
     (commands / "dpkg-query").write_text("#!/bin/sh\nprintf installed\n")
@@ -33,7 +46,7 @@ def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     set_up = [str(tmp_path / "packaging/setup.sh"), "demo"]
     subprocess.run(set_up, env={"PATH": f"{commands}{os.pathsep}/usr/bin:/bin"}, check=True)
     assert (tmp_path / SERVED).read_text() == "htmx"
-    assert "\ndjango-htmx==" in (ROOT / "packaging/requirements-demo.txt").read_text()
+    assert "\ndjango-htmx==" in pins
 
 
 def test_the_server_serves_the_htmx_that_is_pinned() -> None:

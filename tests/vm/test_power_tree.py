@@ -10,6 +10,7 @@ import pytest
 import power_tree
 
 
+@pytest.mark.slow
 def test_the_systems_python_runs_the_program_from_it_alone(tmp_path: Path) -> None:
     power_tree.make(tmp_path / "power", Path(sysconfig.get_paths()["platlib"]))
     words: list[str | Path] = [

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from happed_world import Happed
     from private_bus import StandIn
 
+pytestmark = pytest.mark.slow
+
 FOCUS = ("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", "Focus")
 FOCUS_X11 = (*FOCUS[:-1], "FocusX11")
 KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from desktop import Wayland
     from happed_world import Happed, World
 
+pytestmark = pytest.mark.slow
+
 CHANGES = 1000
 
 

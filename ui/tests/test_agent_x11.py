@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from desktop import X11, Desktop
     from happed_world import Happed
 
+pytestmark = pytest.mark.slow
+
 CHANGES = 1000
 ONLY_AN_AGENT = "happe-indicator shows nothing and only tells happed what is in front"
 NO_TRAY = "this desktop has no tray; GNOME has one with the extension AppIndicator"

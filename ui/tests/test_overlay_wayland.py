@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from desktop import Wayland
     from private_bus import PrivateBus
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_it_is_seen_above_full_screen_windows_and_clicks_go_through(bus: PrivateBus, theme: str) -> None:

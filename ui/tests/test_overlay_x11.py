@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from overlay import Box
     from private_bus import PrivateBus
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("composited", [False, True], ids=["no compositor", "picom"])

@@ -12,6 +12,8 @@ import pytest
 
 from patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 SHOW = """
 import sys, threading, time
 from types import SimpleNamespace

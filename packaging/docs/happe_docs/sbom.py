@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """usage: python -m happe_docs.sbom FILE. Writes a list of what HAPPE is made of (SBOM), in CycloneDX 1.6.
 
-Python's packages come from the locks, with the digests that are pinned; Debian's from packaging/setup.sh, with the
+Python's packages come from the lock, with the digests that are pinned; Debian's from packaging/setup.sh, with the
 versions that are installed; the tests' JavaScript from study-server/package.json. What only tests and checks need has
 the scope "excluded". The same tree on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH (or 1970),
 the serial number follows from the content.
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", re.MULTILINE)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LIST = re.compile(r'^(demo|all)="([^"]*)"', re.MULTILINE)
+PACKAGED = ("common", "server", "power")  # the parts of the lock that packages carry
+_LIST = re.compile(r'^(demo|test|all)="([^"]*)"', re.MULTILINE)
 _VERSION = re.compile(r"project\(happe VERSION (\S+)")
 
 
@@ -60,7 +61,7 @@ def python_packages(root: Path) -> Iterator[Component]:
 
     django-htmx is one of them: the study server's package has its htmx.
     """
-    lock = root / "packaging/requirements-all.txt"
+    lock = root / "packaging/requirements.txt"
     needed = _packaged(root, lock) | {"django-htmx"}
     for name, version, digests in _PINNED.findall(lock.read_text(encoding="utf-8")):
         hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in _DIGEST.findall(digests)]
@@ -78,7 +79,7 @@ def _packaged(root: Path, lock: Path) -> set[str]:
         )
         if ran.returncode != 0:
             raise SbomError(f"{ran.stderr.strip()}; `make setup` installs all packages")
-        lists = [file.read_text(encoding="utf-8") for file in Path(folder).glob("*.txt")]
+        lists = [file.read_text(encoding="utf-8") for file in (Path(folder) / f"{part}.txt" for part in PACKAGED)]
     return {name for text in lists for name, _version, _digests in _PINNED.findall(text)}
 
 
@@ -86,7 +87,7 @@ def debian_packages(root: Path) -> Iterator[Component]:
     """Packages that packaging/setup.sh installs, in the versions that are here. Raises SbomError."""
     lists = dict(_LIST.findall((root / "packaging/setup.sh").read_text(encoding="utf-8")))
     needed = set(lists["demo"].split())
-    wanted = sorted(needed | set(lists["all"].split()) - {"$demo"})
+    wanted = sorted({name for listed in lists.values() for name in listed.split() if not name.startswith("$")})
     asked = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}\\n", *wanted]
     ran = subprocess.run(asked, capture_output=True, check=False, text=True)
     if ran.returncode != 0:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from in_process import Ran
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = [
     "runs",
     "table-a1",

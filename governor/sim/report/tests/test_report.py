@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Simulate = Callable[..., Path]
 
+pytestmark = pytest.mark.slow
+
 REPORT = Path(__file__).resolve().parents[1] / "report.py"
 SVG = "{http://www.w3.org/2000/svg}"
 SEED = 2008

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Simulate = Callable[..., Path]
     Break = Callable[[Path], None]
 
+pytestmark = pytest.mark.slow
+
 PARTICIPANTS = 2
 TRAINING = "paper/traces/participant-01-torcs-T-HAPPE.jsonl"  # with two participants, the one of Figure A.3
 DATA, NO_INPUT = 65, 66

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two levels of tests: `make test` runs those that are not slow, `make test-all` runs all."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+# They import what `make setup-test` does not install: a driver of browsers, a fuzzer of APIs, a generator of pages.
+SLOW = (
+    "study-server/tests/browser",
+    "study-server/tests/test_schemathesis.py",
+    "tests/docs",
+    "tests/system/test_study_wizard.py",
+)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave those modules out where slow tests are left out."""
+    left_out = config.option.markexpr == "not slow" and str(collection_path.relative_to(ROOT)) in SLOW
+    return True if left_out else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow those modules, and what needs PostgreSQL; other slow tests carry the mark themselves."""
+    for item in items:
+        if _needs_postgresql(item) or str(item.path.relative_to(ROOT)).startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+def _needs_postgresql(item: pytest.Item) -> bool:
+    call = getattr(item, "callspec", None)
+    return "postgres" in getattr(item, "fixturenames", ()) or (
+        call is not None and "postgresql" in map(str, call.params.values())
+    )
