@@ -8,13 +8,13 @@ help: ## Show this
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
-	@packaging/setup.sh all
+	@tools/setup.sh all
 
 setup-demo: ## Install what building and the demonstration need
-	@packaging/setup.sh demo
+	@tools/setup.sh demo
 
 setup-test: # what `make test` needs
-	@packaging/setup.sh test
+	@tools/setup.sh test
 
 build: ## Build every program into build/bin/
 	@mkdir -p build
@@ -25,51 +25,51 @@ demo: setup-demo ## Run the paper's study with simulated people: server, laptops
 	@mkdir -p build
 	@cmake --preset dev -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	@cmake --build --preset dev --target happe-sim
-	@packaging/demo.sh
+	@tools/demo.sh
 
 dev: setup-test
-	@packaging/test.sh build
+	@tools/test.sh build
 
 test: dev ## Build everything; run the unit tests, the vectors, and each program (ten minutes on two cores; three when run again)
-	@packaging/test.sh quick
+	@tools/test.sh quick
 
 test-all: test test-programs test-server test-instrumented emulated ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (half an hour)
 
 # Parts of `test-all`, each of which can run alone. Each writes to folders of its own, so they may run beside each other.
 test-programs: setup dev
-	@packaging/test.sh programs
+	@tools/test.sh programs
 
 test-server: setup dev
-	@packaging/test.sh server
+	@tools/test.sh server
 
 test-instrumented: setup
-	@packaging/test.sh instrumented
+	@tools/test.sh instrumented
 
 vm-image: setup
 	@/usr/bin/python3 -B tests/vm/image.py >/dev/null
 
 vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
-	@packaging/vm-test.sh
+	@tools/vm-test.sh
 
 laboratory: setup dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
-	@packaging/laboratory.sh
+	@tools/laboratory.sh
 
 # Both in turn: two emulated machines at once would starve each other (.ci/run).
 emulated: setup dev vm-image
-	@packaging/vm-test.sh
-	@packaging/laboratory.sh --participants 1
+	@tools/vm-test.sh
+	@tools/laboratory.sh --participants 1
 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
-	@packaging/lint.sh tidy
+	@tools/lint.sh tidy
 
 lint-style: setup # all of lint that takes seconds
-	@packaging/lint.sh style
+	@tools/lint.sh style
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
-	@packaging/bench.sh
+	@tools/bench.sh
 
 package: setup ## Build the Debian packages and wheels into build/packages, and check them with lintian
-	@packaging/setup.sh package
+	@tools/setup.sh package
 	@packaging/package.sh
 
 package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
@@ -82,23 +82,23 @@ rpm: package ## Build the RPMs into build/packages, and compare them with the De
 	@packaging/rpm.sh
 
 bare-root: ## Do what README says in a bare Debian 12 and 13, as root and as a user with sudo (root; hours)
-	@packaging/bare-root.sh root make demo
-	@packaging/bare-root.sh sudo make demo
-	@HAPPE_DEBIAN=trixie packaging/bare-root.sh root make demo
-	@packaging/bare-root.sh root make test
-	@packaging/bare-root.sh sudo make test
+	@tools/bare-root.sh root make demo
+	@tools/bare-root.sh sudo make demo
+	@HAPPE_DEBIAN=trixie tools/bare-root.sh root make demo
+	@tools/bare-root.sh root make test
+	@tools/bare-root.sh sudo make test
 
 pictures: setup build ## Renew the pictures of the documents
-	@packaging/pictures.sh
+	@tools/pictures.sh
 
 docs: setup build ## Make the documents into a site: build/docs/html/index.html
-	@packaging/docs.sh
+	@tools/docs.sh
 
 sbom: setup ## List what HAPPE is made of, in CycloneDX's format: build/sbom.cdx.json
-	@PYTHONPATH=packaging/docs build/venv/bin/python -m happe_docs.sbom build/sbom.cdx.json
+	@PYTHONPATH=docs/site build/venv/bin/python -m happe_docs.sbom build/sbom.cdx.json
 
 locks: setup ## Renew the pinned versions of Python packages
-	@packaging/locks.sh
+	@tools/locks.sh
 
 clean: ## Remove what was built
 	rm -rf build

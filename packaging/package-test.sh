@@ -12,7 +12,7 @@ log=build/package-test.log
 trap 'rm -rf "$root"' EXIT
 
 echo "package-test: making a Debian 12"
-packaging/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates >$log 2>&1 || { tail $log; exit 1; }
+tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates >$log 2>&1 || { tail $log; exit 1; }
 # Nothing is started by its installation: it would listen on this machine's network.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
@@ -20,7 +20,7 @@ rm -rf $source $results
 mkdir -p $source
 cp -r packaging/debian $source/debian
 # A chroot can't be set back to what it was; this one is made for this test and goes with it.
-packaging/with_debian.sh beside "$root" \
+tools/with_debian.sh beside "$root" \
     autopkgtest --no-built-binaries --setup-commands='apt-get update' --ignore-restrictions=breaks-testbed --output-dir=$results \
     build/packages/happe*.deb $source -- chroot "$root" >$log 2>&1 ||
     { tail -n 40 $log; echo "package-test: $log has all of it" >&2; exit 1; }

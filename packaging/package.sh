@@ -15,7 +15,7 @@ mkdir -p $out
 echo "package: building version $version"
 (
     cd $copy/happe
-    DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" packaging/with_ccache.sh dpkg-buildpackage --build=binary --no-sign
+    DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" tools/with_ccache.sh dpkg-buildpackage --build=binary --no-sign
 ) >build/package.log 2>&1 || { tail -n 60 build/package.log; echo "package: build/package.log has all of it" >&2; exit 1; }
 mv $copy/happe*.deb $copy/happe*.changes $copy/happe*.buildinfo $out
 cp $copy/happe/wheels/own/*/*.whl $out

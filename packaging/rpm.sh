@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds HAPPE's RPMs from a source tarball into build/packages, and compares what they have in them with the Debian packages
-# that are there. On Debian nothing of what the spec requires is known to rpmbuild; packaging/setup.sh has it installed.
+# that are there. On Debian nothing of what the spec requires is known to rpmbuild; tools/setup.sh has it installed.
 #   usage: packaging/rpm.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ rm -r "${top:?}/happe-$version"
 echo "rpm: building version $version"
 nodeps=
 ! [ -e /etc/debian_version ] || nodeps=--nodeps
-packaging/with_ccache.sh rpmbuild -bb $nodeps --define "_topdir $top" $spec >build/rpm.log 2>&1 ||
+tools/with_ccache.sh rpmbuild -bb $nodeps --define "_topdir $top" $spec >build/rpm.log 2>&1 ||
     { tail -n 60 build/rpm.log; echo "rpm: build/rpm.log has all of it" >&2; exit 1; }
 rm -f build/packages/*.rpm
 mv "$top"/RPMS/*/*.rpm build/packages

@@ -104,5 +104,5 @@ def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
         if path.is_file() and path.suffix != ".pyc"
     }
     assert wanted <= made
-    assert "happe_study/static/vendor/htmx.min.js" in made  # git does not have it: packaging/setup.sh puts it there
+    assert "happe_study/static/vendor/htmx.min.js" in made  # git does not have it: tools/setup.sh puts it there
     assert {"happe_study/schema/run-record.schema.json", "happe_cli/program.py", "happe_cli/completion.bash"} <= made

@@ -29,7 +29,7 @@ def found(*files: Path) -> list[dict[str, str]]:
     return [command for command in each.values() if command["script"] != NEEDS_A_FILE]
 
 
-BENCH = ROOT / "packaging/bench.sh"
+BENCH = ROOT / "tools/bench.sh"
 COMMANDS = found(BENCH, *sorted((ROOT / "docs").rglob("*.md")))
 
 

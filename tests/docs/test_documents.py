@@ -19,7 +19,7 @@ from program import ROOT
 
 # What begins a path of the tree.
 FOLDERS = (
-    *("docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "ui/"),
+    *("demo/", "docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "tools/", "ui/"),
     *("profiles/machines/", "profiles/schema", "profiles/sql", "profiles/vectors"),  # other profiles/ are a server's
 )
 PATH = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)+/?")
@@ -45,7 +45,7 @@ def targets() -> set[str]:
 @cache
 def sources() -> str:
     """Everything that programs and packaging say, but for the tests."""
-    rooms = ("governor", "packaging", "power-logger/src", "study-server/src", "ui")
+    rooms = ("governor", "packaging", "power-logger/src", "study-server/src", "tools", "ui")
     files = [file for room in rooms for file in (ROOT / room).rglob("*") if KIND.search(file.name) and file.is_file()]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 

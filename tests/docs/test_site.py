@@ -32,7 +32,7 @@ STYLED = re.compile(r"""@import|url\(\s*["']?(?!data:|\#)(?:https?:)?//""")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site's folder. Warnings of the generator are errors, as are pages that no table of contents has."""
     folder = tmp_path_factory.mktemp("site")
-    ran = subprocess.run([ROOT / "packaging/docs.sh", folder], capture_output=True, check=False, text=True)
+    ran = subprocess.run([ROOT / "tools/docs.sh", folder], capture_output=True, check=False, text=True)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     return folder / "html"
 

@@ -55,7 +55,7 @@ class Demo:
         ours, theirs = pty.openpty()
         self._screen = ours
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "packaging/demo"), "--seed", str(SEED), *options],
+            [sys.executable, str(ROOT / "demo"), "--seed", str(SEED), *options],
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
@@ -239,7 +239,7 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, name: str) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "file").touch()
-    command = [sys.executable, str(ROOT / "packaging/demo"), "--keep", str(tmp_path / name)]
+    command = [sys.executable, str(ROOT / "demo"), "--keep", str(tmp_path / name)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == os.EX_CANTCREAT
     assert ran.stderr.startswith(f"demo: {tmp_path / name}: ")

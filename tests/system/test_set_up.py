@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""packaging/setup.sh, in a tree of its own and with a stand-in for Debian's database of packages."""
+"""tools/setup.sh, in a tree of its own and with a stand-in for Debian's database of packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HTMX = "django_htmx/static/django_htmx/htmx-2.min.js"
 PARTED = (
-    *("packaging/setup.sh", "packaging/python_parts.py", "packaging/requirements.txt"),
+    *("tools/setup.sh", "tools/python_parts.py", "packaging/requirements.txt"),
     *("pyproject.toml", "study-server/pyproject.toml", "power-logger/pyproject.toml"),
 )
 SERVED = "study-server/src/happe_study/static/vendor/htmx.min.js"
@@ -32,7 +32,7 @@ def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     carried.write_text("htmx")
     parts: list[str | Path] = [
         sys.executable,
-        ROOT / "packaging/python_parts.py",
+        ROOT / "tools/python_parts.py",
         ROOT / "packaging/requirements.txt",
         tmp_path / "parts",
     ]
@@ -43,7 +43,7 @@ def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     commands.mkdir()
     (commands / "dpkg-query").write_text("#!/bin/sh\nprintf installed\n")
     (commands / "dpkg-query").chmod(0o755)
-    set_up = [str(tmp_path / "packaging/setup.sh"), "demo"]
+    set_up = [str(tmp_path / "tools/setup.sh"), "demo"]
     subprocess.run(set_up, env={"PATH": f"{commands}{os.pathsep}/usr/bin:/bin"}, check=True)
     assert (tmp_path / SERVED).read_text() == "htmx"
     assert "\ndjango-htmx==" in pins

@@ -36,7 +36,7 @@ ON_REQUEST = {"packages", "servers"}
 TEST_TIMEOUT_S = {
     "real_time": 600, "virtual_time": 3600, "deep_sleep": 600, "power": 600, "packages": 1200, "servers": 3000,
 }  # fmt: skip
-REFUSE_SKIPS = HERE.parents[1] / "packaging/refuse_skips.py"
+REFUSE_SKIPS = HERE.parents[1] / "tools/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
 
 

@@ -331,7 +331,7 @@ def nested(outer: Wayland) -> Iterator[Wayland]:
 
 
 def keep(seen: Image.Image, name: str) -> None:
-    """Keep a picture of what a test has seen, where the documents' pictures are wanted (packaging/pictures.sh)."""
+    """Keep a picture of what a test has seen, where the documents' pictures are wanted (tools/pictures.sh)."""
     if os.environ.get("HAPPE_PICTURES"):
         folder = ROOT / "build/pictures/ui"
         folder.mkdir(parents=True, exist_ok=True)

@@ -164,7 +164,7 @@ def may_open(endpoint: str, **view_args: str) -> bool:
 
 
 def has_htmx() -> bool:
-    """Whether the script that makes pages smoother was installed with the server (packaging/setup.sh)."""
+    """Whether the script that makes pages smoother was installed with the server (tools/setup.sh)."""
     return Path(current_app.static_folder or "", "vendor/htmx.min.js").is_file()
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a build of packages, which has a home of its own, with the ccache of who runs it, if there is one.
-#   usage: packaging/with_ccache.sh COMMAND...
+#   usage: tools/with_ccache.sh COMMAND...
 set -eu
 if command -v ccache >/dev/null; then
     CCACHE_DIR=$(ccache --get-config cache_dir)

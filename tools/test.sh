@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one part of the tests. Each part prints its runners' closing lines, its slowest tests and its time. A skipped test
 # fails the part: all of them can run on Debian 12.
-#   usage: packaging/test.sh build|quick|programs|server|instrumented
+#   usage: tools/test.sh build|quick|programs|server|instrumented
 # build compiles the programs and the unit tests, once; quick, programs and server test what it built. instrumented builds
 # with sanitizers, for itself.
 set -eu
@@ -34,9 +34,9 @@ python() { # NAME PYTEST'S OPTIONS...
     shift
     # Some tests become another user. Each pytest that root starts closes pytest's own folder to other users.
     folder=$(mktemp -d)
-    packaging/reachable.sh build/venv/bin/python -m pytest -q -p no:cacheprovider --junitxml="build/$name.xml" \
+    tools/reachable.sh build/venv/bin/python -m pytest -q -p no:cacheprovider --junitxml="build/$name.xml" \
         --durations=20 --durations-min=1 --basetemp="$folder/$name" "$@"
-    build/venv/bin/python packaging/refuse_skips.py "build/$name.xml"
+    build/venv/bin/python tools/refuse_skips.py "build/$name.xml"
     rm -rf "$folder" || true # for nothing but room
 }
 
@@ -101,6 +101,6 @@ begin=$(date +%s)
 case ${1-} in
     build) compile dev ;;
     quick | programs | server | instrumented) "$1" ;;
-    *) echo "usage: packaging/test.sh build|quick|programs|server|instrumented" >&2; exit 64 ;;
+    *) echo "usage: tools/test.sh build|quick|programs|server|instrumented" >&2; exit 64 ;;
 esac
 echo "test: $1 took $(($(date +%s) - begin)) s"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what was built, as on a machine, into BUILD/NAME, which is made anew; prints that folder's whole path.
-#   usage: packaging/install_tree.sh BUILD NAME    e.g. build/dev installed
+#   usage: tools/install_tree.sh BUILD NAME    e.g. build/dev installed
 set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD/$1/$2

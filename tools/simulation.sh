@@ -1,6 +1,6 @@
 #!/bin/sh
 # The paper's two studies in simulation alone, without a server, and a page that shows them.
-#   usage: packaging/simulation.sh [FOLDER]        (build/simulation)
+#   usage: tools/simulation.sh [FOLDER]        (build/simulation)
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build/simulation}

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/pictures
-packaging/simulation.sh build/pictures >/dev/null
+tools/simulation.sh build/pictures >/dev/null
 mkdir -p docs/img
 cp build/pictures/figure-a3.svg docs/img/training-run.svg
 cp build/pictures/figure-a4-power.svg docs/img/power-by-participant.svg

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """usage: python -m happe_docs.sbom FILE. Writes a list of what HAPPE is made of (SBOM), in CycloneDX 1.6.
 
-Python's packages come from the lock, with the digests that are pinned; Debian's from packaging/setup.sh, with the
+Python's packages come from the lock, with the digests that are pinned; Debian's from tools/setup.sh, with the
 versions that are installed; the tests' JavaScript from study-server/package.json. What only tests and checks need has
 the scope "excluded". The same tree on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH (or 1970),
 the serial number follows from the content.
@@ -72,7 +72,7 @@ def _packaged(root: Path, lock: Path) -> set[str]:
     """Names of the lock's packages that are built into HAPPE's. Raises SbomError."""
     with TemporaryDirectory() as folder:
         ran = subprocess.run(
-            [sys.executable, root / "packaging/python_parts.py", lock, folder],
+            [sys.executable, root / "tools/python_parts.py", lock, folder],
             check=False,
             capture_output=True,
             text=True,
@@ -84,8 +84,8 @@ def _packaged(root: Path, lock: Path) -> set[str]:
 
 
 def debian_packages(root: Path) -> Iterator[Component]:
-    """Packages that packaging/setup.sh installs, in the versions that are here. Raises SbomError."""
-    lists = dict(_LIST.findall((root / "packaging/setup.sh").read_text(encoding="utf-8")))
+    """Packages that tools/setup.sh installs, in the versions that are here. Raises SbomError."""
+    lists = dict(_LIST.findall((root / "tools/setup.sh").read_text(encoding="utf-8")))
     needed = set(lists["demo"].split())
     wanted = sorted({name for listed in lists.values() for name in listed.split() if not name.startswith("$")})
     asked = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}\\n", *wanted]

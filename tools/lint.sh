@@ -1,6 +1,6 @@
 #!/bin/sh
 # Formatting, style, types, the direction of dependencies. Fixes nothing; says what would.
-#   usage: packaging/lint.sh style|tidy
+#   usage: tools/lint.sh style|tidy
 set -eu
 cd "$(dirname "$0")/.."
 bin=build/venv/bin
@@ -44,6 +44,6 @@ tidy() {
 case ${1-} in
     style) style ;;
     tidy) tidy ;;
-    *) echo "usage: packaging/lint.sh style|tidy" >&2; exit 64 ;;
+    *) echo "usage: tools/lint.sh style|tidy" >&2; exit 64 ;;
 esac
 echo "lint: clean"

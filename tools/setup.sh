@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what HAPPE is built with on Debian 12 (or 13: `demo`), as root or with sudo, and says what. Does nothing where
 # nothing is missing.
-#   usage: packaging/setup.sh demo|test|all|package      test has what demo has, all what test has
+#   usage: tools/setup.sh demo|test|all|package      test has what demo has, all what test has
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
@@ -41,7 +41,7 @@ case ${1-} in
     test) packages=$test ;;
     all) packages=$all ;;
     package) packages=$package ;;
-    *) echo "usage: packaging/setup.sh demo|test|all|package" >&2; exit 64 ;;
+    *) echo "usage: tools/setup.sh demo|test|all|package" >&2; exit 64 ;;
 esac
 
 command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
@@ -73,7 +73,7 @@ lock=build/pins/$1.txt
 if [ "$1" = all ]; then
     lock=packaging/requirements.txt
 else
-    /usr/bin/python3 -B packaging/python_parts.py packaging/requirements.txt build/pins
+    /usr/bin/python3 -B tools/python_parts.py packaging/requirements.txt build/pins
 fi
 installed() { cmp -s "$1" "build/venv/.installed-$2"; }
 if installed packaging/requirements.txt all || installed "$lock" "$1"; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a minimal Debian in FOLDER, anew. It comes from this machine's own apt sources and trusts the certificates that this
 # machine trusts. As root.
-#   usage: packaging/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
+#   usage: tools/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
 # PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one.
 set -eu
 folder=$1

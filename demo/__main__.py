@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""python packaging/demo: see happe_demo."""
+"""python demo: see happe_demo."""
 
 import os
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SOURCES = Path(__file__).resolve().parents[1]
-ROOT = SOURCES.parents[1]
+ROOT = SOURCES.parent
 ENDS_S, KILLED_S, LOOKS_S = 10.0, 2.0, 0.02
 LAST_LINES = 12
 MARK = "HAPPE_DEMO"  # the variable by which a process, and what it starts, names the folder of its demonstration

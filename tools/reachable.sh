@@ -2,7 +2,7 @@
 # Runs a command where everybody can reach this tree. Some tests have root become another user, who must find programs and
 # sources; root's home is closed to others. There the command sees, in a mount namespace of its own, an open and empty home
 # with this tree in it. Anywhere else, and for anybody but root, it just runs.
-#   usage: packaging/reachable.sh COMMAND...      e.g. packaging/reachable.sh build/venv/bin/python -m pytest ui
+#   usage: tools/reachable.sh COMMAND...      e.g. tools/reachable.sh build/venv/bin/python -m pytest ui
 set -eu
 cd "$(dirname "$0")/.."
 reaches() { setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$1"; }

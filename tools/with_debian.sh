@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a command in the Debian in FOLDER, or beside it: with what such a system needs mounted there, in namespaces of the
 # command's own, so that no mount and no process is left when it has ended. As root.
-#   usage: packaging/with_debian.sh in|beside FOLDER COMMAND...      e.g. packaging/with_debian.sh in FOLDER apt-get update
+#   usage: tools/with_debian.sh in|beside FOLDER COMMAND...      e.g. tools/with_debian.sh in FOLDER apt-get update
 # in: FOLDER is the root of all there is, as on a machine of its own; beside: the command may chroot into FOLDER.
 set -eu
 # shellcheck disable=SC2016  # the inner shell's

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs what was built in an emulated ThinkPad T61 and plays a shortened study with it: the machine that this runs on is
 # study server and measuring station.
-#   usage: packaging/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1
+#   usage: tools/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1
 # HAPPE_BUILD names another build folder than build/dev.
 set -eu
 cd "$(dirname "$0")/.."
 build=${HAPPE_BUILD:-build/dev}
-tree=$(packaging/install_tree.sh "$build" laboratory)
-PYTHONPATH=packaging/demo:tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"
+tree=$(tools/install_tree.sh "$build" laboratory)
+PYTHONPATH=demo:tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"

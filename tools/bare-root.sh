@@ -1,7 +1,7 @@
 #!/bin/sh
 # Does what README says to a newcomer: makes a bare Debian, installs git and make in it, clones what is committed of this
 # tree, runs a command in the clone, and says how long that took. As root.
-#   usage: packaging/bare-root.sh root|sudo COMMAND...      e.g. packaging/bare-root.sh sudo make demo
+#   usage: tools/bare-root.sh root|sudo COMMAND...      e.g. tools/bare-root.sh sudo make demo
 # root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_DEBIAN is the release: bookworm (Debian 12, unless
 # told) or trixie (Debian 13, for `make demo`). HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes
 # it in the end. The machine's settings of pip and npm, and of proxies, hold there too.
@@ -12,7 +12,7 @@ release=${HAPPE_DEBIAN:-bookworm}
 case ${1-} in
     root) user=root home=/root ;;
     sudo) user=ana home=/home/ana ;;
-    *) echo "usage: packaging/bare-root.sh root|sudo COMMAND..." >&2; exit 64 ;;
+    *) echo "usage: tools/bare-root.sh root|sudo COMMAND..." >&2; exit 64 ;;
 esac
 [ "$(id -u)" -eq 0 ] || { echo "bare-root: be root: it makes a system in $root" >&2; exit 77; }
 shift
@@ -21,14 +21,14 @@ trap 'rm -rf "$root"' EXIT
 trap 'exit 130' INT TERM HUP
 echo "bare-root: making a Debian $release"
 if [ "$user" = root ]; then
-    packaging/debian_folder.sh "$root" "" "$release"
+    tools/debian_folder.sh "$root" "" "$release"
 else
-    packaging/debian_folder.sh "$root" sudo "$release"
+    tools/debian_folder.sh "$root" sudo "$release"
     chroot "$root" useradd --create-home --shell /bin/bash "$user"
     echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
     chmod 440 "$root/etc/sudoers.d/$user"
 fi
-packaging/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
+tools/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
 git clone --quiet . "$root$home/happe"
 chroot "$root" chown -R "$user:" "$home/happe"
 echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages, commit $(git rev-parse --short HEAD), as $user: $*"
@@ -37,7 +37,7 @@ settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)
 begin=$(date +%s)
 status=0
 # shellcheck disable=SC2086  # a setting a word
-packaging/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
+tools/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
 echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s"
 exit "$status"

@@ -1,5 +1,0 @@
-#!/bin/sh
-# A whole study with simulated people, and its results beside the paper's: packaging/demo/. Ctrl-C leaves nothing behind.
-#   usage: packaging/demo.sh [--keep FOLDER] [--exit] [--participants N] [--seed N]
-set -eu
-exec "$(dirname "$0")/../build/venv/bin/python" "$(dirname "$0")/demo" "$@"

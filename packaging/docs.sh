@@ -1,9 +1,0 @@
-#!/bin/sh
-# Makes the documents into a site, build/docs/html: what is in docs/, and the reference that the programs tell of themselves.
-#   usage: packaging/docs.sh [FOLDER]
-set -eu
-cd "$(dirname "$0")/.."
-folder=${1:-build/docs}
-PYTHONPATH=packaging/docs build/venv/bin/python -m happe_docs build/bin "$folder/source"
-build/venv/bin/python -m sphinx -q -b html -W --keep-going -c packaging/docs -d "$folder/doctrees" "$folder/source" "$folder/html"
-echo "docs: $folder/html/index.html"
