@@ -82,9 +82,9 @@ instrumented() {
     build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
 
     echo "test: coverage of governor/core"
-    compile coverage --target governor_test uafp_test loop_test replay_test
+    compile coverage --target governor_test uafp_test loop_test replay_test machine_test study_test
     find build/coverage -name '*.gcda' -delete # counts of an earlier run
-    for test in governor uafp loop replay; do
+    for test in governor uafp loop replay machine study; do
         build/coverage/bin/${test}_test --gtest_brief=1
     done
     gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \

@@ -55,4 +55,9 @@ Khz Ladder::speed(Khz khz) const {
     return found != steps_.end() && found->khz == khz ? found->speed : khz;
 }
 
+const Ladder& t61_ladder() {
+    static const Ladder ladder = *Ladder::from(kT61Khz);
+    return ladder;
+}
+
 }  // namespace happe

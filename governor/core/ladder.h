@@ -4,6 +4,7 @@
 
 #include "governor/core/units.h"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -48,5 +49,9 @@ private:
 
     std::vector<Step> steps_;
 };
+
+// The P-states of the paper's ThinkPad T61 (section A.3), and their ladder.
+inline constexpr std::array kT61Khz{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
+const Ladder& t61_ladder();
 
 }  // namespace happe

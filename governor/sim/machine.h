@@ -2,8 +2,8 @@
 // A simulated laptop: one policy of two CPUs that do work at the policy's frequency and draw the power of Table A.2.
 #pragma once
 
-#include "governor/ports/frequency_control.h"
-#include "governor/ports/utilisation_source.h"
+#include "governor/core/frequency_control.h"
+#include "governor/core/utilisation_source.h"
 #include "governor/sim/kernel_governor.h"
 
 #include <array>

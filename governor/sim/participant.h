@@ -6,7 +6,7 @@
 // parameter is fitted to the paper (governor/sim/fit) or assumed; none was measured.
 #pragma once
 
-#include "governor/ports/key_source.h"
+#include "governor/core/key_source.h"
 #include "governor/sim/random.h"
 #include "governor/sim/workload.h"
 

@@ -7,11 +7,10 @@
 namespace happe::sim {
 namespace {
 
-constexpr std::array kFrequencies{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
 constexpr std::size_t kTenths = 11;
 
 // Table A.2, upper half: watts at 0 %, 10 % ... 100 % of CPU 0, a row for each frequency.
-constexpr std::array<std::array<double, kTenths>, kFrequencies.size()> kWatts{{
+constexpr std::array<std::array<double, kTenths>, kT61Khz.size()> kWatts{{
     {24.40, 24.80, 25.22, 25.03, 25.37, 25.81, 25.81, 26.41, 26.60, 26.69, 26.74},
     {25.73, 26.02, 26.34, 25.95, 26.92, 27.40, 27.80, 27.92, 27.94, 28.15, 28.55},
     {26.14, 26.73, 27.30, 27.93, 28.55, 29.51, 29.86, 30.00, 30.50, 31.19, 32.27},
@@ -28,24 +27,19 @@ double along_utilisation(const std::array<double, kTenths>& row, double utilisat
 
 }  // namespace
 
-const Ladder& t61_ladder() {
-    static const Ladder ladder = *Ladder::from(kFrequencies);
-    return ladder;
-}
-
 double t61_watts(Khz khz, double utilisation) {
-    const auto* const upper = std::ranges::lower_bound(kFrequencies, khz);
-    if (upper == kFrequencies.end()) {
+    const auto* const upper = std::ranges::lower_bound(kT61Khz, khz);
+    if (upper == kT61Khz.end()) {
         return along_utilisation(kWatts.back(), utilisation);
     }
-    const auto index = static_cast<std::size_t>(upper - kFrequencies.begin());
+    const auto index = static_cast<std::size_t>(upper - kT61Khz.begin());
     const double above = along_utilisation(kWatts.at(index), utilisation);
     if (index == 0 || *upper == khz) {
         return above;
     }
     const double below = along_utilisation(kWatts.at(index - 1), utilisation);
-    const double share = static_cast<double>(khz.value - kFrequencies.at(index - 1).value) /
-                         static_cast<double>(upper->value - kFrequencies.at(index - 1).value);
+    const double share = static_cast<double>(khz.value - kT61Khz.at(index - 1).value) /
+                         static_cast<double>(upper->value - kT61Khz.at(index - 1).value);
     return below + share * (above - below);
 }
 

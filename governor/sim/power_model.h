@@ -6,9 +6,6 @@
 
 namespace happe::sim {
 
-// The T61's five P-states (section A.3): 0.8, 1.2, 1.6, 2.2 and 2.3 GHz.
-const Ladder& t61_ladder();
-
 // Watts with CPU 0 at this frequency and utilisation (0 to 1), a 3D screen saver running as in Table A.2. Frequencies
 // outside the ladder count as its ends.
 double t61_watts(Khz khz, double utilisation);

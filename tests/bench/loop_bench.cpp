@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The paper's study, and a replayed trace beside reading its JSON alone.
-#include "governor/app/replay.h"
-#include "governor/app/study.h"
+#include "governor/sim/replay.h"
+#include "governor/sim/study.h"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The device database: opening it, and learning beside what SQLite needs for the barest insert on the same disk.
-#include "governor/adapters/sqlite_profile_store.h"
-#include "governor/adapters/temporary_directory_fixture.h"
+#include "governor/store/sqlite_profile_store.h"
+#include "governor/system/temporary_directory_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <benchmark/benchmark.h>

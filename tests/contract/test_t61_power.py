@@ -13,13 +13,13 @@ import pytest
 from happe_power.sources.t61 import table_a2
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = ROOT / "governor/sim/power_model.cpp"
+LADDER, MODEL = ROOT / "governor/core/ladder.h", ROOT / "governor/sim/power_model.cpp"
 SIM = ROOT / "build/bin/happe-sim"
 
 
 def test_the_governors_table_has_the_same_figures() -> None:
     text = MODEL.read_text()
-    frequencies = re.search(r"kFrequencies\{(.*?)\};", text)
+    frequencies = re.search(r"kT61Khz\{(.*?)\};", LADDER.read_text())
     assert frequencies
     assert tuple(int(khz.replace("'", "")) for khz in re.findall(r"Khz\{([\d']+)\}", frequencies[1])) == table_a2().khz
     rows = re.findall(r"^    \{([\d., ]+)\},$", text, re.MULTILINE)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any bytes as a configuration: an error in UTF-8 that names the file in each line, or settings that are read back the
 // same.
-#include "governor/adapters/configuration.h"
-#include "governor/adapters/json_document.h"
+#include "governor/documents/configuration.h"
+#include "governor/documents/json_document.h"
 
 #include <fmt/format.h>
 #include <cstdint>

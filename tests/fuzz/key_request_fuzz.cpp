@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any bytes as what happed and happed-keys say to each other: an error that can be printed, or something that is
 // written and read again without a change; never a path, and never a key to type with on its own.
-#include "governor/adapters/key_messages.h"
+#include "governor/keys/key_messages.h"
 
 #include <algorithm>
 #include <cstdlib>

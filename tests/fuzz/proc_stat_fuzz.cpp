@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any text as /proc/stat. Its halves are also taken for two moments of one machine: whatever they hold, a utilisation
 // is a share.
-#include "governor/adapters/proc_stat.h"
+#include "governor/system/proc_stat.h"
 
 #include <algorithm>
 #include <cstdlib>

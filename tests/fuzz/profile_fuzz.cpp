@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any text as a profile document: what can be read is written and read again without a change.
-#include "governor/adapters/profile_document.h"
+#include "governor/documents/profile_document.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any bytes as what was sealed: the one error, or a plan that a run can be, whose every field stands in the document.
 // Shorter input is filled up to the one length with the document's own padding, or mutation would hardly ever meet it.
-#include "governor/adapters/sealed_condition.h"
+#include "governor/documents/sealed_condition.h"
 
 #include <cstdlib>
 

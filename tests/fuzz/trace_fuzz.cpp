@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Any bytes as a trace: an error or decisions, each a line of JSON, never a UAFP that descends.
-#include "governor/app/replay.h"
+#include "governor/sim/replay.h"
 
 #include <algorithm>
 #include <cstdint>

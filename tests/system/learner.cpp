@@ -4,7 +4,7 @@
 //     happe-learner DATABASE SEED
 //
 // After each lesson that is stored it says so in one write: "SEQ USER APP KHZ_0 ... KHZ_9".
-#include "governor/adapters/sqlite_profile_store.h"
+#include "governor/store/sqlite_profile_store.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

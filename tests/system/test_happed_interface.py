@@ -16,11 +16,11 @@ from program import ROOT
 if TYPE_CHECKING:
     from happed_world import Client, World
 
-XML = (ROOT / "governor/dbus/org.happe.Governor1.xml").read_text()
+XML = (ROOT / "profiles/dbus/org.happe.Governor1.xml").read_text()
 PAGE = (ROOT / "docs/dbus.md").read_text()
 POLICY = ROOT / "packaging/polkit/org.happe.governor1.policy"
 BUS_POLICY = ROOT / "packaging/dbus/org.happe.Governor1.conf"
-SOURCES = sorted((ROOT / "governor").glob("a*/*.cpp"))  # adapters, app
+SOURCES = sorted((ROOT / "governor/bus").glob("*.cpp"))
 
 Arguments = list[tuple[str, str, str]]  # direction, type, name
 

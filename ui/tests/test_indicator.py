@@ -194,7 +194,7 @@ def test_the_translations_are_complete(tmp_path: Path) -> None:
 
 
 def test_knows_the_interface_by_the_names_it_has() -> None:
-    xml = ET.parse(ROOT / "governor/dbus/org.happe.Governor1.xml").getroot()  # noqa: S314 - our own file
+    xml = ET.parse(ROOT / "profiles/dbus/org.happe.Governor1.xml").getroot()  # noqa: S314 - our own file
     known = {element.get("name") for kind in ("property", "signal", "interface") for element in xml.iter(kind)}
     code = (ROOT / "ui/indicator/bus_objects.cpp").read_text() + (ROOT / "ui/indicator/overlay.cpp").read_text()
     governor = code[code.index("BusObject governor_object") : code.index("BusObject battery_object")]

@@ -73,7 +73,7 @@ def _contracts(root: Path) -> dict[str, str]:
     ]
     about = "The documents that cross a process, as `profiles/schema` has them. A field with `[]` is each item's."
     parts = [f"## {schema['title']}\n\n{schemas.document(schema)}" for schema in documents]
-    bus = interfaces.dbus(root / "governor/dbus/org.happe.Governor1.xml")
+    bus = interfaces.dbus(root / "profiles/dbus/org.happe.Governor1.xml")
     return {
         "schemas": "\n".join(["# Documents and their schemas\n", about, "", *parts]),
         "dbus-interface": f"# The D-Bus interface, member by member\n\n[What each is for](../../dbus.md).\n\n{bus}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The manual page, in the look of HAPPE's other programs (governor/app/manual.cpp)."""
+"""The manual page, in the look of HAPPE's other programs (packaging/cli/cpp/manual.cpp)."""
 
 from __future__ import annotations
 

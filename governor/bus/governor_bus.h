@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// org.happe.Governor1 on the system bus: docs/dbus.md, profiles/dbus/org.happe.Governor1.xml.
+#pragma once
+
+#include "governor/bus/bus.h"
+#include "governor/bus/governor_service.h"
+#include "governor/bus/polkit.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace happe {
+
+class GovernorBus {
+public:
+    struct Services {
+        AttentionService& attention;
+        ProfileService& profiles;
+        RunService& runs;
+        SettingsService& settings;
+    };
+    static constexpr const char* kName = "org.happe.Governor1";
+    static constexpr const char* kPath = "/org/happe/Governor1";
+
+    // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
+    // something (a hold, the focus, a run) or wait for a key, and left the bus.
+    GovernorBus(sd_bus* bus, Services services, const Shown& shown, std::function<void(const std::string&)> left);
+    GovernorBus(const GovernorBus&) = delete;
+    GovernorBus& operator=(const GovernorBus&) = delete;
+    ~GovernorBus() = default;
+
+    // Offers the interface and takes the name. An error if another has it or the bus does not allow it.
+    [[nodiscard]] Status start();
+
+    // Announces the properties that differ from what was announced before.
+    void changed();
+    // The same for the two that a turn of the loop changes: the targets and the profile.
+    void turned();
+    void key_counted(Key key);
+
+    // For the handlers, which are functions of their own.
+    [[nodiscard]] const Services& services() const { return services_; }
+    [[nodiscard]] const Shown& shown() const { return shown_; }
+    [[nodiscard]] sd_bus* bus() const { return bus_; }
+    [[nodiscard]] Polkit& polkit() { return polkit_; }
+    // Nothing if the sender has left already.
+    [[nodiscard]] const Caller* caller(sd_bus_message* message);
+    [[nodiscard]] bool may_see_private(sd_bus_message* message);
+    // Of a blind run's subject nobody but its owner hears anything, of a sealed one's nobody.
+    [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
+    // From now on its leaving is told. False if it has left already. Before anything is kept for it, lest it leaves in
+    // between and what is kept stays for ever.
+    [[nodiscard]] bool tell_when_left(const Caller& caller);
+
+private:
+    static int on_left(sd_bus_message* message, void* data, sd_bus_error* error);
+
+    sd_bus* bus_;
+    Services services_;
+    const Shown& shown_;
+    Shown announced_;
+    std::function<void(const std::string&)> left_;
+    Polkit polkit_;
+    std::map<std::string, Caller> callers_;
+    bus::Slot vtable_;
+    std::map<std::string, bus::Slot> watched_;
+};
+
+}  // namespace happe

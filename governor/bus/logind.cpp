@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/bus/logind.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <cstdint>
+#include <cstring>
+
+namespace happe {
+namespace {
+
+constexpr const char* kService = "org.freedesktop.login1";
+constexpr const char* kManager = "/org/freedesktop/login1";
+constexpr const char* kManagerInterface = "org.freedesktop.login1.Manager";
+constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
+
+int watch(bus::Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handler_t handler, void* self) {
+    return bus::take(slot, [&](sd_bus_slot** raw) {
+        return sd_bus_add_match_async(bus, raw, rule.c_str(), handler, nullptr, self);
+    });
+}
+
+std::string properties_of(const std::string& path) {
+    return fmt::format("type='signal',sender='{}',interface='{}',member='PropertiesChanged',path='{}'", kService,
+                       kProperties, path);
+}
+
+// A property's value of type s, b or (uo), skipping what is none of interest.
+int read_property(sd_bus_message* message, Session& session) {
+    const char* name = nullptr;
+    if (const int status = sd_bus_message_read(message, "s", &name); status < 0) {
+        return status;
+    }
+    const std::string_view key = name;
+    const char* text = nullptr;
+    int flag = 0;
+    std::uint32_t uid = 0;
+    int status = 0;
+    if (key == "Name" || key == "Class") {
+        status = sd_bus_message_read(message, "v", "s", &text);
+        (key == "Name" ? session.user : session.session_class) = status < 0 ? "" : text;
+    } else if (key == "LockedHint") {
+        status = sd_bus_message_read(message, "v", "b", &flag);
+        session.locked = flag != 0;
+    } else if (key == "User") {
+        status = sd_bus_message_read(message, "v", "(uo)", &uid, &text);
+        session.uid = uid;
+    } else {
+        status = sd_bus_message_skip(message, "v");
+    }
+    return status;
+}
+
+int read_session(sd_bus_message* message, Session& session) {
+    int status = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{sv}");
+    while (status >= 0) {
+        status = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, "sv");
+        if (status <= 0) {
+            return status;
+        }
+        status = read_property(message, session);
+        if (status >= 0) {
+            status = sd_bus_message_exit_container(message);
+        }
+    }
+    return status;
+}
+
+}  // namespace
+
+Logind::Logind(sd_bus* bus, const std::string& seat, std::function<void()> changed)
+    : bus_(bus), seat_path_("/org/freedesktop/login1/seat/" + seat), changed_(std::move(changed)) {}
+
+Status Logind::start() {
+    const std::string owner = fmt::format(
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "arg0='{}'",
+        kService);
+    const std::string sleep =
+        fmt::format("type='signal',sender='{}',interface='{}',member='PrepareForSleep'", kService, kManagerInterface);
+    for (const int status :
+         {watch(seat_match_, bus_, properties_of(seat_path_), on_change, this),
+          watch(owner_match_, bus_, owner, on_owner, this), watch(sleep_match_, bus_, sleep, on_sleep, this)}) {
+        if (status < 0) {
+            return tl::unexpected<Error>(bus::error_of(status));
+        }
+    }
+    inhibit();
+    refresh();
+    return {};
+}
+
+// Seat, then session; an answer that is overtaken by a newer question is dropped with its slot.
+void Logind::refresh() {
+    session_call_.reset();
+    bus::Message get;
+    bus::take(get, [this](sd_bus_message** raw) {
+        return sd_bus_message_new_method_call(bus_, raw, kService, seat_path_.c_str(), kProperties, "Get");
+    });
+    if (get && sd_bus_message_append(get.get(), "ss", "org.freedesktop.login1.Seat", "ActiveSession") >= 0) {
+        seat_call_ = bus::call(bus_, get.get(), on_seat, this).value_or(nullptr);
+    }
+}
+
+void Logind::ask_session(const char* id, const char* path) {
+    session_id_ = id;
+    if (session_path_ != path) {
+        session_path_ = path;
+        watch(session_match_, bus_, properties_of(session_path_), on_change, this);
+    }
+    bus::Message get;
+    bus::take(get, [this](sd_bus_message** raw) {
+        return sd_bus_message_new_method_call(bus_, raw, kService, session_path_.c_str(), kProperties, "GetAll");
+    });
+    if (get && sd_bus_message_append(get.get(), "s", "org.freedesktop.login1.Session") >= 0) {
+        session_call_ = bus::call(bus_, get.get(), on_session, this).value_or(nullptr);
+    }
+}
+
+void Logind::inhibit() {
+    bus::Message message;
+    bus::take(message, [this](sd_bus_message** raw) {
+        return sd_bus_message_new_method_call(bus_, raw, kService, kManager, kManagerInterface, "Inhibit");
+    });
+    if (message && sd_bus_message_append(message.get(), "ssss", "sleep", "HAPPE",
+                                         "Gives the processor's governor back before sleep", "delay") >= 0) {
+        inhibit_call_ = bus::call(bus_, message.get(), on_inhibited, this).value_or(nullptr);
+    }
+}
+
+void Logind::become(std::optional<Session> session) {
+    if (session != active_) {
+        active_ = std::move(session);
+        changed_();
+    }
+}
+
+int Logind::on_change(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
+    static_cast<Logind*>(self)->refresh();
+    return 0;
+}
+
+// logind was restarted, or ended.
+int Logind::on_owner(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
+    const char* name = nullptr;
+    const char* before = nullptr;
+    const char* now = nullptr;
+    if (sd_bus_message_read(message, "sss", &name, &before, &now) >= 0 && *now != '\0') {
+        static_cast<Logind*>(self)->inhibit();
+        static_cast<Logind*>(self)->refresh();
+    } else {
+        static_cast<Logind*>(self)->become(std::nullopt);
+    }
+    return 0;
+}
+
+int Logind::on_sleep(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<Logind*>(data);
+    int asleep = 0;
+    if (sd_bus_message_read(message, "b", &asleep) >= 0 && self->asleep_ != (asleep != 0)) {
+        self->asleep_ = asleep != 0;
+        if (!self->asleep_) {
+            self->inhibit();
+        }
+        self->changed_();
+    }
+    return 0;
+}
+
+int Logind::on_seat(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<Logind*>(data);
+    const char* id = nullptr;
+    const char* path = nullptr;
+    if (sd_bus_message_is_method_error(answer, nullptr) != 0 ||
+        sd_bus_message_read(answer, "v", "(so)", &id, &path) < 0 || *id == '\0') {
+        self->session_path_.clear();
+        self->session_match_.reset();
+        self->become(std::nullopt);
+    } else {
+        self->ask_session(id, path);
+    }
+    return 0;
+}
+
+int Logind::on_session(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<Logind*>(data);
+    Session session{.id = self->session_id_};
+    const bool known = sd_bus_message_is_method_error(answer, nullptr) == 0 && read_session(answer, session) >= 0;
+    self->become(known ? std::optional(std::move(session)) : std::nullopt);
+    return 0;
+}
+
+// Without the inhibitor sleep does not wait; what was found is then given back on waking at the latest.
+int Logind::on_inhibited(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
+    int fd = -1;
+    if (sd_bus_message_is_method_error(answer, nullptr) == 0 && sd_bus_message_read(answer, "h", &fd) >= 0) {
+        static_cast<Logind*>(data)->inhibitor_ = FileDescriptor(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    }
+    return 0;
+}
+
+}  // namespace happe

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/bus/polkit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace happe {
+namespace {
+
+constexpr std::uint64_t kAnswerUs = 300'000'000;  // a person types a password meanwhile
+constexpr std::uint32_t kMayAskPerson = 1;        // AllowUserInteraction
+
+// CheckAuthorization((sa{sv}) subject, s action_id, a{ss} details, u flags, s cancellation_id) -> (bba{ss})
+Result<bus::Message> question(sd_bus* bus, sd_bus_message* about, const char* action) {
+    bus::Message message;
+    int status = bus::take(message, [&](sd_bus_message** raw) {
+        return sd_bus_message_new_method_call(bus, raw, "org.freedesktop.PolicyKit1",
+                                              "/org/freedesktop/PolicyKit1/Authority",
+                                              "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+    });
+    if (status >= 0) {
+        const bool interactive = sd_bus_message_get_allow_interactive_authorization(about) > 0;
+        status =
+            sd_bus_message_append(message.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(about), action, 0, interactive ? kMayAskPerson : 0U, "");
+    }
+    if (status < 0) {
+        return tl::unexpected<Error>(bus::error_of(status));
+    }
+    return message;
+}
+
+Result<bool> read(sd_bus_message* answer) {
+    if (sd_bus_message_is_method_error(answer, nullptr) != 0) {
+        return tl::unexpected<Error>(bus::error_of(answer));
+    }
+    int allowed = 0;
+    int challenge = 0;
+    int status = sd_bus_message_enter_container(answer, SD_BUS_TYPE_STRUCT, "bba{ss}");
+    if (status >= 0) {
+        status = sd_bus_message_read(answer, "bb", &allowed, &challenge);
+    }
+    return status < 0 ? Result<bool>(tl::unexpected<Error>(bus::error_of(status))) : Result<bool>(allowed != 0);
+}
+
+}  // namespace
+
+void Polkit::ask(sd_bus_message* message, uid_t user, const char* action, std::function<void(Result<bool>)> answered) {
+    const auto asked = question(bus_, message, action);
+    if (!asked) {
+        answered(tl::unexpected<Error>(asked.error()));
+        return;
+    }
+    questions_.push_front({this, user, std::move(answered), nullptr, {}});
+    const auto place = questions_.begin();
+    place->place = place;
+    const int status = bus::take(place->slot, [&](sd_bus_slot** raw) {
+        return sd_bus_call_async(bus_, raw, asked->get(), on_answer, &*place, kAnswerUs);
+    });
+    if (status < 0) {
+        const auto tell = std::move(place->answered);
+        questions_.erase(place);
+        tell(tl::unexpected<Error>(bus::error_of(status)));
+    }
+}
+
+std::size_t Polkit::waiting_of(uid_t user) const {
+    return static_cast<std::size_t>(std::ranges::count(questions_, user, &Question::user));
+}
+
+int Polkit::on_answer(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
+    auto* const asked = static_cast<Question*>(data);
+    const auto tell = std::move(asked->answered);
+    asked->polkit->questions_.erase(asked->place);
+    tell(read(answer));
+    return 0;
+}
+
+}  // namespace happe

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A fake for each port but the profile store, whose fake is MemoryProfiles. State goes in and can be read; nothing is
+// expected of the order of calls.
+#pragma once
+
+#include "governor/core/focus_source.h"
+#include "governor/core/frequency_control.h"
+#include "governor/core/key_source.h"
+#include "governor/core/memory_profiles.h"
+#include "governor/core/utilisation_source.h"
+#include "governor/core/witness.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace happe::fake {
+
+struct Utilisation : UtilisationSource {
+    std::vector<std::optional<Ppm>> cpus;
+    std::optional<Error> broken;
+    int samples = 0;
+
+    Result<std::span<const std::optional<Ppm>>> sample() override {
+        ++samples;
+        if (broken) {
+            return tl::unexpected<Error>(*broken);
+        }
+        return std::span<const std::optional<Ppm>>(cpus);
+    }
+};
+
+struct Frequency : FrequencyControl {
+    std::vector<Policy> list;
+    std::map<PolicyId, Khz> khz;  // empty: frequencies cannot be read
+    bool acquired = false;
+    int acquisitions = 0;
+    std::optional<Error> broken;
+
+    std::span<const Policy> policies() const override { return list; }
+    std::optional<Khz> current(PolicyId policy) const override {
+        const auto found = khz.find(policy);
+        return found == khz.end() ? std::nullopt : std::optional(found->second);
+    }
+    Status acquire() override {
+        acquired = true;
+        ++acquisitions;
+        return answer();
+    }
+    Status set(PolicyId policy, Khz value) override {
+        if (!broken) {
+            khz[policy] = value;
+        }
+        return answer();
+    }
+    Status release() override {
+        acquired = false;
+        return answer();
+    }
+
+private:
+    [[nodiscard]] Status answer() const { return broken ? Status(tl::unexpected<Error>(*broken)) : Status(); }
+};
+
+struct Keys : KeySource {
+    std::vector<Press> waiting;
+
+    void take(std::vector<Press>& presses) override {
+        presses.insert(presses.end(), waiting.begin(), waiting.end());
+        waiting.clear();
+    }
+};
+
+struct Focus : FocusSource {
+    std::optional<Served> whom;
+
+    const Served* served() const override { return whom ? &*whom : nullptr; }
+};
+
+struct Watcher : Witness {
+    int turns = 0;
+    std::size_t presses = 0;
+    std::vector<std::string> failures;
+
+    void turned(const Turn& turn) override {
+        ++turns;
+        presses += turn.presses.size();
+    }
+    void failed(const Error& error) override { failures.push_back(error.message); }
+};
+
+}  // namespace happe::fake

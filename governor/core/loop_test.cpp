@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/core/loop.h"
+
+#include "governor/core/fakes.h"
+
+#include <gtest/gtest.h>
+#include <array>
+
+namespace happe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::array kT61{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
+const Served kAlice{"alice", "torcs"};
+
+MonoTime at(Micros time) {
+    return MonoTime(time);
+}
+
+struct LoopTest : testing::Test {
+    fake::Utilisation utilisation;
+    fake::Frequency frequency;
+    fake::Keys keys;
+    fake::Focus focus;
+    MemoryProfiles profiles;
+    fake::Watcher watcher;
+    LoopSettings settings;
+
+    LoopTest() {
+        utilisation.cpus = {Ppm{1'000'000}, Ppm{100'000}};
+        frequency.list = {{PolicyId{0}, {0, 1}, *Ladder::from(kT61)}};
+        frequency.khz[PolicyId{0}] = Khz{800'000};
+        focus.whom = kAlice;
+    }
+    Loop loop() { return {{utilisation, frequency, keys, focus, profiles, watcher}, settings, at(seconds(0))}; }
+    void press(Key key, Micros time) { keys.waiting.push_back({key, at(time)}); }
+    [[nodiscard]] Khz khz() const { return frequency.khz.at(PolicyId{0}); }
+};
+
+TEST_F(LoopTest, applies_and_stores_what_a_press_teaches) {
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+
+    loop.turn(at(seconds(1)));
+
+    EXPECT_EQ(khz(), Khz{1'200'000});
+    ASSERT_EQ(profiles.lessons.size(), 1U);
+    EXPECT_EQ(profiles.profiles.at(kAlice).at(Level{3}), Khz{1'200'000});
+    EXPECT_EQ(watcher.turns, 1);
+}
+
+TEST_F(LoopTest, sham_keys_are_told_to_the_witness_and_change_nothing) {
+    settings.sham = true;
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+
+    loop.turn(at(seconds(1)));
+
+    EXPECT_EQ(khz(), Khz{1'600'000});
+    EXPECT_TRUE(profiles.lessons.empty());
+    EXPECT_EQ(watcher.presses, 1U);
+}
+
+TEST_F(LoopTest, serves_a_stored_profile_and_keeps_each_application_its_own) {
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(khz(), Khz{1'600'000});
+
+    focus.whom = Served{"alice", "glest"};
+    loop.turn(at(seconds(2)));
+    EXPECT_EQ(khz(), Khz{800'000});
+}
+
+TEST_F(LoopTest, says_at_its_beginning_that_utilisation_cannot_be_read) {
+    utilisation.broken = Error{"/proc/stat: gone"};
+
+    const Loop loop = this->loop();
+
+    EXPECT_EQ(watcher.failures, std::vector<std::string>{"/proc/stat: gone"});
+}
+
+TEST_F(LoopTest, gives_the_machine_back_with_nobody_there_and_takes_it_again) {
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_TRUE(frequency.acquired);
+    focus.whom.reset();
+    loop.turn(at(seconds(2)));
+    EXPECT_FALSE(frequency.acquired);
+    focus.whom = kAlice;
+    loop.turn(at(seconds(3)));
+    loop.turn(at(seconds(4)));
+    EXPECT_TRUE(frequency.acquired);
+    EXPECT_EQ(frequency.acquisitions, 2);
+}
+
+TEST_F(LoopTest, takes_nothing_while_nobody_has_come) {
+    focus.whom.reset();
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(frequency.acquisitions, 0);
+}
+
+TEST_F(LoopTest, reports_a_machine_it_cannot_take_and_tries_again) {
+    frequency.broken = Error{"scaling_governor: permission denied"};
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(watcher.failures, std::vector<std::string>{"scaling_governor: permission denied"});
+    EXPECT_EQ(khz(), Khz{800'000});
+
+    frequency.broken.reset();
+    loop.turn(at(seconds(2)));
+    EXPECT_EQ(khz(), Khz{1'600'000});
+}
+
+TEST_F(LoopTest, goes_on_with_what_it_learned_while_the_store_is_broken) {
+    profiles.broken = Error{"disk full"};
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(watcher.failures, std::vector<std::string>{"disk full"});
+
+    focus.whom = Served{"bob", "glest"};
+    loop.turn(at(seconds(2)));
+    focus.whom = kAlice;
+    frequency.khz[PolicyId{0}] = Khz{800'000};
+    loop.turn(at(seconds(3)));
+    EXPECT_EQ(khz(), Khz{1'200'000});
+}
+
+TEST_F(LoopTest, serves_nobody_whose_profile_cannot_be_read_and_so_overwrites_nothing) {
+    for (const bool warm : {false, true}) {
+        settings.algorithm.warm_start = warm;
+        profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
+        profiles.unreadable = Error{"database is locked"};
+        frequency.khz[PolicyId{0}] = Khz{800'000};
+        watcher.failures.clear();
+        Loop loop = this->loop();
+        press(Key::Performance, milliseconds(400));
+        loop.turn(at(seconds(1)));
+        EXPECT_EQ(watcher.failures, std::vector<std::string>{"database is locked"});
+        EXPECT_FALSE(frequency.acquired);
+        EXPECT_TRUE(profiles.lessons.empty());
+
+        profiles.unreadable.reset();
+        loop.turn(at(seconds(2)));
+        EXPECT_EQ(khz(), Khz{1'600'000});
+        frequency.acquired = false;
+    }
+}
+
+TEST_F(LoopTest, decides_nothing_without_utilisation) {
+    Loop loop = this->loop();
+    utilisation.broken = Error{"/proc/stat: gone"};
+    press(Key::Performance, milliseconds(400));
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(watcher.failures, std::vector<std::string>{"/proc/stat: gone"});
+    EXPECT_EQ(khz(), Khz{800'000});
+    EXPECT_TRUE(profiles.lessons.empty());
+}
+
+TEST_F(LoopTest, leaves_a_policy_alone_whose_cpus_are_off_line) {
+    frequency.list.push_back({PolicyId{1}, {2, 3}, *Ladder::from(kT61)});
+    frequency.khz[PolicyId{1}] = Khz{2'300'000};
+    utilisation.cpus = {Ppm{0}, Ppm{0}, std::nullopt};
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(frequency.khz.at(PolicyId{1}), Khz{2'300'000});
+}
+
+TEST_F(LoopTest, is_driven_by_a_policys_busiest_cpu) {
+    Uafp::Values values{};
+    values.fill(Khz{2'300'000});
+    values.front() = Khz{800'000};
+    profiles.profiles.insert_or_assign(kAlice, *Uafp::from(values));
+    utilisation.cpus = {Ppm{0}, Ppm{900'000}};
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(khz(), Khz{2'300'000});
+}
+
+TEST_F(LoopTest, warm_starts_from_the_users_stored_profiles) {
+    settings.algorithm.warm_start = true;
+    profiles.profiles.insert_or_assign({"alice", "glest"}, Uafp(Khz{1'600'000}));
+    profiles.profiles.insert_or_assign({"bob", "glest"}, Uafp(Khz{2'300'000}));
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+    EXPECT_EQ(khz(), Khz{1'600'000});
+}
+
+TEST_F(LoopTest, keeps_its_rhythm_and_does_not_catch_up_after_a_stall) {
+    Loop loop = this->loop();
+    EXPECT_EQ(loop.due(), at(seconds(1)));
+    loop.turn(at(milliseconds(1'010)));
+    EXPECT_EQ(loop.due(), at(seconds(2)));
+    loop.turn(at(milliseconds(7'300)));
+    EXPECT_EQ(loop.due(), at(milliseconds(8'300)));
+}
+
+TEST_F(LoopTest, begins_a_new_period_after_a_time_without_turns) {
+    Loop loop = this->loop();
+    loop.turn(at(seconds(1)));
+
+    loop.begin(at(seconds(500)));
+
+    EXPECT_EQ(loop.due(), at(seconds(501)));
+    EXPECT_EQ(utilisation.samples, 3);  // when it was made, at the turn, at the beginning
+}
+
+TEST_F(LoopTest, waits_for_the_end_of_the_period_with_next_sample_feedback) {
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+    loop.pressed(at(milliseconds(400)));
+    EXPECT_EQ(loop.due(), at(seconds(1)));
+}
+
+TEST_F(LoopTest, ends_the_sample_at_the_press_with_immediate_feedback) {
+    settings.feedback = Feedback::Immediate;
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+    loop.pressed(at(milliseconds(400)));
+    EXPECT_EQ(loop.due(), at(milliseconds(400)));
+    loop.turn(at(milliseconds(400)));
+    EXPECT_EQ(khz(), Khz{1'200'000});
+    EXPECT_EQ(loop.due(), at(milliseconds(1'400)));
+
+    loop.pressed(at(milliseconds(410)));
+    EXPECT_EQ(loop.due(), at(milliseconds(500))) << "a sample of 10 ms is too short to learn from";
+}
+
+}  // namespace
+}  // namespace happe

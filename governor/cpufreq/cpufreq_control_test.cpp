@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/cpufreq/cpufreq_control.h"
+
+#include "governor/cpufreq/cpufreq_control_fixture.h"
+
+namespace happe {
+namespace {
+
+using Control = ControlTest;
+
+TEST_F(Control, HasThePoliciesOfTheMachine) {
+    given_a_t61();
+    ASSERT_EQ(control->policies().size(), 2U);
+    EXPECT_EQ(control->policies()[1].id, PolicyId{1});
+    EXPECT_EQ(control->policies()[1].cpus, std::vector<unsigned>{1});
+    EXPECT_EQ(control->policies()[1].ladder.size(), 5U);
+    EXPECT_EQ(control->backend(), Backend::Setspeed);
+}
+
+TEST_F(Control, CannotBeWithoutPolicies) {
+    EXPECT_FALSE(CpufreqControl::open(kernel, {.found = file, .speeds = {}}));
+}
+
+TEST_F(Control, TakesEveryPolicyAndRemembersFirstWhatItFound) {
+    given_a_t61();
+    good(control->acquire());
+    EXPECT_EQ(policy(0).governor, "userspace");
+    EXPECT_EQ(policy(1).governor, "userspace");
+    const auto found = load_found(file);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), 2U);
+    EXPECT_EQ(found->front().found.governor, "ondemand");
+    EXPECT_EQ(found->front().tunables.at("up_threshold"), "80");
+}
+
+TEST_F(Control, WritesNothingWhenWhatItFoundCannotBeKept) {
+    given_a_t61();
+    file = directory.path() / "none" / "found.json";
+    open();
+    EXPECT_FALSE(control->acquire());
+    EXPECT_EQ(policy(0).writes + policy(1).writes, 0);
+    EXPECT_FALSE(control->set({0}, kHigh));
+}
+
+TEST_F(Control, WritesNothingToPoliciesItAlreadyHas) {
+    given_a_t61();
+    good(control->acquire());
+    const int writes = policy(0).writes;
+    good(control->acquire());
+    EXPECT_EQ(policy(0).writes, writes);
+}
+
+TEST_F(Control, GivesBackThePoliciesItTookWhenOneIsRefused) {
+    given_a_t61();
+    kernel.refused["policy1/scaling_governor"] = "Invalid argument";
+    EXPECT_EQ(error_of(control->acquire()), "policy1/scaling_governor: Invalid argument");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+    EXPECT_FALSE(is_file_there());
+    EXPECT_FALSE(control->set({0}, kHigh));
+}
+
+TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
+    given_a_t61();
+    good(control->acquire());
+    good(control->set({0}, kHigh));
+    good(control->set({1}, kMiddle));
+    EXPECT_EQ(runs_at(0), kHigh);
+    EXPECT_EQ(control->current({1}), kMiddle);
+    policy(0).kernel_max = kMiddle;  // the firmware's limit
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(control->current({0}), kMiddle);
+}
+
+TEST_F(Control, NeverWritesLimitsInSetspeed) {
+    given_a_t61();
+    policy(0).user_max = kMiddle;
+    good(control->acquire());
+    good(control->set({0}, kTop));
+    good(control->release());
+    EXPECT_EQ(policy(0).user_max, kMiddle);
+    EXPECT_EQ(policy(0).user_min, kLowest);
+}
+
+TEST_F(Control, SaysWhatThePolicyRunsAtWhileItIsTheKernels) {
+    given_a_t61();
+    policy(0).runs_at = {1'987'654};
+    EXPECT_EQ(control->current({0}), Khz{1'987'654});
+    kernel.off_line(0);
+    EXPECT_EQ(control->current({0}), std::nullopt);
+}
+
+TEST_F(Control, SetsNothingThatIsNotItsOwn) {
+    given_a_t61();
+    EXPECT_EQ(error_of(control->set({0}, kHigh)), "policy0: not acquired");
+    good(control->acquire());
+    EXPECT_EQ(error_of(control->set({7}, kHigh)), "policy7: not acquired");
+}
+
+TEST_F(Control, SaysWhyAFrequencyWasRefused) {
+    given_a_t61();
+    good(control->acquire());
+    kernel.refused["policy0/scaling_setspeed"] = "Input/output error";
+    EXPECT_EQ(error_of(control->set({0}, kHigh)), "policy0/scaling_setspeed: Input/output error");
+}
+
+TEST_F(Control, GivesBackGovernorAndTunables) {
+    given_a_t61();
+    good(control->acquire());
+    EXPECT_FALSE(kernel.shared.contains("ondemand"));
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, GivesBackTheTargetOfAUserspaceGovernor) {
+    given_a_t61();
+    policy(0).governor = "userspace";
+    policy(0).setspeed = kMiddle;
+    good(control->acquire());
+    good(control->set({0}, kHigh));
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "userspace");
+    EXPECT_EQ(runs_at(0), kMiddle);
+}
+
+TEST_F(Control, GivesBackWhenItEnds) {
+    given_a_t61();
+    good(control->acquire());
+    control.reset();
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, LeavesWhatAnotherProgramHasChanged) {
+    given_a_t61();
+    good(control->acquire());
+    policy(1).governor = "performance";
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(policy(1).governor, "performance");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, KeepsWhatCouldNotBeGivenBackAndTriesAgain) {
+    given_a_t61();
+    good(control->acquire());
+    kernel.refused["policy0/scaling_governor"] = "Input/output error";
+    EXPECT_EQ(error_of(control->release()), "policy0/scaling_governor: Input/output error");
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_TRUE(is_file_there());
+    kernel.refused.clear();
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, GivesBackFirstWhatAProcessBeforeItLeft) {
+    given_a_t61();
+    good(control->acquire());
+    const std::string left = text_of(file);
+    good(control->release());
+    for (const std::uint16_t id : std::initializer_list<std::uint16_t>{0, 1}) {  // as after kill -9
+        policy(id).governor = "userspace";
+    }
+    put_text(file, left);
+    kernel.shared.clear();
+    open();
+    good(control->acquire());
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+}
+
+TEST_F(Control, TouchesNothingWhileItCannotReadWhatAProcessBeforeItLeft) {
+    given_a_t61();
+    put_text(file, "{");
+    EXPECT_FALSE(control->acquire());
+    EXPECT_EQ(policy(0).writes, 0);
+}
+
+TEST_F(Control, RemembersWhatItFoundOnAPolicyThatWentOffLine) {
+    given_a_t61();
+    good(control->acquire());
+    kernel.off_line(1);
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_TRUE(is_file_there());
+    kernel.on_line(1);
+    good(control->acquire());
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, LendsTheMachineToAKernelGovernor) {
+    given_a_t61();
+    good(control->lend({.name = "ondemand", .tunables = {{"sampling_rate", "80000"}, {"up_threshold", "70"}}}));
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"], (Tunables{{"sampling_rate", "80000"}, {"up_threshold", "70"}}));
+    policy(0).runs_at = kMiddle;
+    EXPECT_EQ(control->current({0}), kMiddle);
+    good(control->release());
+    EXPECT_EQ(kernel.shared["ondemand"], (Tunables{{"sampling_rate", "10000"}, {"up_threshold", "80"}}));
+}
+
+TEST_F(Control, LendsToAGovernorThatTheKernelLoads) {
+    given_a_t61();
+    good(control->lend({.name = "conservative", .tunables = {}}));
+    EXPECT_EQ(policy(1).governor, "conservative");
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+TEST_F(Control, LendsNothingToAGovernorThatIsNotThere) {
+    given_a_t61();
+    EXPECT_EQ(error_of(control->lend({.name = "interactive", .tunables = {}})),
+              "policy0/scaling_governor: Invalid argument");
+    EXPECT_EQ(error_of(control->lend({.name = "ondemand", .tunables = {{"threshold", "1"}}})),
+              "ondemand/threshold: No such file or directory");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, GovernsAfterItHasLent) {
+    given_a_t61();
+    good(control->lend({.name = "performance", .tunables = {}}));
+    good(control->acquire());
+    EXPECT_EQ(policy(0).governor, "userspace");
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+}
+
+TEST_F(Control, FixesEveryPolicyAtAStepOfItsLadder) {
+    given_a_t61();
+    good(control->fix(2));
+    EXPECT_EQ(runs_at(0), kMiddle);
+    EXPECT_EQ(runs_at(1), kMiddle);
+    good(control->fix(99));
+    EXPECT_EQ(runs_at(1), kTop);
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+TEST_F(Control, ReleasesEveryPolicyWhenOneCannotBeFixed) {
+    given_a_t61();
+    kernel.refused["policy1/scaling_setspeed"] = "Input/output error";
+    EXPECT_EQ(error_of(control->fix(2)), "policy1/scaling_setspeed: Input/output error");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
+    EXPECT_FALSE(is_file_there());
+    EXPECT_FALSE(control->set({0}, kHigh));
+}
+
+TEST_F(Control, CapsWhereThereIsNoUserspace) {
+    given_a_pstate();
+    EXPECT_EQ(control->backend(), Backend::Cap);
+    good(control->acquire());
+    EXPECT_EQ(policy(0).writes, 0);
+    EXPECT_EQ(control->current({0}), Khz{4'200'000});
+    good(control->set({0}, {1'700'000}));
+    EXPECT_EQ(policy(0).user_max, Khz{1'700'000});
+    EXPECT_EQ(policy(0).governor, "powersave");
+    EXPECT_EQ(control->current({0}), Khz{1'700'000});
+    good(control->release());
+    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, NeverCapsAboveTheLimitItFoundNorBelowTheLowerOne) {
+    kernel.add_pstate(0, {0}).user_max = {3'000'000};
+    policy(0).user_min = {1'250'000};
+    open();
+    good(control->acquire());
+    good(control->set({0}, {4'200'000}));
+    EXPECT_EQ(policy(0).user_max, Khz{3'000'000});
+    good(control->set({0}, {400'000}));
+    EXPECT_EQ(policy(0).user_max, Khz{1'250'000});
+    EXPECT_EQ(control->current({0}), Khz{1'250'000});
+    good(control->release());
+    EXPECT_EQ(policy(0).user_max, Khz{3'000'000});
+    EXPECT_EQ(policy(0).user_min, Khz{1'250'000});
+}
+
+TEST_F(Control, FixesACapAndLendsWhereThereIsNoUserspace) {
+    given_a_pstate();
+    good(control->fix(0));
+    EXPECT_EQ(policy(0).user_max, Khz{400'000});
+    good(control->lend({.name = "performance", .tunables = {}}));
+    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+    EXPECT_EQ(policy(0).governor, "performance");
+    good(control->release());
+    EXPECT_EQ(policy(0).governor, "powersave");
+}
+
+TEST_F(Control, IsTheSameWhileCpusComeAndGo) {
+    given_a_t61();
+    kernel.off_line(1);
+    EXPECT_FALSE(control->changed());
+    kernel.on_line(1);
+    EXPECT_FALSE(control->changed());
+}
+
+TEST_F(Control, HasChangedWithANewPolicyOrAnotherDriver) {
+    given_a_t61();
+    kernel.add_t61(2, {2});
+    EXPECT_TRUE(control->changed());
+    open();
+    EXPECT_FALSE(control->changed());
+    policy(2).is.highest = {2'600'000};
+    EXPECT_TRUE(control->changed());
+    open();
+    policy(2).is.driver = "intel_cpufreq";
+    EXPECT_TRUE(control->changed());
+}
+
+TEST_F(Control, DescribesTheMachineForTheDoctor) {
+    given_a_t61();
+    policy(1).is.bios_limit = kMiddle;
+    kernel.statuses["intel_pstate"] = "off";
+    const auto report = describe(kernel);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->backend, Backend::Setspeed);
+    EXPECT_EQ(report->intel_pstate, "off");
+    EXPECT_EQ(report->amd_pstate, "");
+    ASSERT_EQ(report->policies.size(), 2U);
+    EXPECT_EQ(report->policies[1].policy.bios_limit, kMiddle);
+    EXPECT_EQ(report->policies[1].settings.governor, "ondemand");
+}
+
+TEST_F(Control, DescribesAMachineWithoutCpufreq) {
+    const auto report = describe(kernel);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->policies.empty());
+}
+
+}  // namespace
+}  // namespace happe

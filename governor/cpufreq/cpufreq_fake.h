@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The kernel's cpufreq in memory, with its semantics: drivers/cpufreq/{cpufreq,cpufreq_userspace,cpufreq_governor}.c. A
+// test sets and reads its state directly, as other programs and the firmware do.
+#pragma once
+
+#include "governor/cpufreq/cpufreq.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace happe::fake {
+
+class Kernel : public Cpufreq {
+public:
+    struct Policy {
+        CpufreqPolicy is;
+        std::string governor;
+        Khz user_min;    // what was last written to scaling_min_freq
+        Khz user_max;    // and to scaling_max_freq
+        Khz kernel_max;  // what the firmware or the temperature allows
+        Khz setspeed;    // what was last asked of the governor userspace
+        Khz runs_at;     // under other governors
+        bool on_line = true;
+        int writes = 0;  // by anybody, to any file
+    };
+
+    std::map<PolicyId, Policy> machine;
+    std::map<std::string, Tunables> defaults;  // of each governor that has any
+    std::map<std::string, Tunables> shared;    // of the governors that some policy has
+    std::set<std::string> modules;             // governors that are loaded when they're named
+    std::map<std::string, std::string> statuses;
+
+    // "FILE" or "policyN/FILE": writes that are refused, with the reason.
+    std::map<std::string, std::string> refused;
+
+    // Core 2 Duo T7700 and acpi-cpufreq, as in the paper.
+    Policy& add_t61(std::uint16_t id, std::vector<unsigned> cpus) {
+        const std::vector<Khz> table{{800'000}, {1'200'000}, {1'600'000}, {2'200'000}, {2'201'000}};
+        return add({.id = {id},
+                    .cpus = std::move(cpus),
+                    .driver = "acpi-cpufreq",
+                    .governors = {"ondemand", "userspace", "performance"},
+                    .frequencies = table,
+                    .lowest = table.front(),
+                    .highest = table.back()},
+                   "ondemand");
+    }
+    // intel_pstate in active mode.
+    Policy& add_pstate(std::uint16_t id, std::vector<unsigned> cpus) {
+        return add({.id = {id},
+                    .cpus = std::move(cpus),
+                    .driver = "intel_pstate",
+                    .governors = {"performance", "powersave"},
+                    .lowest = {400'000},
+                    .highest = {4'200'000}},
+                   "powersave");
+    }
+    Policy& add(CpufreqPolicy is, const std::string& governor) {
+        Policy& policy = machine[is.id];
+        policy = {.is = is,
+                  .governor = governor,
+                  .user_min = is.lowest,
+                  .user_max = is.highest,
+                  .kernel_max = is.highest,
+                  .setspeed = is.lowest,
+                  .runs_at = is.lowest};
+        start(governor);
+        return policy;
+    }
+
+    void off_line(std::uint16_t id) { machine.at({id}).on_line = false; }
+
+    // The governor is what it was, its target is not: the driver begins anew.
+    void on_line(std::uint16_t id) {
+        Policy& policy = machine.at({id});
+        policy.on_line = true;
+        policy.setspeed = policy.is.highest;
+    }
+
+    [[nodiscard]] Khz min(const Policy& policy) const { return std::min(policy.user_min, max(policy)); }
+    [[nodiscard]] Khz max(const Policy& policy) const { return std::min(policy.user_max, policy.kernel_max); }
+
+    // Within the limits the lowest frequency at or above what was asked; above them the highest below.
+    [[nodiscard]] Khz resolved(const Policy& policy, Khz asked) const {
+        const Khz within = std::clamp(asked, min(policy), max(policy));
+        const auto& table = policy.is.frequencies;
+        const auto at = std::ranges::find_if(table, [&](Khz khz) { return khz >= within && khz <= max(policy); });
+        const auto below = std::ranges::find_if(table.rbegin(), table.rend(), [&](Khz k) { return k <= max(policy); });
+        return at != table.end() ? *at : below != table.rend() ? *below : within;
+    }
+
+    [[nodiscard]] Result<std::vector<CpufreqPolicy>> policies() const override {
+        std::vector<CpufreqPolicy> result;
+        for (const auto& [id, policy] : machine) {
+            if (policy.on_line) {
+                result.push_back(policy.is);
+            }
+        }
+        return result;
+    }
+
+    [[nodiscard]] Result<std::optional<CpufreqSettings>> settings(PolicyId id) const override {
+        const Policy* const policy = present(id);
+        if (policy == nullptr) {
+            return std::nullopt;
+        }
+        return std::optional(CpufreqSettings{.governor = policy->governor,
+                                             .min = min(*policy),
+                                             .max = max(*policy),
+                                             .speed = *frequency(id, Frequency::Speed)});
+    }
+
+    [[nodiscard]] Result<std::optional<Khz>> frequency(PolicyId id, Frequency which) const override {
+        const Policy* const policy = present(id);
+        if (policy == nullptr) {
+            return std::nullopt;
+        }
+        const bool userspace = policy->governor == "userspace";
+        const Khz speed = userspace ? resolved(*policy, policy->setspeed) : policy->runs_at;
+        switch (which) {
+            case Frequency::Current:
+                return speed;
+            case Frequency::Speed:
+                return userspace ? std::optional(speed) : std::nullopt;
+            case Frequency::Min:
+                return min(*policy);
+            case Frequency::Max:
+                return max(*policy);
+        }
+        return std::nullopt;
+    }
+
+    Status set_frequency(PolicyId id, Frequency which, Khz khz) override {
+        const bool speed = which == Frequency::Speed;
+        return write(id, speed ? "scaling_setspeed" : "scaling_max_freq").and_then([&]() -> Status {
+            Policy& policy = machine.at(id);
+            if (speed && policy.governor != "userspace") {
+                return failure(fmt::format("policy{}/scaling_setspeed: Invalid argument", id.value));
+            }
+            (speed ? policy.setspeed : policy.user_max) = khz;
+            return {};
+        });
+    }
+
+    Status set_governor(PolicyId id, const std::string& governor) override {
+        return write(id, "scaling_governor").and_then([&]() -> Status {
+            Policy& policy = machine.at(id);
+            if (std::ranges::find(policy.is.governors, governor) == policy.is.governors.end()) {
+                if (!modules.contains(governor)) {
+                    return failure(fmt::format("policy{}/scaling_governor: Invalid argument", id.value));
+                }
+                policy.is.governors.push_back(governor);
+            }
+            if (policy.governor != governor) {
+                policy.setspeed = resolved(policy, policy.runs_at);
+                const std::string before = std::exchange(policy.governor, governor);
+                start(governor);
+                stop(before);
+            }
+            return {};
+        });
+    }
+
+    [[nodiscard]] Result<Tunables> tunables(PolicyId /*id*/, const std::string& governor) const override {
+        const auto found = shared.find(governor);
+        return found == shared.end() ? Tunables() : found->second;
+    }
+
+    Status set_tunable(PolicyId id, const std::string& governor, const std::string& name,
+                       const std::string& value) override {
+        return write(id, name).and_then([&]() -> Status {
+            const auto found = shared.find(governor);
+            if (found == shared.end() || !found->second.contains(name)) {
+                return failure(fmt::format("{}/{}: No such file or directory", governor, name));
+            }
+            found->second[name] = value;
+            return {};
+        });
+    }
+
+    [[nodiscard]] std::string driver_status(const std::string& driver) const override {
+        const auto found = statuses.find(driver);
+        return found == statuses.end() ? "" : found->second;
+    }
+
+private:
+    [[nodiscard]] const Policy* present(PolicyId id) const {
+        const auto found = machine.find(id);
+        return found == machine.end() || !found->second.on_line ? nullptr : &found->second;
+    }
+
+    Status write(PolicyId id, const std::string& file) {
+        const std::string path = fmt::format("policy{}/{}", id.value, file);
+        if (present(id) == nullptr) {
+            return failure(path + ": Device or resource busy");
+        }
+        for (const std::string& key : {path, file}) {
+            if (const auto found = refused.find(key); found != refused.end()) {
+                return failure(path + ": " + found->second);
+            }
+        }
+        ++machine.at(id).writes;
+        return {};
+    }
+
+    // A governor's tunables are there as long as a policy has it, and begin with its defaults.
+    void start(const std::string& governor) {
+        if (const auto found = defaults.find(governor); found != defaults.end()) {
+            shared.insert(*found);
+        }
+    }
+    void stop(const std::string& governor) {
+        if (std::ranges::none_of(machine, [&](const auto& entry) { return entry.second.governor == governor; })) {
+            shared.erase(governor);
+        }
+    }
+};
+
+}  // namespace happe::fake

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How CpufreqControl holds its own.
+#include "governor/cpufreq/cpufreq_control.h"
+
+#include "governor/cpufreq/cpufreq_control_fixture.h"
+
+namespace happe {
+namespace {
+
+class Tend : public ControlTest {
+protected:
+    void given_both_policies_at(Khz khz) {
+        given_a_t61();
+        good(control->acquire());
+        good(control->set({0}, khz));
+        good(control->set({1}, khz));
+    }
+    Status tend() { return tend_at(now + std::chrono::seconds{1}); }
+    Status tend_at(Micros then) { return control->tend(MonoTime{now = then}); }
+    void tended() { good(tend()); }
+    [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
+
+    // Another program sets a governor as often as HAPPE stands it, for the first time at `kFirstRetake`.
+    void given_retakes_are_used_up() {
+        for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
+            policy(1).governor = "performance";
+            tended();
+            ASSERT_EQ(policy(1).governor, "userspace");
+        }
+    }
+
+    static constexpr Micros kFirstRetake = std::chrono::seconds{1};
+    Micros now{};
+};
+
+TEST_F(Tend, WritesNothingWhileAllIsWell) {
+    given_both_policies_at(kHigh);
+    const int before = writes();
+    tended();
+    tended();
+    EXPECT_EQ(writes(), before);
+}
+
+TEST_F(Tend, DoesNothingWithoutPoliciesInHand) {
+    given_a_t61();
+    tended();
+    EXPECT_EQ(writes(), 0);
+}
+
+TEST_F(Tend, SetsGovernorAndTargetAgain) {
+    given_both_policies_at(kHigh);
+    policy(1).governor = "performance";
+    tended();
+    EXPECT_EQ(policy(1).governor, "userspace");
+    EXPECT_EQ(runs_at(1), kHigh);
+}
+
+TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
+    given_a_t61();
+    kernel.refused["policy1/scaling_governor"] = "Input/output error";
+    EXPECT_FALSE(control->acquire());
+    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    kernel.refused.clear();
+    good(control->acquire());
+    EXPECT_EQ(control->trouble(), "");
+
+    kernel.refused["scaling_setspeed"] = "Input/output error";
+    EXPECT_FALSE(control->set({0}, kHigh));
+    EXPECT_FALSE(control->set({1}, kHigh));
+    EXPECT_EQ(control->trouble(), "policy0/scaling_setspeed: Input/output error (and 1 more)");
+    kernel.refused.clear();
+    tended();
+    EXPECT_EQ(control->trouble(), "");
+
+    policy(1).governor = "performance";
+    kernel.refused["policy1/scaling_governor"] = "Input/output error";
+    EXPECT_EQ(error_of(control->tend(MonoTime())), "policy1/scaling_governor: Input/output error");
+    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    good(control->release());
+    EXPECT_EQ(control->trouble(), "");
+}
+
+TEST_F(Tend, SetsATargetAgain) {
+    given_both_policies_at(kHigh);
+    policy(0).setspeed = kLowest;
+    tended();
+    EXPECT_EQ(runs_at(0), kHigh);
+}
+
+TEST_F(Tend, TakesALimitOfTheKernelForNoFight) {
+    given_both_policies_at(kHigh);
+    for (int i = 0; i < 10; ++i) {
+        policy(0).kernel_max = i % 2 == 0 ? kMiddle : kTop;
+        tended();
+        EXPECT_EQ(control->current({0}), i % 2 == 0 ? kMiddle : kHigh);
+    }
+    EXPECT_FALSE(control->contested());
+}
+
+TEST_F(Tend, TakesALimitOfAnotherProgramForNoFightInSetspeed) {
+    given_both_policies_at(kHigh);
+    for (int i = 0; i < 10; ++i) {
+        policy(0).user_max = i % 2 == 0 ? kMiddle : kTop;
+        tended();
+    }
+    EXPECT_FALSE(control->contested());
+    EXPECT_EQ(policy(0).user_max, kTop);
+}
+
+TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
+    given_both_policies_at(kMiddle);
+    for (int i = 0; i < 10; ++i) {
+        kernel.off_line(1);
+        tended();
+        good(control->set({1}, kHigh));  // decided while it was away
+        kernel.on_line(1);
+        policy(1).governor = i % 2 == 0 ? "ondemand" : "userspace";  // the driver began anew, or not
+        tended();
+        EXPECT_EQ(policy(1).governor, "userspace");
+        EXPECT_EQ(runs_at(1), kHigh);
+    }
+    EXPECT_FALSE(control->contested());
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+TEST_F(Tend, TakesAPolicyThatWasOffLineAtFirst) {
+    given_a_t61();
+    kernel.off_line(1);
+    good(control->acquire());
+    kernel.on_line(1);
+    tended();
+    EXPECT_EQ(policy(1).governor, "userspace");
+    EXPECT_EQ(load_found(file)->size(), 2U);
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+// As after a resume of which nobody told: all governors are others, all targets gone.
+TEST_F(Tend, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
+    given_both_policies_at(kHigh);
+    for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
+        policy(0).governor = "ondemand";
+        policy(1).governor = "ondemand";
+        tended();
+        EXPECT_EQ(runs_at(0), kHigh);
+        EXPECT_EQ(runs_at(1), kHigh);
+    }
+    EXPECT_FALSE(control->contested());
+}
+
+TEST_F(Tend, GivesUpAfterThreeRetakesAndSaysSoOnce) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    const std::string error = error_of(tend());
+    EXPECT_EQ(error,
+              "policy1: scaling_governor was set to \"performance\" by another program, once more after 3 times within "
+              "60 s: HAPPE gives up");
+    EXPECT_TRUE(control->contested());
+    EXPECT_EQ(policy(1).governor, "performance");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+    const int before = writes();
+    tended();
+    good(control->set({0}, kLowest));
+    EXPECT_EQ(writes(), before);
+}
+
+TEST_F(Tend, LeavesTheOthersTargetWhenItGivesUp) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(0).setspeed = kLowest;
+    EXPECT_TRUE(error_of(tend()).starts_with("policy0: scaling_setspeed was set to 800000 by another program"));
+    EXPECT_EQ(policy(0).governor, "userspace");
+    EXPECT_EQ(runs_at(0), kLowest);
+    EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+TEST_F(Tend, CountsARetakeForLessThanAMinute) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    EXPECT_FALSE(tend_at(kFirstRetake + std::chrono::seconds{60} - Micros{1}));
+    EXPECT_TRUE(control->contested());
+}
+
+TEST_F(Tend, ForgetsARetakeAfterAMinuteAndNoOther) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    good(tend_at(kFirstRetake + std::chrono::seconds{60}));
+    EXPECT_EQ(policy(1).governor, "userspace");
+    policy(1).governor = "performance";
+    EXPECT_FALSE(tend_at(now + Micros{1}));
+    EXPECT_TRUE(control->contested());
+}
+
+TEST_F(Tend, BeginsAnewAfterAContest) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    EXPECT_FALSE(tend());
+    good(control->acquire());
+    EXPECT_FALSE(control->contested());
+    policy(1).governor = "ondemand";
+    tended();
+    EXPECT_EQ(policy(1).governor, "userspace");
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "performance");
+    EXPECT_EQ(policy(0).governor, "ondemand");
+}
+
+TEST_F(Tend, ReleaseEndsAContestAndTouchesNothing) {
+    given_both_policies_at(kHigh);
+    given_retakes_are_used_up();
+    policy(1).governor = "performance";
+    EXPECT_FALSE(tend());
+    const int before = writes();
+    good(control->release());
+    EXPECT_FALSE(control->contested());
+    EXPECT_EQ(writes(), before);
+}
+
+TEST_F(Tend, SaysWhyAPolicyCannotBeRetakenAndGoesOnWithTheOthers) {
+    given_both_policies_at(kHigh);
+    policy(0).governor = "performance";
+    policy(1).governor = "performance";
+    kernel.refused["policy0/scaling_governor"] = "Invalid argument";
+    EXPECT_EQ(error_of(tend()), "policy0/scaling_governor: Invalid argument");
+    EXPECT_EQ(policy(1).governor, "userspace");
+}
+
+TEST_F(Tend, LeavesASetToARobbedPolicyToItself) {
+    given_both_policies_at(kHigh);
+    policy(0).governor = "performance";
+    good(control->set({0}, kLowest));
+    EXPECT_EQ(policy(0).governor, "performance");
+    tended();
+    EXPECT_EQ(runs_at(0), kLowest);
+}
+
+TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
+    given_a_t61();
+    good(control->lend({.name = "ondemand", .tunables = {{"sampling_rate", "80000"}}}));
+    const int before = writes();
+    tended();
+    EXPECT_EQ(writes(), before);
+    kernel.shared["ondemand"]["sampling_rate"] = "10000";
+    tended();
+    EXPECT_EQ(kernel.shared["ondemand"]["sampling_rate"], "80000");
+    policy(0).governor = "userspace";
+    tended();
+    EXPECT_EQ(policy(0).governor, "ondemand");
+}
+
+TEST_F(Tend, SetsACapAgainThatAnotherProgramHasRaised) {
+    given_a_pstate();
+    good(control->acquire());
+    good(control->set({0}, {1'700'000}));
+    policy(0).user_max = {4'200'000};
+    tended();
+    EXPECT_EQ(policy(0).user_max, Khz{1'700'000});
+}
+
+TEST_F(Tend, TakesATemperatureLimitBelowTheCapForNoFight) {
+    given_a_pstate();
+    good(control->acquire());
+    good(control->set({0}, {3'400'000}));
+    for (int i = 0; i < 10; ++i) {
+        policy(0).kernel_max = {i % 2 == 0 ? 900'000U : 4'200'000U};
+        tended();
+    }
+    EXPECT_FALSE(control->contested());
+    good(control->release());
+    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+}
+
+TEST_F(Tend, LeavesTheOthersCapWhenItGivesUp) {
+    given_a_pstate();
+    good(control->acquire());
+    good(control->set({0}, {1'700'000}));
+    for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
+        policy(0).user_max = {2'000'000};
+        tended();
+    }
+    policy(0).user_max = {2'000'000};
+    EXPECT_TRUE(error_of(tend()).starts_with("policy0: scaling_max_freq was set to 2000000 by another program"));
+    EXPECT_EQ(policy(0).user_max, Khz{2'000'000});
+    EXPECT_FALSE(is_file_there());
+}
+
+}  // namespace
+}  // namespace happe

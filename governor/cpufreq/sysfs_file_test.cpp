@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/cpufreq/sysfs_file.h"
+
+#include "governor/system/temporary_directory_fixture.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <array>
+#include <csignal>
+
+namespace happe::sysfs {
+namespace {
+
+std::string shown(const Result<std::optional<std::string_view>>& line) {
+    return !line ? line.error().message : *line ? "\"" + std::string(**line) + "\"" : "absent";
+}
+
+// A process with files in /proc that go when it goes, while descriptors of them stay: as a policy's do.
+class Process {
+public:
+    Process() : pid_(::fork()) {
+        if (pid_ == 0) {
+            for (;;) {
+                ::pause();
+            }
+        }
+    }
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    ~Process() { end(); }
+
+    [[nodiscard]] std::filesystem::path comm() const { return "/proc/" + std::to_string(pid_) + "/comm"; }
+    void end() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+            pid_ = -1;
+        }
+    }
+
+private:
+    pid_t pid_;
+};
+
+class SysfsFile : public testing::Test {
+protected:
+    [[nodiscard]] std::string read(Attribute& attribute) { return shown(attribute.read(buffer)); }
+
+    TemporaryDirectory directory;
+    std::filesystem::path path = directory.path() / "file";
+    std::array<char, 16> buffer{};
+};
+
+TEST_F(SysfsFile, IsReadAndWrittenAgainAndAgain) {
+    put_text(path, "100\n");
+    Attribute attribute(path);
+    EXPECT_EQ(read(attribute), "\"100\"");
+    EXPECT_TRUE(attribute.write("200\n"));
+    EXPECT_EQ(read(attribute), "\"200\"");
+    EXPECT_EQ(text_of(path), "200\n");
+}
+
+TEST_F(SysfsFile, IsReadUpToItsFirstLine) {
+    put_text(path, "\nmore\n");
+    Attribute attribute(path);
+    EXPECT_EQ(read(attribute), "\"\"");
+    put_text(path, "one\ntwo\n");
+    EXPECT_EQ(*read_line(path), "one");
+}
+
+TEST_F(SysfsFile, IsRefusedWithoutAnEndOfItsLine) {
+    Attribute attribute(path);
+    for (const char* const text : {"", "100", "a line longer than the buffer\n"}) {
+        put_text(path, text);
+        EXPECT_EQ(read(attribute), path.string() + ": no line within 16 bytes");
+    }
+    put_text(path, std::string(4096, 'x') + "\n");
+    EXPECT_FALSE(read_line(path));
+}
+
+TEST_F(SysfsFile, MayBeAbsentForReadingAndIsNeverCreated) {
+    Attribute attribute(path);
+    EXPECT_EQ(read(attribute), "absent");
+    EXPECT_EQ(attribute.write("1\n").error().message, path.string() + ": No such file or directory");
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(SysfsFile, SaysWhyItCannotBeUsed) {
+    std::filesystem::create_directory(path);
+    EXPECT_EQ(read_line(path).error().message, path.string() + ": Is a directory");
+    EXPECT_EQ(write_line("/dev/full", "1").error().message, "/dev/full: No space left on device");
+}
+
+TEST_F(SysfsFile, IsOpenedAnewWhenWhatItBelongedToWasReplaced) {
+    Process first;
+    std::filesystem::create_symlink(first.comm(), path);
+    Attribute attribute(path);
+    const std::string name = read(attribute);
+    EXPECT_EQ(name.front(), '"');
+    first.end();
+    EXPECT_EQ(read(attribute), "absent");
+    const Process second;
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(second.comm(), path);
+    EXPECT_EQ(read(attribute), name);
+}
+
+TEST_F(SysfsFile, IsOpenedAnewAtOnceWhenTheNextIsThereAlready) {
+    Process first;
+    const Process second;
+    std::filesystem::create_symlink(first.comm(), path);
+    Attribute attribute(path);
+    const std::string name = read(attribute);
+    first.end();
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(second.comm(), path);
+    EXPECT_EQ(read(attribute), name);
+}
+
+}  // namespace
+}  // namespace happe::sysfs

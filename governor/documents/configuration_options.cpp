@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/documents/configuration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <array>
+
+namespace happe {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+std::string word(std::string_view first, std::string_view second, bool is_second) {
+    return std::string(is_second ? second : first);
+}
+
+std::uint32_t in_milliseconds(Micros period) {
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<Milliseconds>(period).count());
+}
+
+bool is(const OptionValue& value, std::string_view word) {
+    return std::get<std::string>(value) == word;
+}
+
+const std::array kOptions{
+    ConfigurationOption{
+        .name = "mode",
+        .accepts = AcceptsWord{{"govern", "observe"}},
+        .description = "Whether to set frequencies, or to decide and show only and write nothing to the kernel.",
+        .example = "\"observe\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return word("govern", "observe", c.observe); },
+        .set = [](Configuration& c, const OptionValue& value) { c.observe = is(value, "observe"); },
+    },
+    ConfigurationOption{
+        .name = "feedback",
+        .accepts = AcceptsWord{{"immediate", "next-sample"}},
+        .description = "When a press of a key is acted on: at once, or at the end of the period as in the paper.",
+        .example = "\"next-sample\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return word("next-sample", "immediate", c.immediate); },
+        .set = [](Configuration& c, const OptionValue& value) { c.immediate = is(value, "immediate"); },
+    },
+    ConfigurationOption{
+        .name = "period_ms",
+        .accepts = AcceptsNumber{100, 10'000},
+        .description = "How long utilisation is measured before each decision, in milliseconds. The paper's is 1000.",
+        .example = "500",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return in_milliseconds(c.period); },
+        .set = [](Configuration& c,
+                  const OptionValue& value) { c.period = Milliseconds(std::get<std::uint32_t>(value)); },
+    },
+    ConfigurationOption{
+        .name = "keys.performance",
+        .accepts = AcceptsKey{},
+        .description = "The key that asks for more speed, by its name in the kernel, with modifiers before it if any.",
+        .example = "\"LEFTCTRL+KEY_F12\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.performance_key; },
+        .set = [](Configuration& c, const OptionValue& value) { c.performance_key = std::get<std::string>(value); },
+    },
+    ConfigurationOption{
+        .name = "keys.power",
+        .accepts = AcceptsKey{},
+        .description = "The key that asks to save power. It must differ from keys.performance.",
+        .example = "\"LEFTCTRL+KEY_F11\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.power_key; },
+        .set = [](Configuration& c, const OptionValue& value) { c.power_key = std::get<std::string>(value); },
+    },
+    ConfigurationOption{
+        .name = "algorithm.mode",
+        .accepts = AcceptsWord{{"paper", "extended"}},
+        .description = "Whether to keep to the paper's algorithm, or to allow the three options below.",
+        .example = "\"extended\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.extended); },
+        .set = [](Configuration& c, const OptionValue& value) { c.extended = is(value, "extended"); },
+    },
+    ConfigurationOption{
+        .name = "algorithm.hysteresis_ppm",
+        .accepts = AcceptsNumber{0, 50'000},
+        .description = "How far past the border of its level a utilisation may stray without leaving the level, in "
+                       "parts per million.",
+        .example = "20000",
+        .extended = true,
+        .get = [](const Configuration& c) -> OptionValue { return c.algorithm.hysteresis.value; },
+        .set = [](Configuration& c,
+                  const OptionValue& value) { c.algorithm.hysteresis = Ppm{std::get<std::uint32_t>(value)}; },
+    },
+    ConfigurationOption{
+        .name = "algorithm.fixed_point",
+        .accepts = AcceptsBool{},
+        .description = "Whether to go to a frequency that is already learned at once, not a step a period.",
+        .example = "true",
+        .extended = true,
+        .get = [](const Configuration& c) -> OptionValue { return c.algorithm.fixed_point; },
+        .set = [](Configuration& c, const OptionValue& value) { c.algorithm.fixed_point = std::get<bool>(value); },
+    },
+    ConfigurationOption{
+        .name = "algorithm.warm_start",
+        .accepts = AcceptsBool{},
+        .description = "Whether an application that is new to a user starts from the user's other applications.",
+        .example = "true",
+        .extended = true,
+        .get = [](const Configuration& c) -> OptionValue { return c.algorithm.warm_start; },
+        .set = [](Configuration& c, const OptionValue& value) { c.algorithm.warm_start = std::get<bool>(value); },
+    },
+    ConfigurationOption{
+        .name = "calibration",
+        .accepts = AcceptsCalibration{},
+        .description = "The real speed, in kHz, of frequencies that the driver lists under another name. acpi-cpufreq "
+                       "lists turbo as 1 MHz above the nominal frequency.",
+        .example = "{ 2201000 = 2300000 }",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.calibration; },
+        .set = [](Configuration& c, const OptionValue& value) { c.calibration = std::get<Calibration>(value); },
+    },
+};
+
+struct InToml {
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(std::uint32_t value) const { return std::to_string(value); }
+    std::string operator()(const std::string& value) const {
+        std::string quoted = "\"";
+        for (const char byte : value) {
+            quoted += byte == '"' || byte == '\\' ? std::string{'\\', byte} : std::string(1, byte);
+        }
+        return quoted + '"';
+    }
+    std::string operator()(const Calibration& value) const {
+        std::vector<std::string> entries;
+        for (const auto& [listed, real] : value) {
+            entries.push_back(fmt::format("{} = {}", listed.value, real.value));
+        }
+        return entries.empty() ? "{}" : fmt::format("{{ {} }}", fmt::join(entries, ", "));
+    }
+};
+
+struct InWords {
+    std::string operator()(const AcceptsBool&) const { return "true or false"; }
+    std::string operator()(const AcceptsNumber& accepts) const {
+        return fmt::format("{} to {}", accepts.least, accepts.most);
+    }
+    std::string operator()(const AcceptsWord& accepts) const {
+        return fmt::format("\"{}\"", fmt::join(accepts.words, "\" or \""));
+    }
+    std::string operator()(const AcceptsKey&) const { return "the name of a key, 1 to 64 characters of ASCII"; }
+    std::string operator()(const AcceptsCalibration&) const {
+        return fmt::format("a table of 0 to {} frequencies in kHz, both columns ascending", Ladder::kMaxSteps);
+    }
+};
+
+}  // namespace
+
+std::span<const ConfigurationOption> configuration_options() {
+    return kOptions;
+}
+
+std::string in_toml(const OptionValue& value) {
+    return std::visit(InToml(), value);
+}
+
+std::string in_words(const Accepts& accepts) {
+    return std::visit(InWords(), accepts);
+}
+
+std::vector<std::pair<std::string_view, OptionValue>> describe_settings(const Configuration& configuration) {
+    std::vector<std::pair<std::string_view, OptionValue>> settings;
+    settings.reserve(kOptions.size());
+    for (const ConfigurationOption& option : kOptions) {
+        settings.emplace_back(option.name, option.get(configuration));
+    }
+    return settings;
+}
+
+}  // namespace happe

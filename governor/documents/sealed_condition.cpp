@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/documents/sealed_condition.h"
+
+#include "governor/documents/json_document.h"
+
+#include <algorithm>
+
+namespace happe {
+namespace {
+
+using json::Field;
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kSmall = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kCrockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+constexpr std::int64_t kLongestRateUs = 10'000'000;
+
+bool consists_of(std::string_view text, std::string_view characters) {
+    return text.find_first_not_of(characters) == std::string_view::npos;
+}
+
+// Of a run or a participant.
+std::string code(const Field& field) {
+    constexpr std::size_t kLength = 8;
+    std::string text = field.name();
+    if (text.size() != kLength || !consists_of(text, kCrockford)) {
+        field.refuse("no code");
+    }
+    return text;
+}
+
+// A key of a protocol.
+std::string slug(const Field& field) {
+    constexpr std::size_t kLongest = 40;
+    const std::string others = std::string(kSmall) + std::string(kDigits) + "_-";
+    std::string text = field.name();
+    if (text.size() > kLongest || kSmall.find(text[0]) == std::string_view::npos || !consists_of(text, others)) {
+        field.refuse("no key");
+    }
+    return text;
+}
+
+// A number from 1 to 64, without zeros before it.
+bool is_step(std::string_view digits) {
+    const bool plain = !digits.empty() && digits.size() <= 2 && consists_of(digits, kDigits) && digits[0] != '0';
+    return plain && (digits.size() == 1 || digits <= "64");
+}
+
+std::string condition(const Field& field) {
+    constexpr std::string_view kFixed = "fixed-";
+    std::string text = field.name();
+    const bool known = text == "ondemand" || text == "T-HAPPE" || text == "O-HAPPE" || text == "B-HAPPE";
+    if (!known && !(text.starts_with(kFixed) && is_step(std::string_view(text).substr(kFixed.size())))) {
+        field.refuse("no condition");
+    }
+    return text;
+}
+
+std::optional<std::uint32_t> tunable(const Field& document, const char* name, std::int64_t most) {
+    const auto field = document.find(name);
+    return field ? std::optional(static_cast<std::uint32_t>(field->integer(1, most))) : std::nullopt;
+}
+
+// What the fields must be together.
+void check(const Field& document, const RunPlan& plan) {
+    if (plan.condition != "ondemand" && (plan.sampling_rate_us || plan.up_threshold)) {
+        document.refuse("tunables of ondemand");
+    }
+    if (plan.condition == "B-HAPPE" && !plan.indicator) {
+        document.refuse("B-HAPPE without the indicator");
+    }
+    if (!plan.condition.ends_with("-HAPPE") && !plan.sham) {
+        document.refuse("a kernel's governor with keys");
+    }
+}
+
+RunPlan plan_of(const Field& document) {
+    RunPlan plan{.condition = condition(document.at("condition")),
+                 .subject = code(document.at("subject")),
+                 .application = slug(document.at("application")),
+                 .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
+                 .up_threshold = tunable(document, "up_threshold", 100),
+                 .indicator = document.at("indicator").boolean(),
+                 .sham = document.at("keys").one_of({"act", "sham"}) == 1};
+    check(document, plan);
+    return plan;
+}
+
+SealedCondition read(const Field& document) {
+    static_cast<void>(document.object({"format", "study", "run", "subject", "application", "condition", "indicator",
+                                       "keys", "sampling_rate_us", "up_threshold", "pad"}));
+    static_cast<void>(document.at("format").one_of({"happe-condition/1"}));
+    if (const Field pad = document.at("pad"); !consists_of(pad.text(kSealedDocumentBytes), ".")) {
+        pad.refuse("not dots");
+    }
+    return {.study = slug(document.at("study")), .run = code(document.at("run")), .plan = plan_of(document)};
+}
+
+// Compact ASCII: no field's value has a blank, an escape or a control character.
+bool is_compact(std::string_view document) {
+    return std::ranges::all_of(document, [](char c) { return c > ' ' && c <= '~' && c != '\\'; });
+}
+
+}  // namespace
+
+Result<SealedCondition> read_sealed_condition(std::string_view document) try {
+    if (document.size() != kSealedDocumentBytes || !is_compact(document)) {
+        throw json::FieldError("of another form");
+    }
+    const nlohmann::json parsed = json::parse(document);
+    return read(Field(parsed, ""));
+} catch (const json::FieldError&) {
+    return failure("holds no document that this version knows");
+}
+
+}  // namespace happe

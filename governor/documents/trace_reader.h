@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads traces: docs/traces.md, profiles/schema/trace-*.schema.json.
+#pragma once
+
+#include "governor/core/governor.h"
+#include "governor/core/profile_book.h"
+#include "governor/core/profile_store.h"
+
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+struct TraceHeader {
+    Settings settings;
+    bool immediate = false;
+    Micros period{};
+    bool sham = false;                  // no press is acted on
+    std::vector<PolicyLadder> ladders;  // ascending ids
+    std::vector<StoredProfile> profiles;
+};
+
+struct TracedPolicy {
+    PolicyId id;
+    std::optional<Khz> current;
+    std::vector<Ppm> cpus;
+};
+
+struct TraceObservation {
+    MonoTime at;
+    std::optional<Served> served;
+    std::vector<TracedPolicy> policies;  // ascending ids
+    std::vector<Press> presses;
+};
+
+class TraceReader {
+public:
+    // `name` is how errors call the stream. Neither is read before header().
+    TraceReader(std::istream& stream, std::string name);
+
+    // First header(), then next() until it has nothing. An error says "NAME:LINE: FIELD: message".
+    Result<TraceHeader> header();
+    Result<std::optional<TraceObservation>> next();
+
+private:
+    bool read_line();
+    [[nodiscard]] tl::unexpected<Error> here(const std::string& message) const;
+
+    std::istream& stream_;
+    std::string name_;
+    std::string line_;
+    std::size_t number_ = 0;
+    std::vector<PolicyId> known_;
+    std::optional<MonoTime> last_;
+    std::optional<MonoTime> last_performance_;
+    std::optional<MonoTime> last_power_;
+};
+
+}  // namespace happe

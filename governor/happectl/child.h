@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A command that runs while happectl does something for it.
+#pragma once
+
+#include "governor/happectl/outcome.h"
+#include "governor/system/file_descriptor.h"
+
+#include <sys/types.h>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace happe::ctl {
+
+class Child {
+public:
+    // Exit statuses of a command that cannot be run, as shells have them.
+    static constexpr int kNotFound = 127;
+    static constexpr int kNotExecutable = 126;
+
+    // The command, found in PATH, with these signals blocked and happectl's standard input and output.
+    static Outcome<Child> start(const std::vector<std::string>& command, const sigset_t& blocked);
+
+    void tell(int signal) const;
+
+    // Its exit status once it has ended, 128 + N if signal N ended it. Waits for that.
+    [[nodiscard]] int wait() const;
+
+    // Readable when it has ended.
+    [[nodiscard]] int descriptor() const { return pidfd_.get(); }
+
+private:
+    Child(pid_t pid, FileDescriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+
+    pid_t pid_;
+    FileDescriptor pidfd_;
+};
+
+}  // namespace happe::ctl

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl hold: HAPPE steps aside while a command runs.
+#include "governor/happectl/commands.h"
+#include "governor/happectl/vigil.h"
+
+#include <fmt/format.h>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+namespace happe::ctl {
+namespace {
+
+struct HoldOptions {
+    std::string reason;
+    std::vector<std::string> command;
+};
+
+// Names of commands are the person's: cut to what the bus takes, in whole characters.
+std::string held_by(const HoldOptions& options) {
+    if (options.command.empty()) {
+        return "happectl";
+    }
+    constexpr std::size_t kLongest = 60;
+    return fit(printable(std::filesystem::path(options.command.front()).filename().string(), {}), kLongest);
+}
+
+Outcome<std::uint32_t> take_hold(Daemon& daemon, const HoldOptions& options) {
+    return daemon.hold(held_by(options), options.reason);
+}
+
+// Until the command ends or somebody ends this. A hold is lost when happed goes, and taken again when it's back.
+Outcome<int> keep(Daemon& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
+    for (;;) {
+        switch (vigil.wait(MonoTime::max(), child ? &*child : nullptr)) {
+            case Vigil::Event::Ended:
+                return child->wait();
+            case Vigil::Event::Signal:
+                if (!child) {
+                    return EX_OK;
+                }
+                vigil.pass_signal_to(*child);
+                break;
+            case Vigil::Event::Left:
+                remark("happed went away, and the hold with it; it is taken again when happed is back");
+                break;
+            case Vigil::Event::Returned:
+                if (const auto again = take_hold(daemon, options); !again) {
+                    remark("the hold could not be taken again: " + again.error().message);
+                }
+                break;
+            case Vigil::Event::Changed:
+            case Vigil::Event::Time:
+                break;
+        }
+    }
+}
+
+Outcome<int> hold(const HoldOptions& options) {
+    auto daemon = Daemon::connect();
+    if (!daemon) {
+        return pass_on(daemon);
+    }
+    Vigil vigil(*daemon, Vigil::kEndings);
+    if (const auto held = take_hold(*daemon, options); !held) {
+        return pass_on(held);
+    }
+    std::optional<Child> child;
+    if (options.command.empty()) {
+        remark("HAPPE steps aside until Ctrl-C");
+    } else {
+        auto started = Child::start(options.command, vigil.found_mask());
+        if (!started) {
+            return pass_on(started);
+        }
+        child.emplace(*std::move(started));
+    }
+    return keep(*daemon, options, vigil, child);
+}
+
+}  // namespace
+
+void add_hold(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("hold", "The kernel's governor while a command runs");
+    const auto options = std::make_shared<HoldOptions>();
+    command->add_option("--reason", options->reason, "Shown by happectl status")->check(kName);
+    command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
+    command->footer(
+        "HAPPE gives the machine back as it found it, until the command ends; several holds may overlap. The exit\n"
+        "status is the command's; 127 if it is not found, 126 if it cannot be run.\n\n"
+        "Examples:\n"
+        "  happectl hold -- make -j8\n"
+        "  happectl hold --reason 'measuring' -- ./benchmark --runs 10\n"
+        "  happectl hold");
+    command->callback([options, &task] { task = [options] { return hold(*options); }; });
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl profiles and events: what was learned.
+#include "governor/documents/profile_document.h"
+#include "governor/happectl/commands.h"
+#include "governor/happectl/files.h"
+#include "governor/happectl/view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <iostream>
+#include <memory>
+
+namespace happe::ctl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
+
+struct ProfilesOptions {
+    Output output;
+    std::string user;  // empty: the caller
+    std::string application;
+    std::string file = "-";
+    bool yes = false;
+};
+
+Outcome<int> list(Daemon& daemon, const ProfilesOptions& options) {
+    const auto profiles = daemon.list_profiles(options.user);
+    if (!profiles) {
+        return pass_on(profiles);
+    }
+    if (options.output.json) {
+        Json all = Json::array();
+        for (const auto& [application, khz] : *profiles) {
+            all.push_back({{"application", application}, {"khz", khz}});
+        }
+        say(json_text(all));
+        return EX_OK;
+    }
+    const Style style = options.output.style();
+    Rows rows = {{"application", "GHz at level 0 to 9"}};
+    for (const auto& [application, khz] : *profiles) {
+        std::string values;
+        for (const std::uint32_t value : khz) {
+            const std::string number = gigahertz(value);
+            values += fmt::format("{:<6}", number.substr(0, number.find(' ')));
+        }
+        rows.push_back({fit(printable(application, style), 40), values.substr(0, values.find_last_not_of(' ') + 1)});
+    }
+    say(profiles->empty() ? "nothing is learned yet: press a key, or happectl feedback faster\n" : table(rows, style));
+    return EX_OK;
+}
+
+Outcome<int> show(Daemon& daemon, const ProfilesOptions& options) {
+    const auto khz = daemon.get_profile(options.user, options.application);
+    if (!khz) {
+        return pass_on(khz);
+    }
+    if (options.output.json) {
+        say(json_text({{"application", options.application}, {"khz", *khz}}));
+        return EX_OK;
+    }
+    const auto state = daemon.state();
+    const Style style = options.output.style();
+    say(fmt::format("UAFP for {}\n", printable(options.application, style)) +
+        step_chart(*khz, state ? fastest_ladder(*state) : *khz, std::nullopt, style));
+    return EX_OK;
+}
+
+// On a terminal; elsewhere --yes says so.
+Outcome<bool> confirmed(const ProfilesOptions& options) {
+    if (options.yes) {
+        return true;
+    }
+    if (::isatty(STDIN_FILENO) == 0) {
+        return trouble(EX_USAGE, "reset forgets what was learned: confirm with --yes where there is no terminal");
+    }
+    std::cerr << fmt::format("Forget the profile for {} and how it was learned? [y/N] ",
+                             printable(options.application, style_of_output(options.output.ascii)))
+              << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+Outcome<int> reset(Daemon& daemon, const ProfilesOptions& options) {
+    const auto sure = confirmed(options);
+    if (!sure) {
+        return pass_on(sure);
+    }
+    if (!*sure) {
+        say("nothing is changed\n");
+        return EX_OK;
+    }
+    const auto done = daemon.reset_profile(options.user, options.application);
+    if (!done) {
+        return pass_on(done);
+    }
+    say(options.output.json ? json_text({{"application", options.application}, {"reset", true}})
+                            : fmt::format("{}: forgotten\n", printable(options.application, options.output.style())));
+    return EX_OK;
+}
+
+Outcome<int> export_them(Daemon& daemon, const ProfilesOptions& options) {
+    auto file = NewFile::create(options.file);  // first: what it says is sooner known
+    if (!file) {
+        return pass_on(file);
+    }
+    const auto document = daemon.export_profiles(options.user);
+    if (!document) {
+        return pass_on(document);
+    }
+    const bool ends = document->ends_with('\n');
+    const auto path =
+        file->write(ends ? *document : *document + '\n').and_then([&](std::size_t) { return file->publish(); });
+    return path ? Outcome<int>(EX_OK) : pass_on(path);
+}
+
+Outcome<int> import_them(Daemon& daemon, const ProfilesOptions& options) {
+    const auto document = read_input(options.file, kLongestDocument);
+    if (!document) {
+        return pass_on(document);
+    }
+    if (const auto good = read_profiles(*document); !good) {
+        return trouble(EX_DATAERR, fmt::format("{}: {}", options.file, good.error().message));
+    }
+    const auto count = daemon.import_profiles(options.user, *document);
+    if (!count) {
+        return pass_on(count);
+    }
+    say(options.output.json ? json_text({{"imported", *count}})
+                            : fmt::format("{} profile{} imported\n", *count, *count == 1 ? "" : "s"));
+    return EX_OK;
+}
+
+using Action = Outcome<int> (*)(Daemon&, const ProfilesOptions&);
+
+// A subcommand of `profiles` that calls the daemon.
+CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOptions>& options, const char* name,
+              const char* description, Action action) {
+    CLI::App* const command = parent.add_subcommand(name, description);
+    command->add_option("--user", options->user, "Another user's profiles; an administrator may [your own]")
+        ->check(kName);
+    command->callback([options, action, &task] {
+        task = [options, action]() -> Outcome<int> {
+            auto daemon = Daemon::connect();
+            return daemon ? action(*daemon, *options) : pass_on(daemon);
+        };
+    });
+    return command;
+}
+
+}  // namespace
+
+void add_profiles(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("profiles", "What was learned, application by application");
+    command->require_subcommand(1);
+    const auto options = std::make_shared<ProfilesOptions>();
+    const auto add_application = [&](CLI::App& to) {
+        to.add_option("APPLICATION", options->application, "As happectl profiles list names it")
+            ->required()
+            ->check(kName);
+    };
+    add_output(*add(*command, task, options, "list", "Every application and its ten values", list), options->output);
+    CLI::App* const shown = add(*command, task, options, "show", "One profile, as a chart of steps", show);
+    add_application(*shown);
+    add_output(*shown, options->output);
+    CLI::App* const forgotten = add(*command, task, options, "reset", "Forget a profile and how it was learned", reset);
+    add_application(*forgotten);
+    forgotten->add_flag("--yes", options->yes, "Don't ask");
+    add_output(*forgotten, options->output);
+    add(*command, task, options, "export", "Every profile as a JSON document", export_them)
+        ->add_option("--out", options->file, "The file, for you alone; - is standard output")
+        ->capture_default_str();
+    CLI::App* const import = add(*command, task, options, "import", "Take over an exported document", import_them);
+    import->add_option("FILE", options->file, "What export wrote, at most 1 MiB; - is standard input")->required();
+    import->add_flag("--json", options->output.json, "Print JSON, in ASCII");
+    command->footer(
+        "A profile (UAFP) has ten values: the lowest frequency that satisfied you at each tenth of normalised\n"
+        "utilisation. Whatever user a document names, import stores it as yours, or as --user's.\n\n"
+        "Examples:\n"
+        "  happectl profiles list\n"
+        "  happectl profiles show torcs\n"
+        "  happectl profiles reset torcs --yes\n"
+        "  happectl profiles export --out profiles.json\n"
+        "  happectl profiles import profiles.json");
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl setup: the first run. It looks, asks, and changes nothing before everything is answered.
+#include "governor/happectl/setup/setup.h"
+
+#include "governor/happectl/commands.h"
+#include "governor/happectl/configuration.h"
+#include "governor/happectl/files.h"
+#include "governor/happectl/view.h"
+
+#include <unistd.h>
+#include <filesystem>
+#include <memory>
+
+namespace happe::ctl {
+namespace {
+
+constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.service";  // below a Root, like these
+constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
+constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
+
+std::vector<std::string> rivals(const Findings& findings) {
+    std::vector<std::string> units;
+    for (const Check& check : check_rivals(findings)) {
+        if (check.verdict >= Verdict::Warn) {
+            units.push_back(check.name + ".service");
+        }
+    }
+    return units;
+}
+
+bool indicator_starts(const Root& root) {
+    std::error_code absent;
+    const bool again = std::filesystem::is_symlink(root / kHappedWanted, absent);
+    return !again || std::filesystem::is_symlink(root / kIndicatorWanted, absent);
+}
+
+Outcome<Machine> look(const SetupOptions& options) {
+    Machine machine;
+    const Root& root = options.root;
+    const std::string file = (root / kConfigurationFile).string();
+    constexpr std::size_t kLongest = 65'536;
+    if (presence(file) != Presence::Present) {
+        machine.configuration = read_input((root / kShippedConfiguration).string(), kLongest).value_or("");
+    } else {
+        const auto text = read_input(file, kLongest);
+        const auto configured = configuration_in(file);
+        if (!text || !configured) {
+            return text ? pass_on(configured) : pass_on(text);
+        }
+        machine.configuration = *text;
+        machine.configured = *configured;
+    }
+    look_at_cpufreq(root, machine.findings);
+    if (auto bus = Bus::open()) {
+        machine.findings.units = find_units(*bus, units_of_interest());
+    }
+    machine.rivals = rivals(machine.findings);
+    constexpr std::size_t kMostDevices = 1'048'576;
+    machine.devices = read_input((root / "proc/bus/input/devices").string(), kMostDevices).value_or("");
+    machine.has_indicator = presence(root / kIndicatorUnit) == Presence::Present;
+    machine.indicator_starts = indicator_starts(root);
+    return machine;
+}
+
+std::string as_json(const Plan& plan, bool changed, bool started) {
+    return json_text({{"mode", plan.decided.observe ? "observe" : "govern"},
+                      {"performance", plan.decided.keys.performance},
+                      {"power", plan.decided.keys.power},
+                      {"disabled", plan.stopped},
+                      {"autostart", plan.autostart},
+                      {"configuration_changed", changed},
+                      {"started", started}});
+}
+
+Outcome<int> set_up(const SetupOptions& options) {
+    if (options.of_this_machine() && ::geteuid() != 0) {
+        return trouble(EX_NOPERM, "only an administrator may: sudo happectl setup");
+    }
+    if (!options.yes && ::isatty(STDIN_FILENO) == 0) {
+        return trouble(EX_USAGE, "setup asks at a terminal; elsewhere say --yes, with the options that you want");
+    }
+    if (options.keys.performance.empty() != options.keys.power.empty()) {
+        return trouble(EX_USAGE, "--performance and --power come together");
+    }
+    const auto machine = look(options);
+    const auto plan = machine ? decide(options, *machine) : pass_on(machine);
+    if (!plan) {
+        return pass_on(plan);
+    }
+    const auto changed = write_configuration(options, *machine, *plan);
+    const auto started = changed ? do_with_units(options, *plan) : pass_on(changed);
+    if (!started) {
+        return pass_on(started);
+    }
+    const std::string next = *started ? "happed runs. Next: happectl doctor, happectl status --watch\n"
+                                      : "happed starts with the machine.\n";
+    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + next);
+    return EX_OK;
+}
+
+}  // namespace
+
+void add_setup(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("setup", "The first run: keys, mode, other programs, autostart");
+    const auto options = std::make_shared<SetupOptions>();
+    command->add_option("--performance", options->keys.performance, "The key that asks for more speed");
+    command->add_option("--power", options->keys.power, "The key that saves power");
+    command->add_option("--mode", options->mode, "govern, or observe: decide and show only")
+        ->check(CLI::IsMember({"govern", "observe"}));
+    command->add_option("--autostart", options->autostart, "Whether the indicator starts with each desktop: on or off")
+        ->check(CLI::IsMember({"on", "off"}));
+    command->add_flag("--stop-others", options->stop_others, "Stop and disable other programs that set frequencies");
+    command->add_flag("--yes", options->yes, "Ask nothing: what is not said is as setup would propose it");
+    command->add_flag("--json", options->json, "Print what was done as JSON, in ASCII");
+    command->add_option("--root", options->root, "Look for files below this")->group("");
+    command->footer(
+        "Looks at the machine, asks, says what it will do, and does it when that is agreed to: writes\n"
+        "/etc/happe/happe.toml (the rest of the file stays as it is) and starts happed, now and with the machine.\n"
+        "Ctrl-C before that changes nothing, except that pressing keys starts happed-keys.socket. Again at any time,\n"
+        "to change the answers. With --yes other programs are left alone unless --stop-others is said. An\n"
+        "administrator may.\n\n"
+        "Examples:\n"
+        "  sudo happectl setup\n"
+        "  sudo happectl setup --yes --performance KEY_F10 --power KEY_F9 --autostart off --json");
+    command->callback([options, &task] { task = [options] { return set_up(*options); }; });
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl setup, from looking to doing: ctl_setup.cpp looks, ctl_setup_talk.cpp decides with the person,
+// ctl_setup_actions.cpp does it.
+#pragma once
+
+#include "governor/happectl/doctor/machine.h"
+#include "governor/happectl/setup/setup_text.h"
+
+#include <string>
+#include <vector>
+
+namespace happe::ctl {
+
+struct SetupOptions {
+    bool json = false;
+    bool yes = false;
+    bool stop_others = false;
+    KeyPair keys;
+    std::string mode;
+    std::string autostart;  // "on", "off"; empty if not said
+    Root root = "/";
+    [[nodiscard]] bool of_this_machine() const { return root == "/"; }
+};
+
+// What is there before anything is asked.
+struct Machine {
+    Findings findings;
+    std::vector<std::string> rivals;  // units of other programs that set frequencies
+    std::string configuration;        // its text; without a file the shipped one
+    Configuration configured;
+    std::string devices;  // of input, as the kernel lists them
+    bool has_indicator = false;
+    bool indicator_starts = true;  // with the desktop: as it is if this was set up before, else it is proposed
+};
+
+// What is to be done.
+struct Plan {
+    Decided decided;
+    std::vector<std::string> stopped;  // units of other programs
+    bool has_indicator = false;
+    bool autostart = false;
+};
+
+// As the options say, and the person where they leave something open, unless --yes.
+Outcome<Plan> decide(const SetupOptions& options, const Machine& machine);
+
+std::string as_text(const Plan& plan);
+
+// Runs it, with --root if that is not this machine's. What it says goes to standard error.
+Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
+
+// Whether the file's text changed.
+Outcome<bool> write_configuration(const SetupOptions& options, const Machine& machine, const Plan& plan);
+
+// False if systemd does not run here, as in a chroot: units are then enabled only.
+Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);
+
+}  // namespace happe::ctl

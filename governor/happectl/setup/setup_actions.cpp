@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What happectl setup does once everything is agreed.
+#include "governor/happectl/child.h"
+#include "governor/happectl/setup/setup.h"
+#include "governor/system/files.h"
+
+#include <fmt/format.h>
+#include <csignal>
+
+namespace happe::ctl {
+namespace {
+
+// A file as it is named, or what a symbolic link of that name leads to.
+std::filesystem::path behind_links(const std::filesystem::path& file) {
+    std::error_code absent;
+    const std::filesystem::path real = std::filesystem::canonical(file, absent);
+    return absent ? file : real;
+}
+
+}  // namespace
+
+Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words) {
+    words.insert(words.begin(), {"systemctl", "--quiet"});
+    if (!options.of_this_machine()) {
+        words.insert(words.begin() + 1, "--root=" + options.root.string());
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    const auto child = Child::start(words, none);
+    if (!child) {
+        return pass_on(child);
+    }
+    const int status = child->wait();
+    constexpr const char* kFailed = "{} failed; it says why above. Then: happectl setup again";
+    return status == 0 ? Outcome<bool>(true) : trouble(EX_UNAVAILABLE, fmt::format(kFailed, fmt::join(words, " ")));
+}
+
+Outcome<bool> write_configuration(const SetupOptions& options, const Machine& machine, const Plan& plan) {
+    const std::filesystem::path file = options.root / kConfigurationFile;
+    const auto text = with_decided(machine.configuration, plan.decided, file.string());
+    if (!text) {
+        return pass_on(text);
+    }
+    if (*text == machine.configuration && presence(file) == Presence::Present) {
+        return false;
+    }
+    constexpr mode_t kEverybodyReads = 0644;
+    std::error_code error;
+    if (std::filesystem::create_directories(file.parent_path(), error)) {
+        constexpr mode_t kEverybodyLooks = 0755;
+        std::filesystem::permissions(file.parent_path(), std::filesystem::perms(kEverybodyLooks), error);
+    }
+    const auto written = write_file(behind_links(file), *text, kEverybodyReads);
+    return written ? Outcome<bool>(true) : trouble(EX_IOERR, written.error().message);
+}
+
+Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan) {
+    const bool runs = options.of_this_machine() && presence("/run/systemd/system") == Presence::Present;
+    std::vector<std::vector<std::string>> steps;
+    for (const std::string& unit : plan.stopped) {
+        steps.push_back({"disable", unit});
+        if (runs) {
+            steps.back().insert(steps.back().begin() + 1, "--now");
+        }
+    }
+    steps.push_back({"enable", "happed-keys.socket", "happed.service"});
+    if (plan.has_indicator) {
+        steps.push_back({"--global", plan.autostart ? "enable" : "disable", "happe-indicator.service"});
+    }
+    if (runs) {
+        steps.push_back({"start", "happed-keys.socket"});
+        steps.push_back({"restart", "happed.service"});
+    }
+    for (const auto& step : steps) {
+        if (const auto done = systemctl(options, step); !done) {
+            return done;
+        }
+    }
+    return runs;
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happectl/setup/setup_text.h"
+
+#include "governor/keys/key_binding.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <optional>
+#include <sstream>
+
+namespace happe::ctl {
+
+const std::array<KeyPair, 6> kLikelyKeys{{
+    {"KEY_PROG1", "KEY_PROG2"},
+    {"KEY_PROG3", "KEY_PROG4"},
+    {"KEY_NEXTSONG", "KEY_PREVIOUSSONG"},
+    {"KEY_F14", "KEY_F13"},
+    {"KEY_PAUSE", "KEY_SCROLLLOCK"},
+    {"CTRL+META+KEY_UP", "CTRL+META+KEY_DOWN"},
+}};
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines split(std::string_view text) {
+    std::istringstream stream{std::string(text)};
+    Lines lines;
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+// The kernel's "402000000 3803078f800d001": words in hexadecimal, the highest first, each of a long's bits.
+bool is_set(const std::string& bitmap, std::size_t bit) {
+    constexpr std::size_t kBits = sizeof(unsigned long) * CHAR_BIT;
+    std::istringstream stream(bitmap);
+    Lines words;
+    for (std::string word; stream >> word;) {
+        words.push_back(word);
+    }
+    if (bit / kBits >= words.size()) {
+        return false;
+    }
+    const std::string& word = words[words.size() - 1 - bit / kBits];
+    unsigned long bits = 0;
+    std::from_chars(word.data(), word.data() + word.size(), bits, 16);
+    return ((bits >> (bit % kBits)) & 1U) != 0;
+}
+
+std::string_view without_spaces(std::string_view line) {
+    const auto start = line.find_first_not_of(" \t");
+    return start == std::string_view::npos ? std::string_view() : line.substr(start);
+}
+
+// Whether the line sets the option, or shows it behind a #.
+bool is_of(std::string_view line, std::string_view option, bool behind_hash) {
+    std::string_view rest = without_spaces(line);
+    if (rest.starts_with('#') != behind_hash) {
+        return false;
+    }
+    rest.remove_prefix(behind_hash ? 1 : 0);
+    return rest.starts_with(option) && without_spaces(rest.substr(option.size())).starts_with('=');
+}
+
+bool is_head(std::string_view line) {
+    return without_spaces(line).starts_with('[');
+}
+
+// The table's lines: those after its head, the first table having none, up to the next head.
+struct Table {
+    std::size_t first = 0;
+    std::size_t end = 0;
+};
+
+std::optional<Table> find_table(const Lines& lines, std::string_view name) {
+    std::size_t first = 0;
+    if (!name.empty()) {
+        const auto head = std::ranges::find_if(lines, [&](const std::string& line) {
+            return without_spaces(line).starts_with(fmt::format("[{}]", name));
+        });
+        if (head == lines.end()) {
+            return std::nullopt;
+        }
+        first = static_cast<std::size_t>(head - lines.begin()) + 1;
+    }
+    const auto next = std::find_if(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end(), is_head);
+    return Table{first, static_cast<std::size_t>(next - lines.begin())};
+}
+
+void set_option(Lines& lines, std::string_view table_name, std::string_view option, const std::string& value) {
+    const std::string line = fmt::format("{} = \"{}\"", option, value);
+    auto table = find_table(lines, table_name);
+    if (!table) {
+        lines.insert(lines.end(), {"", fmt::format("[{}]", table_name)});
+        table = Table{lines.size(), lines.size()};
+    }
+    for (const bool behind_hash : {false, true}) {
+        for (std::size_t i = table->first; i < table->end; ++i) {
+            if (is_of(lines[i], option, behind_hash)) {
+                lines[i] = line;
+                return;
+            }
+        }
+    }
+    std::size_t place = table->end;
+    while (place > table->first && without_spaces(lines[place - 1]).empty()) {
+        --place;
+    }
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(place), line);
+}
+
+Configuration wanted(Configuration configuration, const Decided& decided) {
+    configuration.observe = decided.observe;
+    configuration.performance_key = decided.keys.performance;
+    configuration.power_key = decided.keys.power;
+    return configuration;
+}
+
+}  // namespace
+
+bool has_keys(std::string_view devices, const KeyPair& keys) {
+    const auto bindings = parse_key_bindings(keys.performance, keys.power);
+    return bindings && std::ranges::any_of(split(devices), [&](const std::string& line) {
+               constexpr std::string_view kKeys = "B: KEY=";
+               return line.starts_with(kKeys) && is_set(line.substr(kKeys.size()), bindings->performance.code) &&
+                      is_set(line.substr(kKeys.size()), bindings->power.code);
+           });
+}
+
+Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name) {
+    const auto before = read_configuration(text, name);
+    if (!before) {
+        return trouble(EX_DATAERR, before.error().message);
+    }
+    const Configuration aim = wanted(*before, decided);
+    if (*before == aim) {
+        return text;
+    }
+    Lines lines = split(text);
+    set_option(lines, "", "mode", decided.observe ? "observe" : "govern");
+    set_option(lines, "keys", "performance", decided.keys.performance);
+    set_option(lines, "keys", "power", decided.keys.power);
+    std::string after = fmt::format("{}\n", fmt::join(lines, "\n"));
+    const auto read = read_configuration(after, name);
+    if (!read || *read != aim) {
+        return trouble(
+            EX_DATAERR,
+            fmt::format("{}: is written in a way that setup cannot change; put mode = \"{}\" at its "
+                        "beginning and, below [keys], performance = \"{}\" and power = \"{}\"",
+                        name, decided.observe ? "observe" : "govern", decided.keys.performance, decided.keys.power));
+    }
+    return after;
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl status, and its live display.
+#include "governor/happectl/commands.h"
+#include "governor/happectl/view.h"
+#include "governor/happectl/vigil.h"
+#include "governor/system/files.h"
+#include "governor/system/monotonic_clock.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+namespace happe::ctl {
+namespace {
+
+constexpr std::chrono::seconds kPeriod{1};
+constexpr std::chrono::milliseconds kShortestPause{100};  // between two pictures, however much changes
+constexpr std::chrono::seconds kPatience{3};              // Ctrl-C waits as long for a daemon that does not answer
+
+constexpr std::array kOfATerminal = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+
+struct StatusOptions {
+    Output output;
+    bool watch = false;
+};
+
+// A terminal's second screen, so that the first is as it was when this ends.
+class Screen {
+public:
+    Screen() { enter(); }
+    Screen(const Screen&) = delete;
+    Screen& operator=(const Screen&) = delete;
+    ~Screen() { leave(); }
+
+    static bool possible() {
+        const char* const terminal = std::getenv("TERM");
+        return ::isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+    }
+
+    // Each line is cut by whoever made the text; what doesn't fit below is left out by the terminal.
+    static bool show(const std::string& text) {
+        std::string picture = "\x1b[H";
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            picture += line + "\x1b[K\n";
+        }
+        return write_all(STDOUT_FILENO, picture + "\x1b[J");
+    }
+
+    // Until somebody continues the stopped process.
+    static void stop() {
+        leave();
+        std::raise(SIGSTOP);
+        enter();
+    }
+
+private:
+    static void enter() { write_all(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"); }
+    static void leave() { write_all(STDOUT_FILENO, "\x1b[?7h\x1b[?25h\x1b[?1049l"); }
+};
+
+// Shows states one after the other: pictures on a terminal, else lines.
+class Display {
+public:
+    explicit Display(const Output& output) : output_(output) {
+        if (!output.json && Screen::possible()) {
+            screen_ = std::make_unique<Screen>();
+        }
+    }
+
+    // False if nobody can see it any more.
+    bool show(const DaemonState& state) {
+        if (output_.json) {
+            return write_all(STDOUT_FILENO, json_text(status_json(state), -1));
+        }
+        const Style style = output_.style();
+        if (screen_ == nullptr) {
+            return write_all(STDOUT_FILENO, status_line(state, style));
+        }
+        return Screen::show(status_text(state, style) + fit("\nCtrl-C ends this", style.columns + 1));
+    }
+
+    [[nodiscard]] bool draws() const { return screen_ != nullptr; }
+
+private:
+    const Output& output_;
+    std::unique_ptr<Screen> screen_;
+};
+
+// When to show next; nothing if the watch is over.
+Outcome<std::optional<MonoTime>> next_time(Vigil& vigil, MonoTime shown, bool draws) {
+    MonoTime due = shown + kPeriod;
+    for (;;) {
+        const Vigil::Event event = vigil.wait(due);
+        if (event == Vigil::Event::Left) {
+            return trouble(EX_UNAVAILABLE, "happed went away: systemctl status happed; journalctl -u happed -b");
+        }
+        if (event == Vigil::Event::Time) {
+            return due;
+        }
+        if (event == Vigil::Event::Changed && draws) {
+            due = std::min(due, shown + kShortestPause);
+        }
+        if (event == Vigil::Event::Signal && vigil.signal() == SIGTSTP) {
+            Screen::stop();
+            due = shown;
+        } else if (event == Vigil::Event::Signal && vigil.signal() == SIGWINCH) {
+            due = shown;
+        } else if (event == Vigil::Event::Signal) {
+            return std::optional<MonoTime>();
+        }
+    }
+}
+
+Outcome<int> unwritable() {
+    const char* const why = std::strerror(errno);
+    return trouble(EX_IOERR, fmt::format("standard output: {}", why));
+}
+
+Outcome<int> watch(Daemon& daemon, const StatusOptions& options) {
+    Display display(options.output);
+    Vigil vigil(daemon, display.draws() ? std::span<const int>(kOfATerminal) : std::span<const int>(Vigil::kEndings));
+    for (;;) {
+        const MonoTime now = monotonic_now();
+        const auto state = daemon.state(kPatience);
+        if (!state) {
+            return pass_on(state);
+        }
+        if (!display.show(*state)) {
+            return unwritable();
+        }
+        const auto next = next_time(vigil, now, display.draws());
+        if (!next) {
+            return pass_on(next);
+        }
+        if (!*next) {
+            return EX_OK;
+        }
+    }
+}
+
+Outcome<int> show_status(const StatusOptions& options) {
+    auto daemon = Daemon::connect();
+    if (!daemon) {
+        return pass_on(daemon);
+    }
+    if (options.watch) {
+        return watch(*daemon, options);
+    }
+    const auto state = daemon->state();
+    if (!state) {
+        return pass_on(state);
+    }
+    say(options.output.json ? json_text(status_json(*state)) : status_text(*state, options.output.style()));
+    return EX_OK;
+}
+
+}  // namespace
+
+void add_status(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("status", "What HAPPE does now, for whom, and why");
+    const auto options = std::make_shared<StatusOptions>();
+    command->add_flag("--watch", options->watch, "Go on showing it, until Ctrl-C; into a pipe, a line each second");
+    add_output(*command, options->output);
+    command->footer(
+        "For each policy (CPUs that share a frequency): the frequency decided and its place in the ladder, what it ran\n"
+        "at in the last period, its busiest CPU, the level of normalised utilisation. Below, the profile (UAFP) in\n"
+        "use: a step for each level, the present one in brackets.\n\n"
+        "Examples:\n"
+        "  happectl status\n"
+        "  happectl status --watch\n"
+        "  happectl status --json | jq .policies\n"
+        "  happectl status --watch --json >log.jsonl");
+    command->callback([options, &task] { task = [options] { return show_status(*options); }; });
+}
+
+}  // namespace happe::ctl

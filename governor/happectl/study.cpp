@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl study: what a study server wants of this laptop.
+#include "governor/happectl/commands.h"
+#include "governor/happectl/view.h"
+
+#include <fmt/format.h>
+#include <memory>
+
+namespace happe::ctl {
+namespace {
+
+Outcome<int> show_key(const Output& output) {
+    auto daemon = Daemon::connect();
+    if (!daemon) {
+        return pass_on(daemon);
+    }
+    const auto key = daemon->device_key();
+    if (!key) {
+        return pass_on(key);
+    }
+    const std::string text = base64_of(*key);
+    const std::string fingerprint = fingerprint_of(*key);
+    say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
+                    : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
+    return EX_OK;
+}
+
+}  // namespace
+
+void add_study(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("study", "What a study server wants of this laptop");
+    command->require_subcommand(1);
+    const auto output = std::make_shared<Output>();
+    CLI::App* const key = command->add_subcommand("key", "Its public key, to which conditions are sealed");
+    add_output(*key, *output);
+    key->callback([output, &task] { task = [output] { return show_key(*output); }; });
+    command->footer(
+        "The first time, happed makes a pair of keys; the secret one never leaves /var/lib/happe. The public one goes\n"
+        "into the laptop's enrolment as it is printed; by its SHA-256 the server's audit log knows the laptop.\n\n"
+        "Examples:\n"
+        "  happectl study key\n"
+        "  happectl study key --json | jq -r .public_key");
+}
+
+}  // namespace happe::ctl

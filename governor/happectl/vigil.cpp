@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happectl/vigil.h"
+
+#include "governor/system/monotonic_clock.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+namespace happe::ctl {
+namespace {
+
+Slot match(sd_bus* bus, const Address& sender, const char* member, sd_bus_message_handler_t handler, void* self) {
+    sd_bus_slot* slot = nullptr;
+    sd_bus_match_signal(bus, &slot, sender.service.c_str(), sender.path.c_str(), sender.interface.c_str(), member,
+                        handler, self);
+    return Slot(slot);
+}
+
+timespec until_time(MonoTime until) {
+    constexpr std::int64_t kMicrosInSecond = 1'000'000;
+    const std::int64_t micros = std::clamp<std::int64_t>((until - monotonic_now()).count(), 0, 3600 * kMicrosInSecond);
+    return {.tv_sec = micros / kMicrosInSecond, .tv_nsec = micros % kMicrosInSecond * 1000};
+}
+
+}  // namespace
+
+Vigil::Vigil(Daemon& daemon, std::span<const int> signals)
+    : bus_(daemon.bus().get()), found_pipe_(std::signal(SIGPIPE, SIG_IGN)) {
+    properties_ = match(bus_, {kGovernor.service, kGovernor.path, "org.freedesktop.DBus.Properties"},
+                        "PropertiesChanged", changed, this);
+    keys_ = match(bus_, kGovernor, "KeyCounted", changed, this);
+    sd_bus_slot* owner = nullptr;
+    sd_bus_add_match(bus_, &owner,
+                     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                     "member='NameOwnerChanged',arg0='org.happe.Governor1'",
+                     owner_changed, this);
+    owner_.reset(owner);
+    sigset_t events;
+    sigemptyset(&events);
+    for (const int signal : signals) {
+        sigaddset(&events, signal);
+    }
+    sigprocmask(SIG_BLOCK, &events, &found_);
+    signals_ = FileDescriptor(::signalfd(-1, &events, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+Vigil::~Vigil() {
+    std::signal(SIGPIPE, found_pipe_);
+    sigprocmask(SIG_SETMASK, &found_, nullptr);
+}
+
+int Vigil::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
+    static_cast<Vigil*>(self)->changed_ = true;
+    return 0;
+}
+
+int Vigil::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
+    std::string name;
+    std::string before;
+    std::string after;
+    if (wire::read(message, name) && wire::read(message, before) && wire::read(message, after)) {
+        auto* const vigil = static_cast<Vigil*>(self);
+        vigil->left_ = vigil->left_ || !before.empty();
+        vigil->returned_ = !after.empty();
+    }
+    return 0;
+}
+
+// What the bus has told since the last time, the oldest first. Of a bus that is gone: once that the daemon left.
+bool Vigil::take_bus_event(Event& event) {
+    int result = 0;
+    while (!broken_ && (result = sd_bus_process(bus_, nullptr)) > 0) {
+    }
+    if (result < 0) {
+        broken_ = left_ = true;
+    }
+    for (const auto& [flag, meaning] :
+         {std::pair{&left_, Event::Left}, {&returned_, Event::Returned}, {&changed_, Event::Changed}}) {
+        if (std::exchange(*flag, false)) {
+            event = meaning;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Vigil::take_signal() {
+    signalfd_siginfo information{};
+    if (::read(signals_.get(), &information, sizeof information) != sizeof information) {
+        return false;
+    }
+    signal_ = static_cast<int>(information.ssi_signo);
+    from_key_ = information.ssi_code == SI_KERNEL;
+    return true;
+}
+
+void Vigil::pass_signal_to(const Child& child) const {
+    if (!from_key_) {
+        child.tell(signal_);
+    }
+}
+
+void Vigil::poll(MonoTime until, const Child* child, bool& ended) {
+    std::uint64_t bus_due = UINT64_MAX;
+    const int bus = broken_ ? -1 : sd_bus_get_fd(bus_);
+    const int events = broken_ ? 0 : sd_bus_get_events(bus_);
+    if (!broken_ && sd_bus_get_timeout(bus_, &bus_due) > 0) {
+        until =
+            std::min(until, MonoTime(Micros(static_cast<std::int64_t>(std::min<std::uint64_t>(bus_due, INT64_MAX)))));
+    }
+    std::array<pollfd, 3> waited = {pollfd{bus, static_cast<short>(std::max(events, 0)), 0},
+                                    pollfd{signals_.get(), POLLIN, 0},
+                                    pollfd{child != nullptr ? child->descriptor() : -1, POLLIN, 0}};
+    const timespec limit = until_time(until);
+    ended = ::ppoll(waited.data(), waited.size(), &limit, nullptr) > 0 && waited[2].revents != 0;
+}
+
+Vigil::Event Vigil::wait(MonoTime until, const Child* child) {
+    for (bool ended = false;;) {
+        if (ended) {
+            return Event::Ended;
+        }
+        if (take_signal()) {
+            return Event::Signal;
+        }
+        if (Event event{}; take_bus_event(event)) {
+            return event;
+        }
+        if (monotonic_now() >= until) {
+            return Event::Time;
+        }
+        poll(until, child, ended);
+    }
+}
+
+}  // namespace happe::ctl

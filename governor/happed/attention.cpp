@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/attention.h"
+
+#include <utility>
+
+namespace happe {
+
+void Attention::session(const std::optional<Session>& active) {
+    session_ = active;
+    decide();
+}
+
+void Attention::asleep(bool asleep) {
+    asleep_ = asleep;
+    decide();
+}
+
+void Attention::application(std::string name) {
+    application_ = std::move(name);
+    application_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
+    decide();
+}
+
+void Attention::holder(std::string who) {
+    holder_ = std::move(who);
+    decide();
+}
+
+void Attention::run(std::optional<RunFocus> run) {
+    run_ = std::move(run);
+    decide();
+}
+
+void Attention::contested(std::string by) {
+    contested_ = std::move(by);
+    decide();
+}
+
+void Attention::decide() {
+    if (std::string absent = absence(); !absent.empty()) {
+        nobody(State::Released, std::move(absent));
+    } else if (!holder_.empty()) {
+        nobody(State::Held, "held by " + holder_);
+    } else if (!contested_.empty()) {
+        nobody(State::Contested, contested_);
+    } else if (run_) {
+        state_ = State::Run;
+        reason_.clear();
+        served_ = run_->happe ? std::optional(run_->whom) : std::nullopt;
+    } else {
+        state_ = State::Serving;
+        reason_.clear();
+        served_ = Served{.user = session_->user, .app = application_of_ == session_->uid ? application_ : "desktop"};
+    }
+}
+
+void Attention::nobody(State state, std::string reason) {
+    state_ = state;
+    reason_ = std::move(reason);
+    served_.reset();
+}
+
+// Why there is nobody at the machine; empty if there is somebody.
+std::string Attention::absence() const {
+    if (asleep_) {
+        return "the machine is going to sleep";
+    }
+    if (!session_) {
+        return "no session is active";
+    }
+    if (session_->session_class != "user") {
+        return "the active session is of class " + session_->session_class;
+    }
+    if (session_->locked) {
+        return "the active session is locked";
+    }
+    return session_->user.empty() ? "the active session's user has no name" : std::string();
+}
+
+}  // namespace happe

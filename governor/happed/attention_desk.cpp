@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/attention_desk.h"
+
+#include "governor/system/process.h"
+
+#include <fmt/format.h>
+#include <systemd/sd-login.h>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+namespace happe {
+namespace {
+
+using Kind = ServiceError::Kind;
+
+// The logind session that a process belongs to; empty for one of the user's own systemd, which belongs to all of the
+// user's sessions.
+std::string session_of(pid_t pid) {
+    char* session = nullptr;
+    if (sd_pid_get_session(pid, &session) < 0) {
+        return {};
+    }
+    const std::unique_ptr<char, decltype(&std::free)> owned(session, &std::free);
+    return session;
+}
+
+}  // namespace
+
+Answer<void> AttentionDesk::at_the_machine(const Caller& caller) const {
+    const auto& active = attention_.active_session();
+    if (!active || active->uid != caller.uid) {
+        return refusal(Kind::NotActive, "your session is not the active one on this seat");
+    }
+    if (const std::string session = session_of(caller.pid); !session.empty() && session != active->id) {
+        return refusal(Kind::NotActive, fmt::format("session {} is not the active one on this seat", session));
+    }
+    return {};
+}
+
+Answer<void> AttentionDesk::feedback(const Caller& caller, Key key) {
+    return at_the_machine(caller).map([&] { hooks_.pressed(key); });
+}
+
+Answer<std::string> AttentionDesk::set_focus(const Caller& caller, int pidfd, const std::string& hint) {
+    if (const auto allowed = at_the_machine(caller); !allowed) {
+        return tl::unexpected<ServiceError>(allowed.error());
+    }
+    const auto process = process_of(pidfd).and_then([&](pid_t pid) { return describe(pidfd, pid); });
+    if (!process) {
+        return refusal(Kind::InvalidArgument, "process: " + process.error().message);
+    }
+    if (process->uid != caller.uid) {
+        return refusal(Kind::AccessDenied, "process: it is another user's");
+    }
+    std::string application = application_of(*process, hint);
+    focus_owner_ = caller.bus_name;
+    attention_.application(application);
+    hooks_.changed();
+    return application;
+}
+
+Answer<void> AttentionDesk::clear_focus(const Caller& caller) {
+    if (caller.bus_name != focus_owner_) {
+        return refusal(Kind::NotFound, "you have not set the focus");
+    }
+    focus_owner_.clear();
+    attention_.application("desktop");
+    hooks_.changed();
+    return {};
+}
+
+Answer<std::uint32_t> AttentionDesk::hold(const Caller& caller, const std::string& program, const std::string& reason) {
+    if (program.empty()) {
+        return refusal(Kind::InvalidArgument, "application: empty");
+    }
+    const auto held =
+        std::ranges::count_if(holds_, [&](const auto& entry) { return entry.second.bus_name == caller.bus_name; });
+    if (static_cast<std::size_t>(held) >= kMostHolds) {
+        return refusal(Kind::LimitsExceeded, fmt::format("you hold {} times already", kMostHolds));
+    }
+    do {
+        ++last_cookie_;
+    } while (last_cookie_ == 0 || holds_.contains(last_cookie_));
+    holds_.emplace(last_cookie_, Held{caller.bus_name, program, reason});
+    tell_holder();
+    return last_cookie_;
+}
+
+Answer<void> AttentionDesk::release(const Caller& caller, std::uint32_t cookie) {
+    const auto found = holds_.find(cookie);
+    if (found == holds_.end() || found->second.bus_name != caller.bus_name) {
+        return refusal(Kind::NotFound, "cookie: not one of your holds");
+    }
+    holds_.erase(found);
+    tell_holder();
+    return {};
+}
+
+void AttentionDesk::left(const std::string& bus_name) {
+    const bool held = std::erase_if(holds_, [&](const auto& entry) { return entry.second.bus_name == bus_name; }) > 0;
+    if (bus_name == focus_owner_) {
+        focus_owner_.clear();
+        attention_.application("desktop");
+        hooks_.changed();
+    }
+    if (held) {
+        tell_holder();
+    }
+}
+
+std::vector<std::pair<std::string, std::string>> AttentionDesk::holds() const {
+    std::vector<std::pair<std::string, std::string>> all;
+    all.reserve(holds_.size());
+    for (const auto& [cookie, held] : holds_) {
+        all.emplace_back(held.program, held.reason);
+    }
+    return all;
+}
+
+void AttentionDesk::tell_holder() {
+    std::string holder;
+    if (!holds_.empty()) {
+        const Held& first = holds_.begin()->second;
+        holder = first.reason.empty() ? first.program : fmt::format("{}: {}", first.program, first.reason);
+    }
+    attention_.holder(holder);
+    hooks_.changed();
+}
+
+}  // namespace happe

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/attention.h"
+
+#include <gtest/gtest.h>
+
+namespace happe {
+namespace {
+
+const Session kAlice{.id = "1", .user = "alice", .uid = 1000, .session_class = "user"};
+
+Attention attentive() {
+    Attention attention;
+    attention.session(kAlice);
+    return attention;
+}
+
+TEST(Attention, WithNobodyThereNobodyIsServed) {
+    const Attention attention;
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.state(), State::Released);
+    EXPECT_EQ(attention.reason(), "no session is active");
+}
+
+TEST(Attention, AnActiveSessionIsServedAsTheDesktop) {
+    const Attention attention = attentive();
+    ASSERT_NE(attention.served(), nullptr);
+    EXPECT_EQ(*attention.served(), (Served{"alice", "desktop"}));
+    EXPECT_EQ(attention.state(), State::Serving);
+    EXPECT_EQ(attention.reason(), "");
+}
+
+TEST(Attention, GreetersLocksAndSleepServeNobodyAndSayWhy) {
+    Attention attention;
+    attention.session(Session{.id = "c1", .user = "gdm", .uid = 120, .session_class = "greeter"});
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "the active session is of class greeter");
+
+    Session locked = kAlice;
+    locked.locked = true;
+    attention.session(locked);
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "the active session is locked");
+
+    attention.session(kAlice);
+    attention.asleep(true);
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "the machine is going to sleep");
+    attention.asleep(false);
+    EXPECT_EQ(attention.state(), State::Serving);
+}
+
+TEST(Attention, TheApplicationIsKeptThroughALockButNotForAnotherUser) {
+    Attention attention = attentive();
+    attention.application("torcs");
+    Session locked = kAlice;
+    locked.locked = true;
+    attention.session(locked);
+    attention.session(kAlice);
+    EXPECT_EQ(attention.served()->app, "torcs");
+
+    attention.session(Session{.id = "2", .user = "bob", .uid = 1001, .session_class = "user"});
+    EXPECT_EQ(*attention.served(), (Served{"bob", "desktop"}));
+    attention.session(std::nullopt);
+    attention.session(kAlice);
+    EXPECT_EQ(attention.served()->app, "torcs") << "her session's agent still says so";
+}
+
+TEST(Attention, AHoldServesNobodyUntilItIsReleased) {
+    Attention attention = attentive();
+    attention.holder("make: compiling");
+    EXPECT_EQ(attention.state(), State::Held);
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "held by make: compiling");
+    attention.holder("");
+    EXPECT_EQ(attention.state(), State::Serving);
+}
+
+TEST(Attention, ARunServesItsSubjectWhateverHasFocus) {
+    Attention attention = attentive();
+    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
+    attention.application("mail");
+    EXPECT_EQ(attention.state(), State::Run);
+    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "torcs"}));
+    attention.run(std::nullopt);
+    EXPECT_EQ(*attention.served(), (Served{"alice", "mail"}));
+}
+
+TEST(Attention, AKernelConditionIsARunThatServesNobody) {
+    Attention attention = attentive();
+    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}, .happe = false});
+    EXPECT_EQ(attention.state(), State::Run);
+    EXPECT_EQ(attention.served(), nullptr);
+}
+
+TEST(Attention, AContestedMachineIsLeftAloneAndAnAbsentPersonComesFirst) {
+    Attention attention = attentive();
+    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
+    attention.contested("policy 0 was set to performance three times");
+    EXPECT_EQ(attention.state(), State::Contested);
+    EXPECT_EQ(attention.reason(), "policy 0 was set to performance three times");
+    EXPECT_EQ(attention.served(), nullptr);
+    attention.session(std::nullopt);
+    EXPECT_EQ(attention.state(), State::Released);
+}
+
+}  // namespace
+}  // namespace happe

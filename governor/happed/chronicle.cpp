@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/chronicle.h"
+
+#include "governor/documents/trace_writer.h"
+#include "governor/system/files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace happe {
+
+void Chronicle::turned(const Turn& turn) {
+    now_ = turn.at;
+    if (trace_) {
+        record(observation_line(turn));
+    }
+    show(turn);
+    if (const auto key = series_.counted(turn.presses); key && (turn.served != nullptr || run_ != nullptr)) {
+        counted_(*key);
+    }
+    if (run_ != nullptr) {
+        run_->turned(turn);
+    } else if (turn.served != nullptr) {
+        tell(turn);
+    }
+}
+
+void Chronicle::failed(const Error& error) {
+    if (run_ != nullptr && blind_) {
+        run_->happened(now_, "other", error.message);
+    } else {
+        journal_.trouble(error.message, now_);
+    }
+}
+
+Status Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, RunFacts& run, bool blind) {
+    trace_ = std::move(trace);
+    recorded_ = {};
+    run_ = &run;
+    blind_ = blind;
+    record(header_line(header));
+    return recorded_;
+}
+
+Status Chronicle::end_trace() {
+    if (trace_ && recorded_ && ::fsync(trace_.get()) != 0 && errno != EINVAL) {  // EINVAL: a pipe
+        recorded_ = failure(fmt::format("the trace: {}", std::generic_category().message(errno)));
+    }
+    trace_ = {};
+    run_ = nullptr;
+    return recorded_;
+}
+
+// After the first line that cannot be written there are no others: a trace has no gaps.
+void Chronicle::record(const std::string& line) {
+    if (recorded_ && !write_all(trace_.get(), line)) {
+        recorded_ = failure(fmt::format("the trace ends early: {}", std::generic_category().message(errno)));
+        failed(recorded_.error());
+    }
+}
+
+void Chronicle::show(const Turn& turn) {
+    shown_.sample.clear();
+    for (const auto& [sample, cpus] : turn.policies) {
+        const auto policy = std::ranges::find(shown_.policies, sample.id, &Policy::id);
+        if (policy != shown_.policies.end()) {
+            const Khz current = sample.current.value_or(policy->ladder.lowest());
+            const NormalisedUtilisation normalised{
+                std::uint64_t{sample.utilisation.value} * policy->ladder.speed(current).value, policy->ladder.f_max()};
+            shown_.sample.push_back({sample.id, current, sample.utilisation, normalised.level()});
+        }
+    }
+    show_targets(turn);
+    if (turn.served == nullptr && run_ == nullptr) {
+        shown_.sample.clear();  // of the person who was here
+    }
+    shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;
+}
+
+// A decision names the frequencies that change; that of any other policy is to stay as it is.
+void Chronicle::show_targets(const Turn& turn) {
+    shown_.targets.clear();
+    if (turn.decision.released) {
+        return;
+    }
+    for (const SampledPolicy& sampled : shown_.sample) {
+        const auto target = std::ranges::find(turn.decision.targets, sampled.policy, &Target::policy);
+        shown_.targets.push_back(target != turn.decision.targets.end() ? *target
+                                                                       : Target{sampled.policy, sampled.current});
+    }
+}
+
+void Chronicle::tell(const Turn& turn) {
+    if (turn.decision.lesson) {
+        journal_.learned(*turn.served, *turn.decision.lesson);
+    }
+    for (const Target& target : turn.decision.targets) {
+        const bool taught = turn.decision.lesson && turn.decision.lesson->policy == target.policy;
+        journal_.decided(*turn.served, target, taught ? "key" : "profile");
+    }
+}
+
+}  // namespace happe

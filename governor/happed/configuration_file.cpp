@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/configuration_file.h"
+
+#include "governor/keys/key_binding.h"
+
+#include <fmt/format.h>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+namespace happe {
+
+Result<Configuration> load_configuration(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    if (!file && errno != ENOENT) {
+        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+    }
+    constexpr std::size_t kMost = std::size_t{65} << 10U;  // read_configuration() refuses more than 64 KiB
+    std::string text(kMost, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return read_configuration(text, path.string(),
+                              [](std::string_view key) { return parse_key_binding(key).map([](const KeyBinding&) {}); })
+        .and_then([&](const Configuration& configuration) -> Result<Configuration> {
+            if (const auto keys = parse_key_bindings(configuration.performance_key, configuration.power_key); !keys) {
+                return failure(fmt::format("{}: {}", path.string(), keys.error().message));
+            }
+            return configuration;
+        });
+}
+
+}  // namespace happe

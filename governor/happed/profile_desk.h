@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/bus/governor_service.h"
+#include "governor/store/sqlite_profile_store.h"
+
+#include <algorithm>
+#include <functional>
+#include <ranges>
+
+namespace happe {
+
+// What callers on the bus ask of the device database.
+class ProfileDesk final : public ProfileService {
+public:
+    // `shown` has the policies. `changed`: what was stored is not what the loop knows.
+    ProfileDesk(SqliteProfileStore& store, const Shown& shown, std::function<void()> changed)
+        : store_(store), shown_(shown), changed_(std::move(changed)) {}
+
+    Answer<std::vector<StoredProfile>> list(const std::string& user) override {
+        return in_terms_of_service(store_.of_user(user));
+    }
+    Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) override {
+        return in_terms_of_service(store_.events_of(whom, after, most)).map([](std::vector<LearningEvent>&& all) {
+            std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // no number to go on from
+            return std::move(all);
+        });
+    }
+    Answer<void> reset(const Served& whom) override { return after(store_.erase(whom)); }
+    Answer<void> replace(const std::vector<StoredProfile>& profiles) override {
+        return after(store_.replace(profiles));
+    }
+    [[nodiscard]] Khz f_ref() const override {
+        const auto top = [](const Policy& policy) { return policy.ladder.top(); };
+        return std::ranges::max(shown_.policies | std::views::transform(top));
+    }
+
+private:
+    template <typename T>
+    static Answer<T> in_terms_of_service(Result<T> result) {
+        return std::move(result).map_error(
+            [](const Error& error) { return ServiceError{ServiceError::Kind::Failed, error.message}; });
+    }
+    Answer<void> after(Status status) {
+        return in_terms_of_service(std::move(status)).map([this] { changed_(); });
+    }
+
+    SqliteProfileStore& store_;
+    const Shown& shown_;
+    std::function<void()> changed_;
+};
+
+}  // namespace happe

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the record of a study's run has besides its trace (profiles/schema/run-record.schema.json): what was learned,
+// the profile before and after, what came between, and the machine.
+#pragma once
+
+#include "governor/core/witness.h"
+#include "governor/cpufreq/cpufreq.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace happe {
+
+// The laptop as it is.
+struct MachineFacts {
+    std::string cpu;      // /proc/cpuinfo's model name
+    std::string driver;   // of the first policy, as the rest
+    std::string backend;  // as on the bus
+    std::string governor;
+    Tunables tunables;
+    std::string kernel;
+};
+
+// What is not known is "unknown".
+MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend);
+
+class RunFacts {
+public:
+    static constexpr std::size_t kMostInterruptions = 1000;  // the rest is not kept
+
+    RunFacts(MonoTime started, bool indicator) : started_(started), indicator_(indicator) {}
+
+    void begins_with(const std::optional<Uafp>& profile) { before_ = after_ = profile; }
+    void runs_on(MachineFacts machine) { machine_ = std::move(machine); }
+    [[nodiscard]] bool knows_machine() const { return machine_.has_value(); }
+
+    void turned(const Turn& turn);
+
+    // `reason` as the schema has them. The first lasts until resumed(), or until another does; the last is a moment,
+    // and is told once if it comes again and again with the same detail.
+    void interrupted(MonoTime at, std::string_view reason, const std::string& detail);
+    void resumed(MonoTime at);
+    void happened(MonoTime at, std::string_view reason, const std::string& detail);
+
+    // The document: these members of a run record. `version` is happed's.
+    [[nodiscard]] std::string document(MonoTime ended, const std::string& version) const;
+
+private:
+    struct Interruption {
+        MonoTime from;
+        std::optional<MonoTime> until;
+        std::string reason;
+        std::string detail;
+    };
+    struct Learned {
+        MonoTime at;
+        Lesson lesson;
+    };
+
+    MonoTime started_;
+    bool indicator_;
+    std::optional<Uafp> before_;
+    std::optional<Uafp> after_;
+    std::optional<MachineFacts> machine_;
+    std::vector<Learned> learned_;
+    std::vector<Interruption> interruptions_;
+    std::optional<std::size_t> lasting_;  // into interruptions_
+};
+
+}  // namespace happe

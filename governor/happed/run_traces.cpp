@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_traces.h"
+
+#include "governor/documents/json_document.h"
+#include "governor/system/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <system_error>
+#include <vector>
+
+namespace happe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kCodeDigits = 16;
+constexpr std::string_view kTrace = ".jsonl";
+constexpr std::string_view kBeside = ".json";
+constexpr std::size_t kLongestFacts = std::size_t{8} << 20U;  // as long as a run record may be
+
+bool is_code(std::string_view run) {
+    return run.size() == kCodeDigits && run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string text_of(const KeptRun& kept) {
+    return nlohmann::json({{"uid", kept.uid}, {"blind", kept.blind}, {"facts", kept.facts}}).dump() + '\n';
+}
+
+KeptRun read_kept(std::string_view text) {
+    const nlohmann::json parsed = json::parse(text);
+    const json::Field document(parsed, "");
+    static_cast<void>(document.object({"uid", "blind", "facts"}));
+    return {.uid = static_cast<uid_t>(document.at("uid").integer(0, std::numeric_limits<uid_t>::max())),
+            .blind = document.at("blind").boolean(),
+            .facts = document.at("facts").text(kLongestFacts)};
+}
+
+}  // namespace
+
+Result<RunCondition> parse_condition(const std::string& name, std::size_t steps) {
+    using Rule = RunCondition::Rule;
+    if (name == "ondemand") {
+        return RunCondition{.rule = Rule::Ondemand};
+    }
+    if (name == "T-HAPPE") {
+        return RunCondition{.rule = Rule::Training};
+    }
+    if (name == "O-HAPPE" || name == "B-HAPPE") {
+        return RunCondition{.rule = Rule::Operating};
+    }
+    constexpr std::string_view kFixed = "fixed-";
+    std::size_t step = 0;
+    if (name.starts_with(kFixed)) {
+        const char* const end = name.data() + name.size();
+        const auto [stop, error] = std::from_chars(name.data() + kFixed.size(), end, step);
+        step = error == std::errc() && stop == end && step <= steps ? step : 0;
+    }
+    if (step == 0) {
+        return failure(
+            fmt::format("none of ondemand, T-HAPPE, O-HAPPE, B-HAPPE, and fixed-1 to fixed-{} on this machine", steps));
+    }
+    return RunCondition{.rule = Rule::Fixed, .step = step - 1};
+}
+
+fs::path RunTraces::file(const std::string& run, std::string_view suffix) const {
+    return folder_ / (run + std::string(suffix));
+}
+
+Result<RunTraces::Begun> RunTraces::begin(const KeptRun& kept) {
+    std::error_code trouble;
+    fs::create_directories(folder_, trouble);
+    fs::permissions(folder_, fs::perms::owner_all, trouble);
+    std::uint64_t random = 0;
+    if (trouble || getrandom(&random, sizeof random, 0) != sizeof random) {
+        return failure(fmt::format("{}: {}", folder_.string(), trouble.message()));
+    }
+    prune();
+    std::string run = fmt::format("{:016x}", random);
+    if (const Status beside = keep(run, kept); !beside) {
+        return tl::unexpected<Error>(beside.error());
+    }
+    const fs::path path = file(run, kTrace);
+    FileDescriptor trace(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!trace) {
+        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+    }
+    return Begun{std::move(run), std::move(trace)};
+}
+
+Status RunTraces::keep(const std::string& run, const KeptRun& kept) const {
+    return write_file(file(run, kBeside), text_of(kept), S_IRUSR | S_IWUSR);
+}
+
+Result<KeptRun> RunTraces::kept(const std::string& run) const try {
+    const FileDescriptor beside(is_code(run) ? ::open(file(run, kBeside).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                                             : -1);
+    const auto text = beside ? read_all(beside.get(), 2 * kLongestFacts) : std::nullopt;
+    return text ? Result<KeptRun>(read_kept(*text)) : failure("no such run");
+} catch (const json::FieldError& error) {
+    return failure(fmt::format("{}: {}", file(run, kBeside).string(), error.what()));
+}
+
+Result<FileDescriptor> RunTraces::open(const std::string& run) const {
+    const fs::path path = file(run, kTrace);
+    FileDescriptor trace(is_code(run) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1);
+    if (!trace) {
+        return failure("no such run");
+    }
+    return trace;
+}
+
+// Room for one more.
+void RunTraces::prune() {
+    std::vector<std::pair<fs::file_time_type, fs::path>> traces;
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator(folder_, gone)) {
+        if (entry.path().extension() == kTrace) {
+            traces.emplace_back(entry.last_write_time(gone), entry.path());
+        }
+    }
+    std::ranges::sort(traces);
+    for (std::size_t i = 0; i + kMostKept <= traces.size(); ++i) {
+        fs::remove(traces[i].second, gone);
+        fs::remove(traces[i].second.replace_extension(kBeside), gone);
+    }
+}
+
+}  // namespace happe

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Study runs on the machine: what a condition is, and the traces that runs leave.
+#pragma once
+
+#include "governor/bus/governor_service.h"
+#include "governor/core/result.h"
+#include "governor/system/file_descriptor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace happe {
+
+// A study's condition (section A.5; "fixed-N" is section A.3's).
+struct RunCondition {
+    enum class Rule : std::uint8_t { Ondemand, Training, Operating, Fixed };
+    Rule rule = Rule::Ondemand;
+    std::size_t step = 0;  // of Fixed: 0 is the ladder's lowest
+
+    [[nodiscard]] bool is_happe() const { return rule == Rule::Training || rule == Rule::Operating; }
+    bool operator==(const RunCondition&) const = default;
+};
+
+// "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE" (which to the daemon is O-HAPPE), "fixed-1" to "fixed-`steps`".
+Result<RunCondition> parse_condition(const std::string& name, std::size_t steps);
+
+// What is kept of a run beside its trace.
+struct KeptRun {
+    uid_t uid = 0;  // who started it
+    bool blind = true;
+    std::string facts;  // run_facts.h; empty until it has ended
+};
+
+// A folder of traces, RUN.jsonl, and what is kept beside them, RUN.json, mode 0600. The newest kMostKept stay, whether
+// they were fetched or not.
+class RunTraces {
+public:
+    static constexpr std::size_t kMostKept = 256;
+
+    explicit RunTraces(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    struct Begun {
+        std::string run;  // 16 hexadecimal digits, at random
+        FileDescriptor trace;
+    };
+    [[nodiscard]] Result<Begun> begin(const KeptRun& kept);
+
+    // In place of what was kept of it; on the disk when this returns.
+    [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
+
+    // An error if there is no such run. The trace is for reading, from its start.
+    [[nodiscard]] Result<KeptRun> kept(const std::string& run) const;
+    [[nodiscard]] Result<FileDescriptor> open(const std::string& run) const;
+
+private:
+    [[nodiscard]] std::filesystem::path file(const std::string& run, std::string_view suffix) const;
+    void prune();
+
+    std::filesystem::path folder_;
+};
+
+}  // namespace happe

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_traces.h"
+#include "governor/system/temporary_directory_fixture.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace happe {
+namespace {
+
+namespace fs = std::filesystem;
+using Rule = RunCondition::Rule;
+
+TEST(ParseCondition, KnowsThePapersConditions) {
+    EXPECT_EQ(parse_condition("ondemand", 5).value(), RunCondition{Rule::Ondemand});
+    EXPECT_EQ(parse_condition("T-HAPPE", 5).value(), RunCondition{Rule::Training});
+    EXPECT_EQ(parse_condition("O-HAPPE", 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(parse_condition("B-HAPPE", 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(parse_condition("fixed-1", 5).value(), (RunCondition{Rule::Fixed, 0}));
+    EXPECT_EQ(parse_condition("fixed-5", 5).value(), (RunCondition{Rule::Fixed, 4}));
+}
+
+TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
+    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ",
+                             "fixed-1x", "fixed-99999999999999999999", "o-happe"}) {
+        const auto condition = parse_condition(name, 5);
+        ASSERT_FALSE(condition) << name;
+        EXPECT_NE(condition.error().message.find("fixed-5"), std::string::npos);
+    }
+}
+
+const KeptRun kMine{.uid = 1000, .blind = true, .facts = {}};
+
+struct RunTracesTest : testing::Test {
+    TemporaryDirectory directory;
+    fs::path folder = directory.path() / "runs";
+    RunTraces traces{folder};
+};
+
+std::string content(const FileDescriptor& file) {
+    std::array<char, 100> text{};
+    const ssize_t count = ::read(file.get(), text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+TEST_F(RunTracesTest, ATraceIsReadByItsRunsCodeAndIsPrivate) {
+    const auto begun = traces.begin(kMine);
+    ASSERT_TRUE(begun);
+    ASSERT_EQ(::write(begun->trace.get(), "line\n", 5), 5);
+
+    const auto opened = traces.open(begun->run);
+
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(content(*opened), "line\n");
+    struct stat about{};
+    fstat(opened->get(), &about);
+    EXPECT_EQ(about.st_mode & 0777U, 0600U);
+    EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(RunTracesTest, CodesAreRandom) {
+    EXPECT_NE(traces.begin(kMine)->run, traces.begin(kMine)->run);
+}
+
+TEST_F(RunTracesTest, ACodeIsNoPath) {
+    ASSERT_TRUE(traces.begin(kMine));
+    std::ofstream(folder / "secret") << "secret";
+    for (const char* run : {"", "secret", "../secret", "0123456789abcdef", "/etc/passwd", "0123456789ABCDEF"}) {
+        EXPECT_FALSE(traces.open(run)) << run;
+        EXPECT_FALSE(traces.kept(run)) << run;
+    }
+}
+
+TEST_F(RunTracesTest, WhatIsKeptOfARunIsWhatWasPutThereLast) {
+    const std::string run = traces.begin(kMine)->run;
+    EXPECT_EQ(traces.kept(run)->uid, 1000U);
+    EXPECT_TRUE(traces.kept(run)->blind);
+    EXPECT_EQ(traces.kept(run)->facts, "");
+
+    ASSERT_TRUE(traces.keep(run, {.uid = 0, .blind = false, .facts = R"({"a":"\\ü"})"}));
+
+    EXPECT_EQ(traces.kept(run)->uid, 0U);
+    EXPECT_FALSE(traces.kept(run)->blind);
+    EXPECT_EQ(traces.kept(run)->facts, R"({"a":"\\ü"})");
+    EXPECT_EQ(fs::status(folder / (run + ".json")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(RunTracesTest, WhatIsKeptOfARunAndIsDamagedIsNobodys) {
+    const std::string run = traces.begin(kMine)->run;
+    for (const char* text : {"", "{}", R"({"uid":-1,"blind":true,"facts":""})", R"({"uid":1,"blind":true})"}) {
+        std::ofstream(folder / (run + ".json")) << text;
+        EXPECT_FALSE(traces.kept(run)) << text;
+    }
+}
+
+TEST_F(RunTracesTest, TheNewestAreKept) {
+    const std::string first = traces.begin(kMine)->run;
+    fs::last_write_time(folder / (first + ".jsonl"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+    for (std::size_t i = 0; i < RunTraces::kMostKept; ++i) {
+        ASSERT_TRUE(traces.begin(kMine));
+    }
+    EXPECT_FALSE(traces.open(first));
+    EXPECT_FALSE(traces.kept(first));
+    const auto files = static_cast<std::ptrdiff_t>(2 * RunTraces::kMostKept);  // a trace and what is kept beside it
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), files);
+}
+
+TEST_F(RunTracesTest, AFolderThatCannotBeIsAnError) {
+    std::ofstream(folder.string()) << "a file";
+    EXPECT_NE(traces.begin(kMine).error().message.find(folder.string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace happe

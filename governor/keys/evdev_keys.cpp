@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/keys/evdev_keys.h"
+
+#include "governor/system/monotonic_clock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace happe {
+namespace {
+
+constexpr std::size_t kEventsAtOnce = 64;
+constexpr std::uint64_t kTimerAccuracy = 10'000;  // microseconds
+
+// The values of an EV_KEY event (Documentation/input/event-codes.rst); a repeat is 2.
+constexpr int kUp = 0;
+constexpr int kDown = 1;
+
+// When the kernel saw an event; never later than now, whatever the stamp says.
+MonoTime time_of(const input_event& event, MonoTime now) {
+    const std::chrono::seconds seconds{event.input_event_sec};
+    const Micros micros{event.input_event_usec};
+    const bool possible = seconds.count() >= 0 &&
+                          seconds <= std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()) &&
+                          micros.count() >= 0 && micros < std::chrono::seconds{1};
+    return possible ? std::min(now, MonoTime(seconds) + micros) : now;
+}
+
+// Reading must never make the loop wait.
+bool make_nonblocking(int file) {
+    const int flags = ::fcntl(file, F_GETFL);
+    return flags >= 0 && ::fcntl(file, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+}  // namespace
+
+EvdevKeys::EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks, Paths paths)
+    : loop_(loop), bindings_(bindings), hooks_(std::move(hooks)), paths_(std::move(paths)) {
+    wish({.node = std::string(kAllNodes)});
+}
+
+void EvdevKeys::rebind(const KeyBindings& bindings) {
+    bindings_ = bindings;
+    call_.reset();
+    wishes_.clear();
+    keyboards_.clear();
+    waiting_.clear();
+    wish({.node = std::string(kAllNodes)});
+}
+
+void EvdevKeys::take(std::vector<Press>& presses) {
+    std::ranges::sort(waiting_, {}, &Press::at);
+    for (Press& press : waiting_) {
+        press.at = taken_until_ = std::max(press.at, taken_until_);
+    }
+    presses.insert(presses.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+}
+
+// A wish for all makes the others needless, and none is waited for twice.
+void EvdevKeys::wish(Wish wish) {
+    const bool idle = wishes_.empty() && !call_;
+    std::erase_if(wishes_, [&](const Wish& other) { return wish.node == kAllNodes || wish.node == other.node; });
+    wishes_.push_back(std::move(wish));
+    if (idle) {
+        ask_after(Micros{0});
+    }
+}
+
+// The helper is asked from the loop only, so that no hook is called from within a call of the owner's.
+void EvdevKeys::ask_after(Micros delay) {
+    sd_event_source* source = nullptr;
+    const int result = sd_event_add_time_relative(
+        loop_, &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(delay.count()), kTimerAccuracy,
+        [](sd_event_source*, std::uint64_t, void* self) {
+            static_cast<EvdevKeys*>(self)->ask_next();
+            return 0;
+        },
+        this);
+    next_.reset(source);
+    if (result < 0) {
+        hooks_.failed({fmt::format("no timer: {}", std::generic_category().message(-result))});
+    }
+}
+
+void EvdevKeys::ask_next() {
+    next_.reset();
+    if (call_ || wishes_.empty()) {
+        return;
+    }
+    watch_directory();
+    const Wish wish = std::move(wishes_.front());
+    wishes_.pop_front();
+    auto call =
+        KeyHelperCall::ask(loop_, paths_.helper, OpenRequest{.node = wish.node, .bindings = bindings_}, kHelperTime,
+                           [this, wish](Result<KeyAnswers> answers) { answered(wish, std::move(answers)); });
+    if (call) {
+        call_ = std::move(*call);
+    } else {
+        failed(wish, call.error());
+    }
+}
+
+// Before the helper is asked for all, so that none is missed.
+void EvdevKeys::watch_directory() {
+    if (directory_) {
+        return;
+    }
+    auto directory = InputDirectory::watch(loop_, paths_.devices,
+                                           {.appeared = [this](const std::string& node) { wish({.node = node}); },
+                                            .look_again = [this] { wish({.node = std::string(kAllNodes)}); },
+                                            .failed = [this](const Error& error) { hooks_.failed(error); }});
+    if (directory) {
+        directory_ = std::move(*directory);
+    } else {
+        hooks_.failed(directory.error());
+    }
+}
+
+void EvdevKeys::answered(const Wish& wish, Result<KeyAnswers> answers) {
+    call_.reset();
+    if (!answers) {
+        failed(wish, answers.error());
+        return;
+    }
+    for (HandedKeyboard& handed : answers->keyboards) {
+        add(std::move(handed));
+    }
+    if (!answers->keyboards.empty()) {
+        hooks_.keyboards_changed();
+    }
+    if (!wishes_.empty()) {
+        ask_after(Micros{0});
+    }
+}
+
+// Once more a little later; then it is the owner's to know.
+void EvdevKeys::failed(Wish wish, const Error& error) {
+    if (!wish.again) {
+        wish.again = true;
+        wishes_.push_back(std::move(wish));
+        ask_after(kRetryAfter);
+        return;
+    }
+    if (!wishes_.empty()) {
+        ask_after(Micros{0});
+    }
+    hooks_.failed(error);
+}
+
+// A node that is there already has another device by now.
+void EvdevKeys::add(HandedKeyboard handed) {
+    auto keyboard = std::make_unique<Keyboard>();
+    keyboard->owner = this;
+    keyboard->node = handed.found.node;
+    keyboard->file = std::move(handed.file);
+    sd_event_source* source = nullptr;
+    const int result = make_nonblocking(keyboard->file.get())
+                           ? sd_event_add_io(
+                                 loop_, &source, keyboard->file.get(), EPOLLIN,
+                                 [](sd_event_source*, int, std::uint32_t, void* data) {
+                                     auto& ready = *static_cast<Keyboard*>(data);
+                                     ready.owner->readable(ready);
+                                     return 0;
+                                 },
+                                 keyboard.get())
+                           : -errno;
+    keyboard->source.reset(source);
+    if (result < 0) {
+        hooks_.failed({fmt::format("{}: {}", keyboard->node, std::generic_category().message(-result))});
+        return;
+    }
+    keyboards_.insert_or_assign(keyboard->node, std::move(keyboard));
+}
+
+// An event device gives whole events, ENODEV when it is unplugged.
+void EvdevKeys::readable(Keyboard& keyboard) {
+    std::array<input_event, kEventsAtOnce> buffer{};
+    const ssize_t length = ::read(keyboard.file.get(), buffer.data(), sizeof(buffer));
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(length, 0));
+    if (length > 0 && bytes % sizeof(input_event) == 0) {
+        events(keyboard, std::span(buffer).first(bytes / sizeof(input_event)));
+        return;
+    }
+    if (length >= 0 || errno != ENODEV) {
+        const int error = length < 0 ? errno : EBADMSG;
+        hooks_.failed({fmt::format("{}: {}", keyboard.node, std::generic_category().message(error))});
+    }
+    keyboards_.erase(keyboards_.find(keyboard.node));
+    hooks_.keyboards_changed();
+}
+
+void EvdevKeys::events(Keyboard& keyboard, std::span<const input_event> events) {
+    const MonoTime now = monotonic_now();
+    const std::size_t before = waiting_.size();
+    for (const input_event& event : events) {
+        if (event.type == EV_SYN && event.code == SYN_DROPPED) {
+            keyboard.down = {};  // events are missing; those that were kept are told in full
+        } else if (event.type == EV_KEY && (event.value == kUp || event.value == kDown)) {
+            key_event(keyboard, event, now);
+        }
+    }
+    const bool any = waiting_.size() > before;
+    if (waiting_.size() > kMostWaiting) {
+        waiting_.erase(waiting_.begin(), waiting_.end() - kMostWaiting);
+    }
+    if (any) {
+        hooks_.pressed();
+    }
+}
+
+void EvdevKeys::key_event(Keyboard& keyboard, const input_event& event, MonoTime now) {
+    keyboard.down.turn(event.code, event.value == kDown);
+    if (event.value == kUp) {
+        return;
+    }
+    if (const auto key = pressed_key(bindings_, event.code, all_down())) {
+        waiting_.push_back({.key = *key, .at = time_of(event, now)});
+    }
+}
+
+// People hold a modifier on one keyboard and press a key on another.
+Modifiers EvdevKeys::all_down() const {
+    Modifiers down;
+    for (const auto& [node, keyboard] : keyboards_) {
+        down.add(keyboard->down);
+    }
+    return down;
+}
+
+}  // namespace happe

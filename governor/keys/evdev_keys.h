@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The two keys, on all keyboards that have one of them. This process opens no device and calls no ioctl: happed-keys
+// hands it descriptors that can give nothing but these keys (docs/daemon.md, "Two processes").
+#pragma once
+
+#include "governor/core/key_source.h"
+#include "governor/keys/input_directory.h"
+#include "governor/keys/key_binding.h"
+#include "governor/keys/key_helper.h"
+#include "governor/system/event_loop.h"
+#include "governor/system/file_descriptor.h"
+
+#include <linux/input.h>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+class EvdevKeys final : public KeySource {
+public:
+    static constexpr std::size_t kMostWaiting = 256;  // presses; beyond it the oldest is forgotten
+    static constexpr Micros kHelperTime = std::chrono::seconds{10};
+    static constexpr Micros kRetryAfter = std::chrono::seconds{1};
+
+    struct Paths {
+        std::string devices = "/dev/input";
+        std::string helper = "/run/happe-keys.sock";
+    };
+
+    // What the owner is told. All are called from the event loop, never from within a call of this class's.
+    struct Hooks {
+        std::function<void()> pressed;            // something waits for take()
+        std::function<void()> keyboards_changed;  // see keyboards()
+        std::function<void(const Error&)> failed;
+    };
+
+    // The loop must outlive it. Starts to look for keyboards when the loop runs.
+    EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks, Paths paths);
+    EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks)
+        : EvdevKeys(loop, bindings, std::move(hooks), Paths()) {}
+    ~EvdevKeys() override = default;
+    EvdevKeys(const EvdevKeys&) = delete;
+    EvdevKeys& operator=(const EvdevKeys&) = delete;
+
+    // In order of time, and for each key never before a press that was taken earlier.
+    void take(std::vector<Press>& presses) override;
+
+    // Gives up all descriptors and asks for those of these keys.
+    void rebind(const KeyBindings& bindings);
+
+    // On which one of the two keys was found.
+    [[nodiscard]] std::size_t keyboards() const { return keyboards_.size(); }
+
+private:
+    struct Keyboard {
+        EvdevKeys* owner = nullptr;
+        std::string node;
+        FileDescriptor file;
+        Modifiers down;
+        EventSource source;  // goes before the descriptor it watches
+    };
+    struct Wish {
+        std::string node;  // or kAllNodes
+        bool again = false;
+    };
+
+    void wish(Wish wish);
+    void ask_after(Micros delay);
+    void ask_next();
+    void watch_directory();
+    void answered(const Wish& wish, Result<KeyAnswers> answers);
+    void failed(Wish wish, const Error& error);
+    void add(HandedKeyboard handed);
+    void readable(Keyboard& keyboard);
+    void events(Keyboard& keyboard, std::span<const input_event> events);
+    void key_event(Keyboard& keyboard, const input_event& event, MonoTime now);
+    [[nodiscard]] Modifiers all_down() const;
+
+    sd_event* loop_;
+    KeyBindings bindings_;
+    Hooks hooks_;
+    Paths paths_;
+    std::map<std::string, std::unique_ptr<Keyboard>> keyboards_;  // by node
+    std::deque<Wish> wishes_;
+    std::unique_ptr<KeyHelperCall> call_;
+    EventSource next_;  // when the next wish is asked for
+    std::vector<Press> waiting_;
+    MonoTime taken_until_;
+    std::unique_ptr<InputDirectory> directory_;
+};
+
+}  // namespace happe

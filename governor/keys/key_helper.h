@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One question to happed-keys, and what it says.
+#pragma once
+
+#include "governor/core/units.h"
+#include "governor/keys/key_messages.h"
+#include "governor/system/event_loop.h"
+#include "governor/system/file_descriptor.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+struct HandedKeyboard {
+    FoundKeyboard found;
+    FileDescriptor file;
+};
+
+struct KeyAnswers {
+    std::vector<HandedKeyboard> keyboards;
+    std::optional<KeyCode> learned;
+};
+
+// A question on its way. To let it go is to withdraw it: the helper ends, the callback isn't called.
+class KeyHelperCall {
+public:
+    static constexpr std::size_t kMostKeyboards = 256;
+
+    // Called once, from the event loop; may destroy the call.
+    using Done = std::function<void(Result<KeyAnswers>)>;
+
+    // Never waits. An error if the helper can't be reached; if it doesn't answer within the time, done() is told so.
+    static Result<std::unique_ptr<KeyHelperCall>> ask(sd_event* loop, const std::string& socket_path,
+                                                      const KeyRequest& request, Micros time, Done done);
+
+private:
+    KeyHelperCall(FileDescriptor socket, Done done) : socket_(std::move(socket)), done_(std::move(done)) {}
+
+    Status watch(sd_event* loop, Micros time);
+    void readable();
+    [[nodiscard]] Result<bool> receive();
+    [[nodiscard]] Result<bool> said(const KeyAnswer& answer, FileDescriptor file);
+    void finish(Result<KeyAnswers> answers);
+
+    FileDescriptor socket_;
+    Done done_;
+    KeyAnswers answers_;
+    EventSource source_;
+    EventSource timer_;
+};
+
+}  // namespace happe

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/keys/key_messages.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace happe {
+namespace {
+
+constexpr std::string_view kGreeting = "happe-keys 1";
+constexpr std::size_t kLongestKeyboard = 80;
+constexpr std::size_t kLongestRefusal = 400;
+
+bool prints(unsigned char c) {
+    return c >= 0x20 && c != 0x7f;
+}
+
+// At most `longest` bytes, each of which can be printed, and one at least.
+std::string fitting(std::string_view text, std::size_t longest) {
+    std::string fits(text.substr(0, longest));
+    std::ranges::replace_if(fits, [](unsigned char c) { return !prints(c); }, '?');
+    return fits.empty() ? "?" : fits;
+}
+
+bool is_fitting(std::string_view text, std::size_t longest) {
+    return !text.empty() && text.size() <= longest && std::ranges::all_of(text, prints);
+}
+
+// A decimal number as it is printed: no sign, no leading zero, no more than `most`.
+std::optional<unsigned> number(std::string_view text, unsigned most) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool all = error == std::errc() && end == text.data() + text.size();
+    return all && value <= most && text == fmt::to_string(value) ? std::optional(value) : std::nullopt;
+}
+
+// Takes a word and the space after it off the text.
+std::string_view take_word(std::string_view& text) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(std::min(space + 1, text.size()));
+    return word;
+}
+
+Result<KeyRequest> parse_open(std::string_view rest) {
+    const std::string_view node = take_word(rest);
+    const std::string_view performance = take_word(rest);
+    if (node != kAllNodes && !is_event_node(node)) {
+        return failure("open: neither an event node nor \"all\"");
+    }
+    auto bindings = parse_key_bindings(performance, rest);
+    if (!bindings) {
+        return failure(fmt::format("open: {}", bindings.error().message));
+    }
+    return OpenRequest{.node = std::string(node), .bindings = *bindings};
+}
+
+Result<KeyRequest> parse_learn(std::string_view rest) {
+    const auto time = number(rest, static_cast<unsigned>(kLongestLearning.count()));
+    if (!time || *time == 0) {
+        return failure(fmt::format("learn: not 1 to {} milliseconds", kLongestLearning.count()));
+    }
+    return LearnRequest{std::chrono::milliseconds{*time}};
+}
+
+Result<KeyAnswer> parse_keyboard(std::string_view rest) {
+    const std::string_view node = take_word(rest);
+    if (!is_event_node(node)) {
+        return failure("keyboard: not an event node");
+    }
+    if (!is_fitting(rest, kLongestKeyboard)) {
+        return failure(fmt::format("keyboard: a name that isn't 1 to {} bytes to print", kLongestKeyboard));
+    }
+    return FoundKeyboard{.node = std::string(node), .name = std::string(rest)};
+}
+
+Result<KeyAnswer> parse_learned(std::string_view rest) {
+    const auto binding = parse_key_binding(rest);
+    if (!binding || binding->modifiers != Modifiers()) {
+        return failure("key: not a key that can be bound");
+    }
+    return LearnedKey{binding->code};
+}
+
+std::string written(const OpenRequest& open) {
+    return fmt::format("{} open {} {} {}", kGreeting, open.node, to_string(open.bindings.performance),
+                       to_string(open.bindings.power));
+}
+
+std::string written(const LearnRequest& learn) {
+    return fmt::format("{} learn {}", kGreeting, learn.time.count());
+}
+
+std::string written(const FoundKeyboard& found) {
+    return fmt::format("keyboard {} {}", found.node, fitting(found.name, kLongestKeyboard));
+}
+
+std::string written(const LearnedKey& learned) {
+    return fmt::format("key {}", key_name(learned.code));
+}
+
+std::string written(const EndOfAnswer& /*end*/) {
+    return "end";
+}
+
+std::string written(const Refusal& refusal) {
+    return fmt::format("error {}", fitting(refusal.message, kLongestRefusal));
+}
+
+}  // namespace
+
+bool is_event_node(std::string_view name) {
+    constexpr std::string_view kPrefix = "event";
+    return name.starts_with(kPrefix) &&
+           number(name.substr(kPrefix.size()), std::numeric_limits<std::uint16_t>::max()).has_value();
+}
+
+std::string to_string(const KeyRequest& request) {
+    return std::visit([](const auto& it) { return written(it); }, request);
+}
+
+Result<KeyRequest> parse_key_request(std::string_view text) {
+    if (text.size() > kLongestKeyMessage) {
+        return failure("a request that is too long");
+    }
+    if (!text.starts_with(kGreeting) || text.substr(kGreeting.size(), 1) != " ") {
+        return failure(fmt::format("not a request of \"{}\"", kGreeting));
+    }
+    text.remove_prefix(kGreeting.size() + 1);
+    const std::string_view verb = take_word(text);
+    if (verb == "open") {
+        return parse_open(text);
+    }
+    if (verb == "learn") {
+        return parse_learn(text);
+    }
+    return failure("neither open nor learn");
+}
+
+std::string to_string(const KeyAnswer& answer) {
+    return std::visit([](const auto& it) { return written(it); }, answer);
+}
+
+Result<KeyAnswer> parse_key_answer(std::string_view text) {
+    if (text.size() > kLongestKeyMessage) {
+        return failure("an answer that is too long");
+    }
+    if (text == "end") {
+        return EndOfAnswer{};
+    }
+    const std::string_view kind = take_word(text);
+    if (kind == "keyboard") {
+        return parse_keyboard(text);
+    }
+    if (kind == "key") {
+        return parse_learned(text);
+    }
+    if (kind == "error" && is_fitting(text, kLongestRefusal)) {
+        return Refusal{std::string(text)};
+    }
+    return failure("not an answer of happed-keys");
+}
+
+}  // namespace happe

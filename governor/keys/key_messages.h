@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What happed and happed-keys say to each other: each packet is one line of text without its end.
+//
+//   happe-keys 1 open NODE PERFORMANCE POWER   NODE is eventN or "all"; the keys as key_binding.h writes them
+//   happe-keys 1 learn MILLISECONDS
+//
+//   keyboard NODE NAME    with a descriptor: one of the two keys is here
+//   key KEY_NAME          what was learned
+//   end                   all is said
+//   error MESSAGE         all is said, too
+#pragma once
+
+#include "governor/core/result.h"
+#include "governor/keys/key_binding.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace happe {
+
+inline constexpr std::size_t kLongestKeyMessage = 512;  // bytes
+inline constexpr std::string_view kAllNodes = "all";
+inline constexpr std::chrono::milliseconds kLongestLearning{60'000};
+
+struct OpenRequest {
+    std::string node;  // or kAllNodes
+    KeyBindings bindings;
+    bool operator==(const OpenRequest&) const = default;
+};
+struct LearnRequest {
+    std::chrono::milliseconds time{};  // 1 to kLongestLearning
+    bool operator==(const LearnRequest&) const = default;
+};
+using KeyRequest = std::variant<OpenRequest, LearnRequest>;
+
+std::string to_string(const KeyRequest& request);
+Result<KeyRequest> parse_key_request(std::string_view text);
+
+// "event0" to "event65535", as the kernel writes it: no path, sign or leading zero.
+bool is_event_node(std::string_view name);
+
+struct FoundKeyboard {
+    std::string node;
+    std::string name;  // 1 to 80 bytes that can be printed
+    bool operator==(const FoundKeyboard&) const = default;
+};
+struct LearnedKey {
+    KeyCode code = 0;
+    bool operator==(const LearnedKey&) const = default;
+};
+struct EndOfAnswer {
+    bool operator==(const EndOfAnswer&) const = default;
+};
+struct Refusal {
+    std::string message;
+    bool operator==(const Refusal&) const = default;
+};
+using KeyAnswer = std::variant<FoundKeyboard, LearnedKey, EndOfAnswer, Refusal>;
+
+// Whatever a device calls itself is made to fit FoundKeyboard's name, a message to fit a packet.
+std::string to_string(const KeyAnswer& answer);
+Result<KeyAnswer> parse_key_answer(std::string_view text);
+
+}  // namespace happe

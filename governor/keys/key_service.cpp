@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/keys/key_service.h"
+
+#include "governor/keys/key_socket.h"
+
+#include <fmt/format.h>
+#include <linux/input.h>
+#include <poll.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+namespace happe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Status say(int socket, const KeyAnswer& answer, int file = -1) {
+    return send_key_packet(socket, to_string(answer), file);
+}
+
+// The first of these keys to go down on any of the keyboards; nothing when the time is over or who asked has gone.
+class Listener {
+public:
+    Listener(int socket, std::span<const KeyCode> codes) : codes_(codes) {
+        sources_.push_back({.fd = socket, .events = POLLIN, .revents = 0});
+    }
+    void add(const OpenKeyboard& keyboard) {
+        sources_.push_back({.fd = keyboard.file.get(), .events = POLLIN, .revents = 0});
+    }
+
+    Result<std::optional<KeyCode>> wait(Clock::time_point until) {
+        while (true) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+            const int ready =
+                left.count() > 0 ? ::poll(sources_.data(), sources_.size(), static_cast<int>(left.count())) : 0;
+            if (ready < 0 && errno != EINTR) {
+                return failure(fmt::format("poll: {}", std::generic_category().message(errno)));
+            }
+            if (ready == 0 || sources_.front().revents != 0) {
+                return std::nullopt;
+            }
+            if (const auto code = pressed()) {
+                return code;
+            }
+        }
+    }
+
+private:
+    std::optional<KeyCode> pressed() {
+        for (pollfd& source : std::span(sources_).subspan(1)) {
+            const auto code = source.revents != 0 ? read(source) : std::nullopt;
+            if (code) {
+                return code;
+            }
+        }
+        return std::nullopt;
+    }
+
+    std::optional<KeyCode> read(pollfd& source) {
+        std::array<input_event, 64> events{};
+        const ssize_t length = ::read(source.fd, events.data(), sizeof(events));
+        if (length <= 0 && errno != EAGAIN) {
+            source.fd = -1;  // unplugged; poll() passes over it
+        }
+        const auto count = static_cast<std::size_t>(std::max<ssize_t>(length, 0)) / sizeof(input_event);
+        for (const input_event& event : std::span(events).first(count)) {
+            if (event.type == EV_KEY && event.value == 1 && std::ranges::binary_search(codes_, event.code)) {
+                return event.code;
+            }
+        }
+        return std::nullopt;
+    }
+
+    std::span<const KeyCode> codes_;
+    std::vector<pollfd> sources_;  // who asked, then the keyboards
+};
+
+}  // namespace
+
+Status KeyService::answer(int socket, const KeyRequest& request) {
+    const auto* const open = std::get_if<OpenRequest>(&request);
+    const Status answered =
+        open != nullptr ? hand_over(socket, *open) : learn(socket, std::get<LearnRequest>(request).time);
+    const Status ended = answered ? say(socket, EndOfAnswer{}) : say(socket, Refusal{answered.error().message});
+    return answered ? ended : answered;
+}
+
+// Of all nodes one that cannot be opened must not keep the others back: an error only if no keyboard was found.
+Status KeyService::hand_over(int socket, const OpenRequest& request) {
+    if (!configured_) {
+        return tl::unexpected<Error>(configured_.error());
+    }
+    if (request.bindings != *configured_) {
+        return failure("other keys than the configuration's were asked for: it has changed, happectl reload");
+    }
+    auto nodes = request.node == kAllNodes ? this->nodes() : std::vector{request.node};
+    if (!nodes) {
+        return tl::unexpected<Error>(nodes.error());
+    }
+    bool any = false;
+    Status first;
+    for (const std::string& node : *nodes) {
+        if (const Status handed = hand_over(socket, node, request.bindings, any); !handed && first) {
+            first = handed;
+        }
+    }
+    return any ? Status() : first;
+}
+
+Status KeyService::hand_over(int socket, const std::string& node, const KeyBindings& bindings, bool& handed) {
+    const auto codes = watched_codes(bindings);
+    const std::array wanted{bindings.performance.code, bindings.power.code};
+    auto keyboard = open_((devices_ / node).string(), codes, wanted);
+    if (!keyboard) {
+        return tl::unexpected<Error>(keyboard.error());
+    }
+    if (!*keyboard) {
+        return {};
+    }
+    handed = true;
+    return say(socket, FoundKeyboard{.node = node, .name = (*keyboard)->name}, (*keyboard)->file.get());
+}
+
+Status KeyService::learn(int socket, std::chrono::milliseconds time) {
+    const auto until = Clock::now() + time;
+    const auto codes = keys_that_do_not_type();
+    const auto nodes = this->nodes();
+    if (!nodes) {
+        return tl::unexpected<Error>(nodes.error());
+    }
+    std::vector<OpenKeyboard> keyboards;
+    for (const std::string& node : *nodes) {
+        auto keyboard = open_((devices_ / node).string(), codes, codes);
+        if (keyboard && *keyboard) {
+            keyboards.push_back(std::move(**keyboard));
+        }
+    }
+    if (keyboards.empty()) {
+        return failure("there is no keyboard with a key that can be learned");
+    }
+    Listener listener(socket, codes);
+    std::ranges::for_each(keyboards, [&](const OpenKeyboard& keyboard) { listener.add(keyboard); });
+    const auto code = listener.wait(until);
+    if (!code) {
+        return tl::unexpected<Error>(code.error());
+    }
+    return *code ? say(socket, LearnedKey{**code}) : Status();
+}
+
+Result<std::vector<std::string>> KeyService::nodes() const {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (std::filesystem::directory_iterator it(devices_, error), end; !error && it != end; it.increment(error)) {
+        if (const std::string name = it->path().filename().string(); is_event_node(name)) {
+            names.push_back(name);
+        }
+    }
+    if (error && error != std::errc::no_such_file_or_directory) {
+        return failure(fmt::format("{}: {}", devices_.string(), error.message()));
+    }
+    std::ranges::sort(names);
+    names.resize(std::min(names.size(), kMostNodes));
+    return names;
+}
+
+}  // namespace happe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What happed-keys does for the one process that asks it.
+#pragma once
+
+#include "governor/core/result.h"
+#include "governor/keys/key_messages.h"
+#include "governor/keys/keyboard.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+class KeyService {
+public:
+    static constexpr std::size_t kMostNodes = 256;
+
+    using Open = std::function<Result<std::optional<OpenKeyboard>>(
+        const std::string& path, std::span<const KeyCode> codes, std::span<const KeyCode> wanted)>;
+
+    // Only the configured keys are handed out, whatever is asked for: who asks need not be trusted.
+    KeyService(std::filesystem::path devices, Result<KeyBindings> configured, Open open = open_keyboard)
+        : devices_(std::move(devices)), configured_(std::move(configured)), open_(std::move(open)) {}
+
+    // Says all there is to say on the socket, "end" or "error" last. The error is what went wrong, for the journal.
+    Status answer(int socket, const KeyRequest& request);
+
+private:
+    Status hand_over(int socket, const OpenRequest& request);
+    Status hand_over(int socket, const std::string& node, const KeyBindings& bindings, bool& handed);
+    Status learn(int socket, std::chrono::milliseconds time);
+    [[nodiscard]] Result<std::vector<std::string>> nodes() const;
+
+    std::filesystem::path devices_;
+    Result<KeyBindings> configured_;
+    Open open_;
+};
+
+}  // namespace happe

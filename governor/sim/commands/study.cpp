@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/commands/commands.h"
+#include "governor/sim/study_runner.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+namespace happe {
+namespace {
+
+constexpr std::size_t kMostSeeds = 10'000;
+constexpr std::size_t kMostJobs = 1'024;
+
+struct StudyOptions {
+    std::string protocol = "paper";
+    std::size_t participants = 0;
+    std::string seed = "1";
+    std::vector<std::string> applications;
+    std::vector<std::string> also;
+    std::string parameters;
+    std::string out;
+    std::size_t jobs = 1;
+    bool json = false;
+    bool check = false;
+    bool quiet = false;
+};
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value <= UINT32_MAX;
+    return whole ? std::optional(value) : std::nullopt;
+}
+
+// "7" or "1..10".
+Result<std::vector<std::uint64_t>> seeds(const std::string& text) {
+    const auto dots = text.find("..");
+    const auto first = number(text.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : number(text.substr(dots + 2));
+    if (!first || !last || *last < *first || *last - *first >= kMostSeeds) {
+        return failure(
+            fmt::format("--seed {}: must be a number or a range such as 1..10, of at most {} seeds", text, kMostSeeds));
+    }
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t seed = *first; seed <= *last; ++seed) {
+        all.push_back(seed);
+    }
+    return all;
+}
+
+Result<std::string> read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(path)) {
+        return failure(fmt::format("{}: {}", path, errno != 0 ? std::strerror(errno) : "is a directory"));
+    }
+    return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Status use_parameters(StudyPlan& plan, const std::string& path) {
+    const auto text = read_text(path);
+    if (!text) {
+        return tl::unexpected<Error>(text.error());
+    }
+    const auto read = read_participants(*text);
+    if (!read) {
+        return failure(path + ": " + read.error().message);
+    }
+    plan.participants = *read;
+    return {};
+}
+
+Status keep_applications(StudyPlan& plan, const std::vector<std::string>& wanted) {
+    auto& all = plan.participants.applications;
+    for (const std::string& name : wanted) {
+        if (std::ranges::find(all, name, &sim::ApplicationParameters::name) == all.end()) {
+            std::string known;
+            for (const auto& application : all) {
+                known += " " + application.name;
+            }
+            return failure(fmt::format("--application {}: unknown; there are{}", name, known));
+        }
+    }
+    if (!wanted.empty()) {
+        std::erase_if(
+            all, [&](const auto& application) { return std::ranges::find(wanted, application.name) == wanted.end(); });
+    }
+    return {};
+}
+
+Result<StudyPlan> make_plan(const StudyOptions& options) {
+    StudyPlan plan = options.protocol == "a3" ? a3_plan() : paper_plan();
+    plan.count = options.participants != 0 ? options.participants : plan.count;
+    if (!options.parameters.empty()) {
+        if (const Status used = use_parameters(plan, options.parameters); !used) {
+            return tl::unexpected<Error>(used.error());
+        }
+    }
+    if (const Status kept = keep_applications(plan, options.applications); !kept) {
+        return tl::unexpected<Error>(kept.error());
+    }
+    for (const std::string& name : options.also) {
+        const Condition condition = *Condition::named(name);
+        if (std::ranges::find(plan.conditions, condition) == plan.conditions.end()) {
+            plan.conditions.push_back(condition);
+        }
+    }
+    return plan;
+}
+
+// HAPPE's own conditions build on one another, in the paper's order: they can't be added.
+std::vector<std::string> rivals() {
+    std::vector<std::string> names = Condition::names();
+    std::erase_if(names, [](const std::string& name) { return Condition::named(name)->is_happe(); });
+    return names;
+}
+
+// "[######....] 192/480 runs", on a terminal only.
+class Progress {
+public:
+    Progress(std::size_t total, bool quiet) : total_(total), shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+    void clear() const { show("\r\033[K"); }
+
+    void step() {
+        constexpr std::size_t kWidth = 40;
+        const std::size_t done = ++done_;
+        if (!shown_ || done * 100 / total_ == (done - 1) * 100 / total_) {
+            return;
+        }
+        const std::size_t filled = done * kWidth / total_;
+        show(fmt::format("\r[{}{}] {}/{} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
+                         total_));
+    }
+
+private:
+    void show(const std::string& text) const {
+        if (shown_) {
+            std::fputs(text.c_str(), stderr);
+        }
+    }
+
+    std::atomic<std::size_t> done_{0};
+    std::size_t total_;
+    bool shown_;
+};
+
+int print(const StudyOptions& options, const StudyResults& results) {
+    std::cout << (options.json ? json_report(results) : text_report(results));
+    const auto figures = against_paper(results.tables);
+    const bool out_of_tolerance = options.check && figures.front().figure.strain() > 1.0;
+    return flushed(out_of_tolerance ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int study(const StudyOptions& options) {
+    const auto wanted = seeds(options.seed);
+    if (!wanted) {
+        return complain(wanted.error(), EX_USAGE);
+    }
+    const auto plan = make_plan(options);
+    if (!plan) {
+        return complain(plan.error(), EX_DATAERR);
+    }
+    if (options.check && options.protocol == "a3") {
+        return complain({"--check: the paper prints no table of section A.3 to check against"}, EX_USAGE);
+    }
+    StudyRequest request{.plan = *plan, .protocol = options.protocol, .seeds = *wanted, .jobs = options.jobs};
+    if (!options.out.empty()) {
+        request.folder = options.out;
+        if (const Status ready = prepare_folder(*request.folder); !ready) {
+            return complain(ready.error(), EX_CANTCREAT);
+        }
+    }
+    Progress progress(wanted->size() * plan->count * plan->conditions.size() * plan->participants.applications.size(),
+                      options.quiet);
+    request.run_done = [&progress] { progress.step(); };
+    const auto results = run_whole_study(request);
+    if (!results) {
+        return complain(results.error(), EX_IOERR);
+    }
+    progress.clear();
+    return print(options, *results);
+}
+
+}  // namespace
+
+void add_study(CLI::App& program, int& status) {
+    CLI::App* const command = program.add_subcommand("study", "Run the paper's user study with simulated participants");
+    const auto options = std::make_shared<StudyOptions>();
+    command
+        ->add_option("--protocol", options->protocol,
+                     "paper: ondemand, then T-, O- and B-HAPPE (section A.5), and the oracle;\n"
+                     "a3: five fixed frequencies in random order (section A.3)")
+        ->check(CLI::IsMember({"paper", "a3"}))
+        ->capture_default_str();
+    command->add_option("--participants", options->participants, "How many [24; a3: 10]")
+        ->check(CLI::Range(std::size_t{1}, kMostParticipants));
+    command->add_option("--seed", options->seed, "A seed, or a range A..B whose means are printed")
+        ->capture_default_str();
+    command->add_option("--application", options->applications, "Only this application (may be given more than once)");
+    command->add_option("--also", options->also, "Another condition to compare with (may be given more than once)")
+        ->check(CLI::IsMember(rivals()));
+    command->add_option("--parameters", options->parameters, "Another set of participants than the fitted one (JSON)")
+        ->type_name("FILE");
+    command->add_option("--jobs", options->jobs, "Seeds to run side by side")
+        ->check(CLI::Range(std::size_t{1}, kMostJobs))
+        ->capture_default_str();
+    command
+        ->add_option("--out", options->out, "Write study.json, runs.csv, tables.txt and the first seed's traces here")
+        ->type_name("DIR");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->add_flag("--check", options->check, "Exit with 1 if a figure is out of its tolerance against the paper");
+    command->add_flag("--quiet", options->quiet, "No progress bar");
+    command->footer(
+        "Participants and applications are drawn from a seed; their parameters were fitted to the paper's tables, so that\n"
+        "agreement with them shows that the model can reproduce the study, not that it predicts it.\n\n"
+        "Examples:\n"
+        "  happe-sim study\n"
+        "  happe-sim study --seed 1..10 --jobs 2 --check\n"
+        "  happe-sim study --also UDFS --also conservative --json | jq .totals");
+    command->callback([options, &status] { status = study(*options); });
+}
+
+}  // namespace happe

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/replay.h"
+
+#include "governor/core/loop.h"
+#include "governor/core/memory_profiles.h"
+#include "governor/documents/trace_reader.h"
+#include "governor/documents/trace_writer.h"
+
+#include <algorithm>
+
+namespace happe {
+namespace {
+
+// Every port of the loop but the store, fed with one observation at a time. Policy i's busiest CPU is CPU i.
+class TracedMachine : public UtilisationSource, public FrequencyControl, public KeySource, public FocusSource {
+public:
+    explicit TracedMachine(const std::vector<PolicyLadder>& ladders) : busiest_(ladders.size()) {
+        for (const auto& [id, ladder] : ladders) {
+            policies_.push_back({.id = id, .cpus = {static_cast<unsigned>(policies_.size())}, .ladder = ladder});
+        }
+    }
+
+    void show(TraceObservation seen) {
+        seen_ = std::move(seen);
+        std::ranges::fill(busiest_, std::nullopt);
+        for (const TracedPolicy& policy : seen_.policies) {
+            const auto known = std::ranges::lower_bound(policies_, policy.id, {}, &Policy::id);
+            busiest_.at(static_cast<std::size_t>(known - policies_.begin())) = std::ranges::max(policy.cpus);
+        }
+    }
+
+    Result<std::span<const std::optional<Ppm>>> sample() override {
+        return std::span<const std::optional<Ppm>>(busiest_);
+    }
+    [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
+    [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override {
+        return std::ranges::lower_bound(seen_.policies, policy, {}, &TracedPolicy::id)->current;
+    }
+    Status acquire() override { return {}; }
+    Status set(PolicyId /*policy*/, Khz /*khz*/) override { return {}; }
+    Status release() override { return {}; }
+    void take(std::vector<Press>& presses) override { presses = seen_.presses; }
+    [[nodiscard]] const Served* served() const override { return seen_.served ? &*seen_.served : nullptr; }
+
+private:
+    std::vector<Policy> policies_;
+    std::vector<std::optional<Ppm>> busiest_;
+    TraceObservation seen_;
+};
+
+class DecisionPrinter : public Witness {
+public:
+    explicit DecisionPrinter(std::ostream& out) : out_(out) {}
+    void turned(const Turn& turn) override { out_ << decision_line(turn); }
+    void failed(const Error& /*error*/) override {}  // no port above fails
+
+private:
+    std::ostream& out_;
+};
+
+}  // namespace
+
+Status replay(std::istream& trace, const std::string& name, std::ostream& decisions) {
+    TraceReader reader(trace, name);
+    const auto header = reader.header();
+    if (!header) {
+        return tl::unexpected<Error>(header.error());
+    }
+    TracedMachine machine(header->ladders);
+    MemoryProfiles profiles(header->profiles);
+    DecisionPrinter printer(decisions);
+    Loop loop({machine, machine, machine, machine, profiles, printer},
+              {.algorithm = header->settings,
+               .feedback = header->immediate ? Feedback::Immediate : Feedback::NextSample,
+               .period = header->period,
+               .sham = header->sham},
+              MonoTime());
+    for (auto seen = reader.next();; seen = reader.next()) {
+        if (!seen) {
+            return tl::unexpected<Error>(seen.error());
+        }
+        if (!*seen) {
+            return {};
+        }
+        const MonoTime at = (*seen)->at;
+        machine.show(*std::move(*seen));
+        loop.turn(at);
+    }
+}
+
+}  // namespace happe

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The paper's user studies in simulation: every participant x application x condition through the loop the daemon runs.
+#pragma once
+
+#include "governor/core/memory_profiles.h"
+#include "governor/core/uafp.h"
+#include "governor/core/witness.h"
+#include "governor/sim/participants_document.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace happe {
+
+enum class Rule : std::uint8_t {
+    Ondemand,     // as in the paper's kernel
+    OndemandNow,  // as since Linux 3.9
+    Conservative,
+    Performance,
+    Powersave,
+    FixedLevel,
+    Udfs,
+    Oracle,
+    THappe,  // training: an empty UAFP
+    OHappe,  // operating: the UAFP as T-HAPPE left it
+    BHappe,  // with the battery indicator: the UAFP as O-HAPPE left it
+};
+
+struct Condition {
+    Rule rule = Rule::Ondemand;
+    std::size_t level = 0;  // of FixedLevel: 1 is the lowest frequency
+
+    [[nodiscard]] std::string name() const;  // "ondemand", "T-HAPPE", "fixed-3"
+    static std::optional<Condition> named(std::string_view name);
+    static std::vector<std::string> names();
+    [[nodiscard]] bool is_happe() const { return rule >= Rule::THappe; }
+    bool operator==(const Condition&) const = default;
+};
+
+struct StudyPlan {
+    Participants participants;
+    std::size_t count = 24;
+    std::vector<Condition> conditions;  // in this order for each application; O- and B-HAPPE after what they build on
+    bool shuffled = false;              // section A.3: conditions in random order
+    Micros run_time = std::chrono::minutes{2};
+};
+
+StudyPlan paper_plan();  // section A.5: ondemand, T-, O-, B-HAPPE and the oracle
+StudyPlan a3_plan();     // section A.3: ten participants, five fixed levels in random order
+
+struct RunResult {
+    std::uint64_t seed = 0;
+    std::size_t participant = 0;  // from 0
+    std::size_t application = 0;  // index into the plan's
+    Condition condition;
+    sim::Person person;
+    sim::Taste taste;
+    double watts = 0.0;        // mean over the run
+    double utilisation = 0.0;  // of CPU 0, mean over the run, 0 to 1
+    int rating = 0;
+    int performance_presses = 0;
+    int power_presses = 0;
+    std::array<double, 5> state_seconds{};  // time in each of the ladder's frequencies
+    std::optional<Uafp> uafp;               // at the end of a HAPPE run
+};
+
+struct StudyHooks {
+    std::function<void()> run_done;  // for a progress bar; called from the thread that runs the study
+    // Takes a run's trace (docs/traces.md) a line at a time; empty if nobody wants it.
+    std::function<void(const RunResult& which, const std::string& line)> trace;
+    std::function<void(const Turn&)> turned;
+    std::function<void(double watts)> drew;  // what the machine draws, for each step of kStudyStep
+};
+
+inline constexpr Micros kStudyStep{40'000};  // divides ondemand's 80 ms and the loop's 1 s
+
+// One run to be played: by whom (from 0), what (an index into the plan's applications), under what.
+struct Play {
+    std::size_t participant = 0;
+    std::size_t application = 0;
+    Condition condition;
+    std::string user;  // in traces and profiles
+    MonoTime began;    // of the clock in its trace
+};
+
+// One seed's participants. What a run draws depends on its labels alone; profiles stay from run to run.
+class Cohort {
+public:
+    // Keeps a reference to the plan.
+    Cohort(const StudyPlan& plan, std::uint64_t seed);
+
+    [[nodiscard]] const std::vector<sim::Person>& people() const { return people_; }
+    RunResult play(const Play& what, const StudyHooks& hooks);
+
+private:
+    [[nodiscard]] sim::Taste taste(const Play& what) const;
+
+    const StudyPlan& plan_;
+    std::uint64_t seed_;
+    std::vector<sim::Person> people_;
+    MemoryProfiles profiles_;
+};
+
+// All runs of one seed, in the order they were made: by participant, application, condition.
+std::vector<RunResult> run_study(const StudyPlan& plan, std::uint64_t seed, const StudyHooks& hooks);
+
+}  // namespace happe

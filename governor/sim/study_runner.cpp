@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/study_runner.h"
+
+#include "governor/system/files.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace happe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writes each run's trace when the next one begins, so that one is in memory at a time.
+class TraceFiles {
+public:
+    TraceFiles(fs::path folder, const StudyPlan& plan) : folder_(std::move(folder)), plan_(plan) {}
+
+    void add(const RunResult& run, const std::string& line) {
+        std::string name = fmt::format("participant-{:02}-{}-{}.jsonl", run.participant + 1,
+                                       plan_.participants.applications[run.application].name, run.condition.name());
+        if (name != name_) {
+            finish();
+            name_ = std::move(name);
+        }
+        text_ += line;
+    }
+
+    // The first error, if there was one.
+    Status finish() {
+        if (status_ && !name_.empty()) {
+            status_ = write_file(folder_ / name_, text_);
+        }
+        name_.clear();
+        text_.clear();
+        return status_;
+    }
+
+private:
+    fs::path folder_;
+    const StudyPlan& plan_;
+    std::string name_;
+    std::string text_;
+    Status status_;
+};
+
+// The first exception of several threads.
+class FirstFailure {
+public:
+    void keep() {
+        const std::lock_guard lock(mutex_);
+        failure_ = failure_ ? failure_ : std::current_exception();
+    }
+    void rethrow() const {
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    std::exception_ptr failure_;
+};
+
+std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, TraceFiles* traces) {
+    std::vector<std::vector<RunResult>> runs(request.seeds.size());
+    std::atomic<std::size_t> next{0};
+    FirstFailure failure;
+    const auto work = [&] {
+        try {
+            for (std::size_t i = next++; i < runs.size(); i = next++) {
+                StudyHooks hooks{.run_done = request.run_done, .trace = {}, .turned = {}, .drew = {}};
+                if (traces != nullptr && i == 0) {
+                    hooks.trace = [traces](const RunResult& run, const std::string& line) { traces->add(run, line); };
+                }
+                runs[i] = run_study(request.plan, request.seeds[i], hooks);
+            }
+        } catch (...) {
+            failure.keep();
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 1; i < std::min(request.jobs, runs.size()); ++i) {
+            threads.emplace_back(work);
+        }
+        work();
+    }
+    failure.rethrow();
+    return runs;
+}
+
+Status write_results(const fs::path& folder, const StudyResults& results) {
+    for (const auto& [name, text] :
+         {std::pair{"study.json", json_report(results)}, std::pair{"runs.csv", runs_csv(results)},
+          std::pair{"tables.txt", text_report(results)}}) {
+        if (const Status written = write_file(folder / name, text); !written) {
+            return written;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Status prepare_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder / "traces", error);
+    if (error) {
+        return failure(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
+    }
+    for (const auto& entry : fs::directory_iterator(folder / "traces", error)) {
+        if (entry.path().filename().string().starts_with("participant-")) {
+            fs::remove(entry.path(), error);
+        }
+    }
+    return error ? Status(failure(fmt::format("{}: {}", (folder / "traces").string(), error.message()))) : Status();
+}
+
+Result<StudyResults> run_whole_study(const StudyRequest& request) {
+    std::optional<TraceFiles> traces;
+    if (request.folder) {
+        traces.emplace(*request.folder / "traces", request.plan);
+    }
+    StudyResults results{.plan = request.plan,
+                         .protocol = request.protocol,
+                         .seeds = request.seeds,
+                         .runs = run_seeds(request, traces ? &*traces : nullptr),
+                         .tables = {}};
+    results.tables = tables(results.plan, results.runs);
+    if (request.folder) {
+        const Status written = traces->finish().and_then([&] { return write_results(*request.folder, results); });
+        if (!written) {
+            return tl::unexpected<Error>(written.error());
+        }
+    }
+    return results;
+}
+
+}  // namespace happe

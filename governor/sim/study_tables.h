@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A study's runs as the paper's tables, each figure beside the paper's.
+#pragma once
+
+#include "governor/sim/study.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+// A figure of ours and, where the paper prints it, theirs with how far ours may be from it.
+struct Figure {
+    double ours = 0.0;
+    std::optional<double> paper;
+    double tolerance = 0.0;  // absolute, in the figure's unit
+
+    [[nodiscard]] double difference() const { return paper ? ours - *paper : 0.0; }
+    [[nodiscard]] double strain() const {
+        return paper ? std::abs(difference()) / tolerance : 0.0;
+    }  // above 1 is too far
+};
+
+// Means over seeds; within a seed, means and sample standard deviations over its participants.
+struct Cell {
+    std::string application;
+    std::string condition;
+    Figure watts_mean;
+    Figure watts_sd;
+    Figure rating_mean;
+    Figure rating_sd;
+    std::optional<double> saving_percent;        // of ondemand's mean power
+    std::optional<double> paper_saving_percent;  // the paper's "Imp."
+    std::optional<double> oracle_share_percent;  // of what the oracle saves
+    double utilisation_percent = 0.0;
+};
+
+struct Total {
+    std::string condition;
+    Figure saving_percent;  // mean over the applications
+    std::optional<double> oracle_share_percent;
+};
+
+struct PressRow {
+    std::string application;
+    Figure training_performance;
+    Figure training_power;
+    Figure operating_performance;
+    Figure operating_power;
+};
+
+struct GroupRow {
+    std::string group;
+    std::optional<double> saving_percent;  // over all HAPPE runs; nothing if nobody belongs to the group
+    double paper_percent;
+};
+
+struct StudyTables {
+    std::vector<Cell> cells;
+    std::vector<Total> totals;
+    std::vector<PressRow> presses;
+    std::vector<GroupRow> groups;
+};
+
+StudyTables tables(const StudyPlan& plan, const std::vector<std::vector<RunResult>>& seeds);
+
+// A figure with its name, e.g. "torcs, O-HAPPE: standard deviation of power (W)".
+struct NamedFigure {
+    std::string name;
+    Figure figure;
+};
+
+// All figures that the paper prints, the one that strains its tolerance most first.
+std::vector<NamedFigure> against_paper(const StudyTables& tables);
+
+}  // namespace happe

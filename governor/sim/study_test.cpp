@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/study.h"
+
+#include "governor/sim/replay.h"
+#include "governor/sim/study_report.h"
+#include "governor/sim/study_tables.h"
+
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+namespace happe {
+namespace {
+
+StudyPlan small(StudyPlan plan, std::size_t count = 3) {
+    plan.count = count;
+    plan.run_time = std::chrono::seconds(60);
+    return plan;
+}
+
+TEST(Condition, has_a_name_that_leads_back_to_it) {
+    for (const std::string& name : Condition::names()) {
+        EXPECT_EQ(Condition::named(name)->name(), name);
+    }
+    EXPECT_FALSE(Condition::named("fixed-6"));
+    EXPECT_FALSE(Condition::named("fixed-0"));
+    EXPECT_FALSE(Condition::named(""));
+}
+
+TEST(Study, makes_every_run_once_in_the_papers_order) {
+    const StudyPlan plan = small(paper_plan(), 2);
+    int done = 0;
+    const auto runs = run_study(plan, 1, {.run_done = [&done] { ++done; }, .trace = {}, .turned = {}, .drew = {}});
+    ASSERT_EQ(runs.size(), 2U * 4U * 5U);
+    EXPECT_EQ(done, 40);
+    EXPECT_EQ(runs[0].condition.name(), "ondemand");
+    EXPECT_EQ(runs[1].condition.name(), "T-HAPPE");
+    EXPECT_EQ(runs[4].condition.name(), "oracle");
+    for (const RunResult& run : runs) {
+        EXPECT_EQ(run.uafp.has_value(), run.condition.is_happe());
+        EXPECT_GE(run.rating, 1);
+        EXPECT_LE(run.rating, 5);
+        double seconds = 0.0;
+        for (const double state : run.state_seconds) {
+            seconds += state;
+        }
+        EXPECT_NEAR(seconds, 60.0, 1e-9);
+    }
+}
+
+TEST(Study, of_section_a3_gives_each_level_once_in_random_order) {
+    const StudyPlan plan = small(a3_plan(), 4);
+    const auto runs = run_study(plan, 1, {});
+    ASSERT_EQ(runs.size(), 4U * 4U * 5U);
+    bool shuffled = false;
+    for (std::size_t first = 0; first < runs.size(); first += 5) {
+        std::vector<std::size_t> levels;
+        for (std::size_t i = 0; i < 5; ++i) {
+            const RunResult& run = runs[first + i];
+            levels.push_back(run.condition.level);
+            EXPECT_NEAR(run.state_seconds.at(run.condition.level - 1), 60.0, 1e-9);
+        }
+        shuffled = shuffled || !std::ranges::is_sorted(levels);
+        std::ranges::sort(levels);
+        EXPECT_EQ(levels, (std::vector<std::size_t>{1, 2, 3, 4, 5}));
+    }
+    EXPECT_TRUE(shuffled);
+}
+
+TEST(Study, draws_a_run_from_its_labels_alone) {
+    StudyPlan all = small(paper_plan());
+    StudyPlan one = all;
+    std::erase_if(one.participants.applications, [](const auto& application) { return application.name != "glest"; });
+    const auto among_all = run_study(all, 5, {});
+    const auto alone = run_study(one, 5, {});
+    for (const RunResult& run : alone) {
+        const auto same = std::ranges::find_if(among_all, [&](const RunResult& other) {
+            return other.participant == run.participant && other.condition == run.condition &&
+                   all.participants.applications[other.application].name == "glest";
+        });
+        ASSERT_NE(same, among_all.end());
+        EXPECT_EQ(same->watts, run.watts);
+        EXPECT_EQ(same->rating, run.rating);
+    }
+}
+
+TEST(Study, is_the_same_on_any_thread) {
+    const StudyPlan plan = small(paper_plan());
+    const auto here = run_study(plan, 9, {});
+    std::vector<RunResult> there;
+    std::vector<RunResult> elsewhere;
+    {
+        const std::jthread one([&] { there = run_study(plan, 9, {}); });
+        const std::jthread two([&] { elsewhere = run_study(plan, 9, {}); });
+    }
+    EXPECT_TRUE(std::ranges::equal(here, there, {}, &RunResult::watts, &RunResult::watts));
+    EXPECT_TRUE(std::ranges::equal(here, elsewhere, {}, &RunResult::watts, &RunResult::watts));
+}
+
+TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_with_ondemand) {
+    StudyPlan plan = paper_plan();
+    plan.count = 8;
+    plan.conditions = {{Rule::Ondemand, 0}, {Rule::Oracle, 0}, {Rule::Performance, 0}, {Rule::Powersave, 0}};
+    const StudyTables tables = happe::tables(plan, {run_study(plan, 3, {})});
+    for (std::size_t i = 0; i < tables.cells.size(); i += 4) {
+        const double ondemand = tables.cells[i].watts_mean.ours;
+        EXPECT_LT(tables.cells[i + 1].watts_mean.ours, ondemand);
+        EXPECT_GT(tables.cells[i + 2].watts_mean.ours, ondemand - 0.3) << "but for the noise between runs";
+        EXPECT_LT(tables.cells[i + 3].watts_mean.ours, tables.cells[i + 1].watts_mean.ours);
+    }
+}
+
+// The trace of every HAPPE run, replayed, decides what the run did: what it ran at next is in the next observation.
+TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
+    const StudyPlan plan = small(paper_plan(), 2);
+    std::map<std::pair<std::size_t, std::string>, std::string> traces;
+    run_study(plan, 2,
+              {.run_done = {},
+               .trace =
+                   [&](const RunResult& run, const std::string& line) {
+                       if (run.condition.is_happe()) {
+                           traces[{run.participant * 100 + run.application, run.condition.name()}] += line;
+                       }
+                   },
+               .turned = {},
+               .drew = {}});
+    ASSERT_EQ(traces.size(), 2U * 4U * 3U);
+    int changes = 0;
+    for (const auto& [which, text] : traces) {
+        std::istringstream trace(text);
+        std::ostringstream decided;
+        const Status done = replay(trace, "trace", decided);
+        ASSERT_TRUE(done) << done.error().message;
+        std::istringstream observations(text);
+        std::istringstream decisions(decided.str());
+        std::string observation;
+        std::string decision;
+        std::getline(observations, observation);
+        std::uint32_t expected = 0;
+        while (std::getline(observations, observation) && std::getline(decisions, decision)) {
+            const auto seen = nlohmann::json::parse(observation);
+            const std::uint32_t ran = seen["policies"][0]["cur_khz"];
+            EXPECT_TRUE(expected == 0 || ran == expected) << observation;
+            expected = ran;
+            const auto decided_now = nlohmann::json::parse(decision);
+            for (const auto& target : decided_now["targets"]) {
+                expected = target["khz"];
+                ++changes;
+            }
+        }
+    }
+    EXPECT_GT(changes, 0);
+}
+
+// As in the paper: all games under one condition, then all under the next.
+TEST(Cohort, plays_the_runs_of_the_study_in_another_order_for_other_names_at_other_times) {
+    const StudyPlan plan = small(paper_plan(), 2);
+    const auto studied = run_study(plan, 4, {});
+    Cohort cohort(plan, 4);
+    MonoTime began(std::chrono::hours(1));
+    for (const Condition& condition : plan.conditions) {
+        for (const RunResult& same : studied) {
+            if (same.condition != condition) {
+                continue;
+            }
+            double sum = 0.0;
+            int steps = 0;
+            std::string last;
+            const auto hooks = StudyHooks{.run_done = {},
+                                          .trace = [&](const RunResult&, const std::string& line) { last = line; },
+                                          .turned = {},
+                                          .drew =
+                                              [&](double watts) {
+                                                  sum += watts;
+                                                  ++steps;
+                                              }};
+            const RunResult run = cohort.play({.participant = same.participant,
+                                               .application = same.application,
+                                               .condition = condition,
+                                               .user = "subject:" + std::to_string(same.participant),
+                                               .began = began},
+                                              hooks);
+            EXPECT_EQ(run.watts, same.watts);
+            EXPECT_EQ(run.rating, same.rating);
+            EXPECT_EQ(run.uafp.has_value(), same.uafp.has_value());
+            EXPECT_EQ(steps, plan.run_time / kStudyStep);
+            EXPECT_NEAR(sum / steps, run.watts, 1e-9);
+            began += plan.run_time;
+            const auto seen = nlohmann::json::parse(last);
+            EXPECT_EQ(seen["t_us"], began.time_since_epoch().count());
+            EXPECT_EQ(seen["user"].is_null(), !condition.is_happe());
+        }
+    }
+}
+
+TEST(Tables, give_means_and_sample_standard_deviations_and_savings) {
+    StudyPlan plan = small(paper_plan());
+    plan.participants.applications.resize(1);
+    plan.conditions = {{Rule::Ondemand, 0}, {Rule::OHappe, 0}, {Rule::Oracle, 0}};
+    std::vector<RunResult> runs;
+    const auto add = [&](Rule rule, double watts, int rating) {
+        RunResult& run = runs.emplace_back();
+        run.condition = {rule, 0};
+        run.watts = watts;
+        run.rating = rating;
+    };
+    add(Rule::Ondemand, 40, 4);
+    add(Rule::Ondemand, 44, 5);
+    add(Rule::OHappe, 30, 5);
+    add(Rule::OHappe, 33, 5);
+    add(Rule::Oracle, 28, 5);
+    const StudyTables tables = happe::tables(plan, {runs});
+    const Cell& ondemand = tables.cells[0];
+    const Cell& happe = tables.cells[1];
+    EXPECT_DOUBLE_EQ(ondemand.watts_mean.ours, 42.0);
+    EXPECT_DOUBLE_EQ(ondemand.watts_sd.ours, std::sqrt(8.0));
+    EXPECT_DOUBLE_EQ(ondemand.rating_mean.ours, 4.5);
+    EXPECT_DOUBLE_EQ(*happe.saving_percent, 25.0);
+    EXPECT_DOUBLE_EQ(*happe.oracle_share_percent, 75.0);
+    EXPECT_DOUBLE_EQ(*happe.watts_mean.paper, 32.72);
+    EXPECT_NEAR(happe.watts_mean.difference(), 31.5 - 32.72, 1e-12);
+    EXPECT_NEAR(happe.watts_mean.strain(), (32.72 - 31.5) / 1.5, 1e-12);
+}
+
+TEST(Tables, put_the_figure_that_strains_most_first) {
+    const StudyPlan plan = small(paper_plan());
+    const auto figures = against_paper(tables(plan, {run_study(plan, 1, {})}));
+    EXPECT_EQ(figures.size(), 4U * 4U * 4U + 3U + 16U);
+    EXPECT_TRUE(
+        std::ranges::is_sorted(figures, std::greater{}, [](const auto& named) { return named.figure.strain(); }));
+}
+
+TEST(Participants, are_refused_with_the_field_that_is_wrong) {
+    EXPECT_EQ(read_participants("{}").error().message, "format: missing");
+    EXPECT_TRUE(read_participants("[").error().message.starts_with("not JSON at byte 2: "));
+    const auto people = read_participants(
+        R"({"format":"happe-participants/1","provenance":"p","people":{"contrast":-1},"applications":[]})");
+    EXPECT_EQ(people.error().message, "people.experience_effect: missing");
+    const auto unknown = read_participants(
+        R"({"format":"happe-participants/1","provenance":"p","people":{"colour":1},"applications":[]})");
+    EXPECT_EQ(unknown.error().message, "people.colour: unknown field");
+}
+
+TEST(Participants, that_are_built_in_were_fitted_and_say_so) {
+    EXPECT_EQ(fitted_participants().applications.size(), 4U);
+    EXPECT_NE(fitted_participants().provenance.find("fitted"), std::string::npos);
+}
+
+TEST(Report, is_valid_json_and_square_csv) {
+    const StudyPlan plan = small(paper_plan());
+    StudyResults results{
+        .plan = plan, .protocol = "paper", .seeds = {1}, .runs = {run_study(plan, 1, {})}, .tables = {}};
+    results.tables = tables(plan, results.runs);
+    const auto json = nlohmann::json::parse(json_report(results));
+    EXPECT_EQ(json["cells"].size(), 20U);
+    EXPECT_EQ(json["cells"][1]["condition"], "T-HAPPE");
+    std::istringstream csv(runs_csv(results));
+    std::string line;
+    std::size_t lines = 0;
+    while (std::getline(csv, line)) {
+        EXPECT_EQ(std::ranges::count(line, ','), 27) << line;
+        ++lines;
+    }
+    EXPECT_EQ(lines, 1U + 3U * 4U * 5U);
+    EXPECT_NE(text_report(results).find("Worst cell: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace happe

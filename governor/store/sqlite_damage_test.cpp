@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the store does with files that are damaged, or not its own.
+#include "governor/store/sqlite_store_fixture.h"
+
+namespace happe {
+namespace {
+
+class SqliteDamageTest : public SqliteStoreFixture {};
+
+TEST_F(SqliteDamageTest, AFileThatIsNoDatabaseIsSetAsideAndAnEarlierOneIsKept) {
+    put(path, "garbage of the first kind, more than a hundred bytes of it: " + std::string(100, 'x'));
+    EXPECT_TRUE(says(open()->take_notice().value(), "was set aside as " + path.string() + ".corrupt-20250101T000000Z"));
+    fs::remove(path);
+    put(path, "short");
+
+    const auto store = open();
+
+    EXPECT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    EXPECT_TRUE(says(store->take_notice().value(), "file is not a database"));
+    EXPECT_EQ(store->take_notice(), std::nullopt);
+    EXPECT_TRUE(says(content(path.string() + ".corrupt-20250101T000000Z"), "garbage"));
+    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-2"), "short");
+}
+
+TEST_F(SqliteDamageTest, ATruncatedDatabaseIsSetAside) {
+    {
+        const auto store = open();
+        for (std::uint32_t n = 0; n < 300; ++n) {
+            ASSERT_TRUE(teach_nth(*store, kAlice, n));
+        }
+    }
+    for (const std::uintmax_t size :
+         {fs::file_size(path) / 2 / 4096 * 4096, std::uintmax_t{4096}, std::uintmax_t{60}}) {
+        fs::copy_file(path, directory / "whole", fs::copy_options::skip_existing);
+        fs::copy_file(directory / "whole", path, fs::copy_options::overwrite_existing);
+        fs::resize_file(path, size);
+
+        const auto store = open();
+
+        EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
+        EXPECT_TRUE(store->take_notice().has_value()) << size;
+    }
+}
+
+TEST_F(SqliteDamageTest, DamageThatIsMetLaterIsSetAsideAndWhatWaitsGoesToTheFreshDatabase) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+    damage_root_of("sqlite_autoindex_uafp_1");
+    const auto store = open();
+    sqlite3* const connection = newest_connection;
+    EXPECT_EQ(store->take_notice(), std::nullopt);
+    Uafp uafp(kLowest);
+    const Lesson first = lesson_in(uafp, Level{3}, Khz{1'200'000});
+    sqlite3_exec(connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+    ASSERT_FALSE(store->learned(kBob, first, uafp));
+    sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+    const Lesson second = lesson_in(uafp, Level{3}, Khz{1'600'000});
+
+    ASSERT_TRUE(store->learned(kBob, second, uafp));
+
+    EXPECT_TRUE(says(store->take_notice().value(), "database disk image is malformed"));
+    EXPECT_EQ(store->find(kBob).value(), uafp);
+    EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
+    EXPECT_EQ(learned_khz(*store, kBob), (std::vector<std::uint32_t>{1'200'000, 1'600'000}));
+    EXPECT_EQ(files(), (std::vector<std::string>{
+                           "profiles.db", "profiles.db-shm", "profiles.db-wal", "profiles.db.corrupt-20250101T000000Z",
+                           "profiles.db.corrupt-20250101T000000Z-shm", "profiles.db.corrupt-20250101T000000Z-wal"}));
+}
+
+TEST_F(SqliteDamageTest, BehindASymbolicLinkTheFileItselfIsSetAside) {
+    fs::create_directory(directory / "elsewhere");
+    put(directory / "elsewhere" / "real.db", "garbage");
+    fs::create_symlink(directory / "elsewhere" / "real.db", path);
+
+    const auto store = open();
+
+    EXPECT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    EXPECT_TRUE(fs::is_symlink(path));
+    EXPECT_EQ(content(directory / "elsewhere" / "real.db.corrupt-20250101T000000Z"), "garbage");
+}
+
+TEST_F(SqliteDamageTest, DamageFoundWhileReadingIsNoErrorToTheReader) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+    for (const char* const name : {"uafp", "learning_event_of_profile", "learning_event"}) {
+        ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+        damage_root_of(name);
+        const auto store = open();
+
+        EXPECT_TRUE(store->find(kAlice).has_value()) << name;
+        EXPECT_TRUE(store->of_user("alice").has_value()) << name;
+        EXPECT_TRUE(store->events_of(kAlice).value().empty()) << name;
+
+        EXPECT_TRUE(store->take_notice().has_value()) << name;
+    }
+}
+
+// A crash as it looks on disk: copies of the files while the database is open, with `lessons` in the log.
+class AfterACrash : public SqliteDamageTest {
+protected:
+    AfterACrash() {
+        const fs::path before = directory / "before.db";
+        const auto store = SqliteProfileStore::open(before, [] { return kNow; }).value();
+        for (std::uint32_t n = 0; n < kLessons; ++n) {
+            EXPECT_TRUE(teach_nth(*store, kAlice, n));
+        }
+        fs::copy_file(before, path);
+        fs::copy_file(before.string() + "-wal", wal);
+    }
+    static constexpr std::uint32_t kLessons = 20;
+    static constexpr std::int64_t kFrame = 24 + 4096;
+    fs::path wal = path.string() + "-wal";
+};
+
+TEST_F(AfterACrash, AWholeLogIsReplayed) {
+    const auto store = open();
+
+    EXPECT_EQ(store->take_notice(), std::nullopt);
+    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(kLessons));
+}
+
+TEST_F(AfterACrash, ALogCutWithinItsLastLessonLosesThatOneOnly) {
+    fs::resize_file(wal, fs::file_size(wal) - 100);
+
+    const auto store = open();
+
+    EXPECT_EQ(store->take_notice(), std::nullopt);
+    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(kLessons - 1));
+}
+
+// In a page, in a checksum, in the mark of a commit: of frames from the first to those before the last two lessons.
+TEST_F(AfterACrash, ALogWithAByteFlippedBeforeItsEndIsSetAside) {
+    const std::string log = content(wal);
+    const std::string database = content(path);
+    const auto frames = (static_cast<std::int64_t>(log.size()) - 32) / kFrame;
+    for (std::int64_t frame = 0; frame < frames - 10; frame += 7) {
+        for (const std::int64_t offset : {2000, 20, 7}) {
+            std::string flipped = log;
+            char& byte = flipped.at(static_cast<std::size_t>(32 + (frame * kFrame) + offset));
+            byte = static_cast<char>(byte ^ 0x10);
+            put(path, database);
+            put(wal, flipped);
+
+            const auto store = open();
+
+            const std::string notice = store->take_notice().value_or("");
+            EXPECT_TRUE(says(notice, "its write-ahead log is damaged before its end")) << frame << ": " << notice;
+            fs::remove(path.string() + ".corrupt-20250101T000000Z");
+            fs::remove(path.string() + ".corrupt-20250101T000000Z-wal");
+            fs::remove(path.string() + ".corrupt-20250101T000000Z-shm");
+        }
+    }
+}
+
+TEST_F(AfterACrash, ALogWithADamagedHeaderIsSetAside) {
+    overwrite(wal, 12, "zzzz");
+
+    EXPECT_TRUE(says(open()->take_notice().value(), "its write-ahead log has a damaged header"));
+}
+
+TEST_F(AfterACrash, ALogWhoseDatabaseIsEmptyOrGoneIsSetAsideAndNotDeleted) {
+    const std::string log = content(wal);
+    fs::resize_file(path, 0);
+    EXPECT_TRUE(says(open()->take_notice().value(), "missing or empty beside its write-ahead log"));
+    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-wal"), log);
+
+    fs::remove(path);
+    put(wal, log);
+    EXPECT_TRUE(open()->take_notice().has_value());
+    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-2-wal"), log);
+}
+
+TEST_F(AfterACrash, OfARowThatNoTableWouldTakeTheErrorSpeaks) {
+    SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("DROP TRIGGER uafp_update_is_monotonic");
+    ASSERT_EQ(raw_error("UPDATE uafp SET khz_5 = 1"), "no error");
+    const auto store = open();
+
+    const auto found = store->find(kAlice);
+
+    EXPECT_TRUE(says(found.error().message, "application \"torcs\" is no UAFP (it descends")) << found.error().message;
+    EXPECT_FALSE(store->of_user("alice"));
+    Uafp uafp(kLowest);
+    EXPECT_TRUE(store->learned(kAlice, lesson_in(uafp, Level{3}, Khz{1'200'000}), uafp));
+    EXPECT_EQ(store->find(kAlice).value(), uafp);
+}
+
+TEST_F(SqliteDamageTest, AnotherProgramsDatabaseIsRefusedAndNotTouched) {
+    for (const char* const sql : {"PRAGMA application_id = 7; CREATE TABLE t (x)", "CREATE TABLE t (x)"}) {
+        fs::remove(path);
+        SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
+        fs::permissions(path, kOwnerAndReaders);
+        const std::string before = content(path);
+
+        EXPECT_TRUE(says(open_error(), path.string() + ": is a database of another program: move it away"));
+
+        EXPECT_EQ(content(path), before);
+        EXPECT_EQ(fs::status(path).permissions(), kOwnerAndReaders);
+        EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
+    }
+}
+
+TEST_F(SqliteDamageTest, ANewerHappesDatabaseIsRefusedAndNotTouched) {
+    static_cast<void>(open());
+    ASSERT_EQ(raw_error("PRAGMA user_version = 3"), "no error");
+    const std::string before = content(path);
+
+    EXPECT_TRUE(says(open_error(), "made by a newer HAPPE (tables of version 3, this one knows 2)"));
+
+    EXPECT_EQ(content(path), before);
+    EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
+}
+
+TEST_F(AfterACrash, ANewerHappesDatabaseIsRefusedEvenIfOnlyItsLogSaysSo) {
+    {
+        const auto other = open();
+        SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 3");
+        fs::copy_file(path, directory / "newer.db");
+        fs::copy_file(wal, directory / "newer.db-wal");
+    }
+    path = directory / "newer.db";
+    const std::string before = content(path) + content(path.string() + "-wal");
+
+    EXPECT_TRUE(says(open_error(), "newer HAPPE"));
+
+    EXPECT_EQ(content(path) + content(path.string() + "-wal"), before);
+}
+
+TEST_F(SqliteDamageTest, WhatCannotBeAFileIsAnErrorThatNamesIt) {
+    put(directory / "file", "");
+    fs::create_directory(directory / "folder");
+    for (const char* const name : {"file/profiles.db", "folder", "missing/profiles.db"}) {
+        path = directory / name;
+        EXPECT_TRUE(says(open_error(), path.string())) << open_error();
+    }
+    EXPECT_TRUE(says(open_error(), "No such file or directory"));
+}
+
+TEST_F(SqliteDamageTest, TablesThatAreMissingOrOfOtherTypesAreErrors) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+    ASSERT_EQ(raw_error("DROP TABLE learning_event"), "no error");
+    EXPECT_TRUE(
+        says(open_error(),
+             "its tables are not as HAPPE makes them: move it away to begin anew (no such table: learning_event)"))
+        << open_error();
+
+    ASSERT_EQ(raw_error("DROP TABLE uafp"), "no error");
+    EXPECT_TRUE(says(open_error(), "no such table: uafp")) << open_error();
+
+    ASSERT_EQ(
+        raw_error(
+            "CREATE TABLE learning_event (seq, who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"),
+        "no error");
+    ASSERT_EQ(
+        raw_error("CREATE TABLE uafp (id, user, app, khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8,"
+                  " khz_9, updated_us, UNIQUE (user, app))"),
+        "no error");
+    ASSERT_EQ(raw_error("INSERT INTO uafp VALUES (1, 'alice', 'torcs', 1, 'two', 3.5, x'00', NULL, 6, 7, 8, 9, 10, 0)"),
+              "no error");
+    EXPECT_TRUE(says(open()->find(kAlice).error().message, "khz_1 must be an integer from 1 to 20000000, is \"two\""));
+}
+
+TEST_F(SqliteDamageTest, AFileThatIsMovedAwayWhileInUseIsFollowedByAFreshOne) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    fs::rename(path, directory / "moved.db");
+
+    ASSERT_TRUE(teach(*store, kBob, 9, 1'200'000));
+
+    EXPECT_TRUE(says(store->take_notice().value(), "was moved or deleted while in use"));
+    EXPECT_EQ(open()->find(kBob).value(), store->find(kBob).value());
+}
+
+TEST_F(SqliteDamageTest, OfTwoThatShareADamagedFileOneSetsItAsideAndTheOtherFollows) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+    damage_root_of("sqlite_autoindex_uafp_1");
+    const auto one = open();
+    const auto other = open();
+
+    ASSERT_TRUE(teach(*one, kAlice, 9, 1'200'000));
+    ASSERT_TRUE(teach(*other, kBob, 9, 1'600'000));
+
+    EXPECT_EQ(profile(*one, kBob).at(Level{9}), Khz{1'600'000});
+    EXPECT_EQ(profile(*other, kAlice).at(Level{9}), Khz{1'200'000});
+    EXPECT_FALSE(fs::exists(path.string() + ".corrupt-20250101T000000Z-2"));
+}
+
+}  // namespace
+}  // namespace happe

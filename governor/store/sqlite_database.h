@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An open device database and its statements. Everything here throws SQLite::Exception or one of the two below;
+// SqliteProfileStore turns them into errors in words.
+#pragma once
+
+#include "governor/core/profile_store.h"
+#include "governor/store/learning_event.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace happe::sqlite {
+
+// The file cannot be trusted.
+class Damaged : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// The file is sound but not for us, or holds what this program would never have written.
+class Refused : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+class Database {
+public:
+    // A file that exists; an empty one becomes a database. Hold the DirectoryLock.
+    Database(const std::filesystem::path& path, int busy_ms);
+
+    [[nodiscard]] std::optional<Uafp> find(const Served& whom);
+    [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
+    [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
+
+    // The first `count` of them, in one transaction. Returns the last one's sequence number.
+    std::int64_t store(const std::deque<WaitingLesson>& lessons, std::size_t count);
+    void erase(const Served& whom);
+
+    // Each profile as given, without the events of the one it replaces; all in one transaction.
+    void replace(const std::vector<StoredProfile>& profiles, WallTime at);
+
+    // The path now leads to another file, or to none.
+    [[nodiscard]] bool moved();
+
+    // From now on closing leaves the files as they are: no checkpoint, no deletion of the WAL.
+    void leave_files() { closing_leaves_files(true); }
+
+    // errno of the last input or output that failed; 0 if none has.
+    [[nodiscard]] int system_error();
+
+private:
+    void check_header();
+    void configure();
+    void check_wal(const std::filesystem::path& path);
+    void migrate();
+    [[nodiscard]] std::int64_t pragma(const char* name);
+    void closing_leaves_files(bool leaves);
+    std::int64_t store_one(const WaitingLesson& waiting);
+    void drop_oldest_profiles(const std::string& user);
+    void drop_oldest_events(std::int64_t who);
+    std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
+    void erase_row(const Served& whom);
+
+    SQLite::Database connection_;
+    std::optional<SQLite::Statement> find_;
+    std::optional<SQLite::Statement> of_user_;
+    std::optional<SQLite::Statement> put_;
+    std::optional<SQLite::Statement> add_event_;
+    std::optional<SQLite::Statement> drop_profiles_;
+    std::optional<SQLite::Statement> drop_events_;
+};
+
+}  // namespace happe::sqlite

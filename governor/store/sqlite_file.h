@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An SQLite database as files: PATH, and beside it PATH-wal, PATH-shm, PATH-journal. Whether they can be trusted, and
+// where broken ones go. Throws std::system_error; the store turns it into a Result at its edge.
+#pragma once
+
+#include "governor/system/file_descriptor.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace happe::sqlite {
+
+// Held while a database is opened or set aside, so that two processes never do so at once. Waits for its turn.
+class DirectoryLock {
+public:
+    explicit DirectoryLock(const std::filesystem::path& directory);
+
+    // What was renamed in the directory survives a loss of power.
+    void sync() const;
+
+private:
+    FileDescriptor directory_;
+};
+
+// An empty file that only its owner may read, unless there is a file. Throws if there is anything but a regular file.
+void create_private(const std::filesystem::path& path);
+
+// The database's files are its owner's alone: mode 0600.
+void make_private(const std::filesystem::path& path);
+
+[[nodiscard]] bool has_wal(const std::filesystem::path& path);
+
+// A WAL whose database is missing or empty: SQLite would delete it.
+[[nodiscard]] bool has_orphaned_wal(const std::filesystem::path& path);
+
+// What is wrong with the WAL that SQLite doesn't report: it takes the first bad checksum for the log's end, as a loss
+// of power leaves it, and so forgets commits that were synced to disk. Here a bad frame is damage if a commit at or
+// behind it is followed by another frame: with synchronous=FULL that commit was synced before the other was written.
+// Damage to the very last commit cannot be told from a loss of power. Nobody may write to the WAL meanwhile. Source:
+// sqlite.org/fileformat2.html, "The Write-Ahead Log".
+[[nodiscard]] std::optional<std::string> wal_damage(const std::filesystem::path& path);
+
+// Renames all files of the database at `path` to PATH.corrupt-STAMP, or PATH.corrupt-STAMP-2 and so on where that is
+// taken; returns the new path. PATH moves first: whatever is left behind by an interruption is then an orphan.
+std::filesystem::path set_aside(const std::filesystem::path& path, const std::string& stamp, const DirectoryLock& lock);
+
+}  // namespace happe::sqlite

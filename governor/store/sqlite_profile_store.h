@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The device database: profiles/sql/.
+#pragma once
+
+#include "governor/core/profile_store.h"
+#include "governor/store/learning_event.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+namespace sqlite {
+class Database;
+class DirectoryLock;
+}  // namespace sqlite
+
+// For one thread. A damaged file is set aside as PATH.corrupt-YYYYMMDDThhmmssZ, with its -wal and -shm, by whichever
+// call meets the damage; the call then goes on with a fresh database, which gets what waits, and take_notice() tells of
+// it.
+class SqliteProfileStore final : public ProfileStore {
+public:
+    static constexpr std::size_t kMostWaiting = 100'000;
+    static constexpr int kBusyMs = 250;  // how long a call waits for another program's lock; the loop waits with it
+
+    // Creates the file (mode 0600, in a directory that exists) or migrates it. Refuses, and leaves as it is, a database
+    // of another program or of a newer HAPPE. Damage is found where it is read, now or later: to read all of a file
+    // takes too long.
+    static Result<std::unique_ptr<SqliteProfileStore>> open(const std::filesystem::path& path, WallClock wall_clock);
+
+    SqliteProfileStore(const SqliteProfileStore&) = delete;
+    SqliteProfileStore& operator=(const SqliteProfileStore&) = delete;
+    ~SqliteProfileStore() override;
+
+    // All of these first try to store what waits. find, of_user and events_of answer as if it were stored.
+    [[nodiscard]] Result<std::optional<Uafp>> find(const Served& whom) override;
+    [[nodiscard]] Result<std::vector<StoredProfile>> of_user(const std::string& user) override;
+
+    // The event and the profile's new value are stored together or not at all. A lesson that the database could never
+    // take (a name of 256 bytes), and one that would be the 100,001st to wait, is not kept; the error says so.
+    [[nodiscard]] Status learned(const Served& whom, const Lesson& lesson, const Uafp& after) override;
+
+    // A profile's events in the order of learning: the oldest `most` of those after number `after`.
+    [[nodiscard]] Result<std::vector<LearningEvent>> events_of(const Served& whom, std::int64_t after = 0,
+                                                               std::size_t most = kMostEvents + kMostWaiting);
+
+    // Removes a profile, its events, and what waits for it, from the files too; nothing to remove is no error.
+    [[nodiscard]] Status erase(const Served& whom);
+
+    // Stores these profiles as they are, all or none, at most kMostProfiles of a user; what was learned before of the
+    // same users and applications is erased.
+    [[nodiscard]] Status replace(const std::vector<StoredProfile>& profiles);
+
+    // Stores what waits. Before the process ends: the destructor doesn't.
+    [[nodiscard]] Status flush();
+    [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+
+    // The newest event that this object stored; 0 before the first.
+    [[nodiscard]] std::int64_t newest_seq() const { return newest_seq_; }
+
+    // What happened to the file since the last call that its owner should know: set aside, or gone while in use.
+    [[nodiscard]] std::optional<std::string> take_notice();
+
+private:
+    SqliteProfileStore(std::filesystem::path path, WallClock wall_clock);
+
+    Status attempt(const std::function<void(sqlite::Database&)>& work);
+    sqlite::Database& connected();
+    void connect();
+    void begin_anew(const std::string& damage);
+    void set_aside_files(const std::string& damage, const sqlite::DirectoryLock& lock);
+    void notice(const std::string& text);
+    void forget_waiting(const Served& whom);
+    [[nodiscard]] Error in_words(const std::exception& error) const;
+
+    std::filesystem::path path_;
+    WallClock wall_clock_;
+    std::unique_ptr<sqlite::Database> database_;  // null while it cannot be opened
+    std::deque<WaitingLesson> waiting_;           // in the order of learning
+    std::map<Served, Uafp> ahead_;                // profiles as they will be
+    std::int64_t newest_seq_ = 0;
+    std::optional<std::string> notice_;
+};
+
+}  // namespace happe

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/store/sqlite_store_fixture.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <array>
+#include <csignal>
+
+namespace happe {
+namespace {
+
+class SqliteProfileStoreTest : public SqliteStoreFixture {};
+
+// Teaches until the first lesson that cannot be stored; returns how many were taught, with that one.
+std::uint32_t teach_until_full(SqliteProfileStore& store) {
+    std::uint32_t n = 0;
+    while (n < 5000 && teach_nth(store, kAlice, n)) {
+        ++n;
+    }
+    return n + 1;
+}
+
+// Exit status of work() in another process.
+template <typename Work>
+pid_t start(Work work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(work());
+    }
+    return child;
+}
+int ended(pid_t child) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(SqliteProfileStoreTest, AFreshDatabaseIsOursAndPrivateAndEmpty) {
+    const auto store = open();
+
+    EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
+    EXPECT_TRUE(store->of_user("alice").value().empty());
+    EXPECT_TRUE(store->events_of(kAlice).value().empty());
+    EXPECT_EQ(store->take_notice(), std::nullopt);
+    EXPECT_EQ(raw("PRAGMA application_id"), 0x48415050);
+    EXPECT_EQ(raw("PRAGMA user_version"), 2);
+    for (const std::string& name : files()) {
+        EXPECT_EQ(fs::status(directory / name).permissions(), kOwner) << name;
+    }
+}
+
+TEST_F(SqliteProfileStoreTest, ADatabaseThatOthersMayReadBecomesPrivate) {
+    static_cast<void>(open());
+    fs::permissions(path, kOwnerAndReaders);
+
+    static_cast<void>(open());
+
+    EXPECT_EQ(fs::status(path).permissions(), kOwner);
+}
+
+TEST_F(SqliteProfileStoreTest, WhatWasLearnedIsThereAfterwards) {
+    Uafp uafp(kLowest);
+    const Lesson lesson = lesson_in(uafp, Level{3}, Khz{1'200'000});
+    ASSERT_TRUE(open()->learned(kAlice, lesson, uafp));
+
+    const auto store = open();
+
+    EXPECT_EQ(store->find(kAlice).value(), uafp);
+    const auto events = store->events_of(kAlice).value();
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].seq, 1);
+    EXPECT_EQ(events[0].at, kNow);
+    EXPECT_EQ(events[0].lesson, lesson);
+    EXPECT_EQ(raw("SELECT updated_us FROM uafp"), kNow.time_since_epoch().count());
+}
+
+TEST_F(SqliteProfileStoreTest, AUsersProfilesComeByApplicationAndWithoutOthers) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, {"alice", "torcs"}, 9, 2'200'000));
+    ASSERT_TRUE(teach(*store, {"alice", "desktop"}, 9, 1'200'000));
+    ASSERT_TRUE(teach(*store, {"alicia", "desktop"}, 9, 1'600'000));
+
+    const auto profiles = store->of_user("alice").value();
+
+    ASSERT_EQ(profiles.size(), 2U);
+    EXPECT_EQ(profiles[0].whom, (Served{"alice", "desktop"}));
+    EXPECT_EQ(profiles[1].whom, (Served{"alice", "torcs"}));
+    EXPECT_EQ(profiles[1].uafp.at(Level{9}), Khz{2'200'000});
+}
+
+TEST_F(SqliteProfileStoreTest, NamesAreNeitherSqlNorCut) {
+    const Served odd{.user = "a'; DROP TABLE uafp; --", .app = std::string("x\0y\xFF", 4)};
+    ASSERT_TRUE(teach(*open(), odd, 1, 900'000));
+
+    const auto store = open();
+
+    EXPECT_EQ(profile(*store, odd).at(Level{1}), Khz{900'000});
+    EXPECT_EQ(store->of_user(odd.user).value().at(0).whom, odd);
+}
+
+TEST_F(SqliteProfileStoreTest, ALessonThatTheTablesWouldRefuseIsNotKept) {
+    const auto store = open();
+    Uafp uafp(kLowest);
+    const Lesson good = lesson_in(uafp, Level{0}, Khz{900'000});
+    Lesson bad = good;
+    bad.current = Khz{0};
+
+    EXPECT_TRUE(says(store->learned({"", "torcs"}, good, uafp).error().message, "names must have 1 to 255 bytes"));
+    EXPECT_FALSE(store->learned({"alice", std::string(256, 'x')}, good, uafp));
+    EXPECT_FALSE(store->learned(kAlice, bad, uafp));
+    EXPECT_FALSE(store->learned(kAlice, good, Uafp(Khz{0})));
+    EXPECT_EQ(store->waiting(), 0U);
+    EXPECT_TRUE(store->learned({"alice", std::string(255, 'x')}, good, uafp));
+}
+
+TEST_F(SqliteProfileStoreTest, ErasingRemovesTheProfileAndItsEventsAndGivesNoNumberTwice) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kBob, 9, 1'200'000));
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+
+    ASSERT_TRUE(store->erase(kAlice));
+    ASSERT_TRUE(store->erase({"nobody", "nothing"}));
+
+    EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 1);
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    EXPECT_EQ(store->newest_seq(), 3);
+}
+
+TEST_F(SqliteProfileStoreTest, WhatIsErasedIsNotInTheFilesAnyMore) {
+    const auto store = open();
+    const Served secret{"alice", "something nobody else should know of"};
+    ASSERT_TRUE(teach(*store, secret, 9, 2'200'000));
+    ASSERT_TRUE(says(content(path.string() + "-wal"), secret.app));
+
+    ASSERT_TRUE(store->erase(secret));
+
+    EXPECT_FALSE(says(content(path), secret.app));
+    EXPECT_FALSE(says(content(path.string() + "-wal"), secret.app));
+}
+
+TEST_F(SqliteProfileStoreTest, AReplacedProfileHasNoEventsAndOthersStay) {
+    const Served other{.user = "alice", .app = "other"};
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 3, 1'200'000));
+    ASSERT_TRUE(teach(*store, other, 3, 1'200'000));
+
+    ASSERT_TRUE(store->replace({{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "new"}, Uafp(Khz{2'200'000})}}));
+
+    EXPECT_EQ(profile(*store, kAlice), Uafp(Khz{1'600'000}));
+    EXPECT_EQ(profile(*store, {"alice", "new"}), Uafp(Khz{2'200'000}));
+    EXPECT_TRUE(store->events_of(kAlice)->empty());
+    EXPECT_EQ(learned_khz(*store, other), (std::vector<std::uint32_t>{1'200'000}));
+}
+
+TEST_F(SqliteProfileStoreTest, AllAreReplacedOrNone) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 3, 1'200'000));
+    static_cast<void>(
+        raw("CREATE TRIGGER no BEFORE INSERT ON uafp WHEN NEW.app = 'refused' BEGIN SELECT RAISE(ABORT, 'no'); END"));
+
+    EXPECT_FALSE(store->replace({{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "refused"}, Uafp(Khz{1'600'000})}}));
+    EXPECT_FALSE(store->replace({{{"", "app"}, Uafp(Khz{1'600'000})}}));
+
+    EXPECT_EQ(learned_khz(*store, kAlice), (std::vector<std::uint32_t>{1'200'000}));
+}
+
+TEST_F(SqliteProfileStoreTest, TheTablesHoldMonotonicityWhoeverWrites) {
+    static_cast<void>(open());
+    const auto insert = [this](const std::string& khz) {
+        return raw_error("INSERT INTO uafp VALUES (NULL, 'alice', 'torcs', " + khz + ", 0)");
+    };
+
+    EXPECT_TRUE(says(insert("1, 2, 3, 4, 5, 6, 7, 8, 10, 9"), "a UAFP must not descend from one level to the next"));
+    EXPECT_TRUE(says(insert("0, 2, 3, 4, 5, 6, 7, 8, 9, 10"), "a UAFP must have 1 to 20000000 kHz at each level"));
+    EXPECT_TRUE(says(insert("1, 2, 3, 4, 5, 6, 7, 8, 9, 20000001"), "1 to 20000000 kHz"));
+    EXPECT_TRUE(says(insert("1, 2, 3, NULL, 5, 6, 7, 8, 9, 10"), "NOT NULL"));
+    EXPECT_TRUE(says(insert("1, 2, 3, 4, 5, 6, 7, 8, 9, 'x'"), "cannot store TEXT"));
+    EXPECT_EQ(insert("1, 2, 3, 4, 5, 5, 7, 8, 9, 20000000"), "no error");
+    EXPECT_TRUE(says(raw_error("UPDATE uafp SET khz_4 = 6"), "must not descend"));
+    EXPECT_TRUE(says(raw_error("UPDATE uafp SET khz_0 = 0"), "1 to 20000000 kHz"));
+    EXPECT_EQ(raw_error("UPDATE uafp SET khz_4 = 5"), "no error");
+}
+
+TEST_F(SqliteProfileStoreTest, EventsAreOnlyAddedUntilTheirProfileIsErased) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+
+    EXPECT_TRUE(says(raw_error("UPDATE learning_event SET level = 8"), "never changed"));
+    EXPECT_TRUE(says(raw_error("DELETE FROM learning_event"), "erased with their profile only"));
+    EXPECT_TRUE(says(raw_error("INSERT OR REPLACE INTO learning_event VALUES (1, 1, 0, 'power', 0, 0, 1, 1, 1, 0)"),
+                     "never replaced"));
+    for (const std::string bad :
+         {"99, 0, 'power', 0, 0, 1, 1, 1, 0", "1, -1, 'power', 0, 0, 1, 1, 1, 0", "1, 0, 'both', 0, 0, 1, 1, 1, 0",
+          "1, 0, 'power', 1024, 0, 1, 1, 1, 0", "1, 0, 'power', 0, 10, 1, 1, 1, 0", "1, 0, 'power', 0, 0, 0, 1, 1, 0",
+          "1, 0, 'power', 0, 0, 1, 20000001, 1, 0", "1, 0, 'power', 0, 0, 1, 1, 0, 0",
+          "1, 0, 'power', 0, 0, 1, 1, 1, 1000001"}) {
+        EXPECT_TRUE(says(raw_error("INSERT INTO learning_event VALUES (NULL, " + bad + ")"), "constraint failed"))
+            << bad;
+    }
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 1);
+    EXPECT_EQ(raw_error("DELETE FROM uafp"), "no error");
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 0);
+}
+
+TEST_F(SqliteProfileStoreTest, EventsAreReadFromAnyNumberOnAndNoMoreThanAskedFor) {
+    const auto store = open();
+    for (std::uint32_t n = 0; n < 5; ++n) {
+        ASSERT_TRUE(teach_nth(*store, n % 2 == 0 ? kAlice : kBob, n));  // alice's are 1, 3, 5
+    }
+    const auto numbers = [&](std::int64_t after, std::size_t most) {
+        const auto events = store->events_of(kAlice, after, most).value();
+        std::vector<std::int64_t> found;
+        std::ranges::transform(events, std::back_inserter(found), &LearningEvent::seq);
+        return found;
+    };
+    using Numbers = std::vector<std::int64_t>;
+
+    EXPECT_EQ(numbers(-1, 9), (Numbers{1, 3, 5}));
+    EXPECT_EQ(numbers(0, 2), (Numbers{1, 3}));
+    EXPECT_EQ(numbers(1, 1), Numbers{3});
+    EXPECT_EQ(numbers(2, 9), (Numbers{3, 5}));
+    EXPECT_EQ(numbers(5, 9), Numbers{});
+    EXPECT_EQ(numbers(0, 0), Numbers{});
+}
+
+// Many lessons at once: they wait while the database takes none.
+void teach_many(SqliteProfileStore& store, const std::function<Served(std::size_t)>& whom, std::size_t count) {
+    sqlite3* const connection = newest_connection;
+    sqlite3_exec(connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+    Uafp uafp(kLowest);
+    const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
+    for (std::size_t n = 0; n < count; ++n) {
+        ASSERT_FALSE(store.learned(whom(n), lesson, uafp));
+    }
+    sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+    ASSERT_TRUE(store.flush());
+}
+
+TEST_F(SqliteProfileStoreTest, AProfileKeepsItsTenThousandNewestEvents) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kBob, 9, 2'200'000));
+    teach_many(*store, [](std::size_t) { return kAlice; }, kMostEvents);
+    EXPECT_EQ(store->events_of(kAlice)->size(), kMostEvents);
+
+    ASSERT_TRUE(teach(*store, kAlice, 9, 1'600'000));
+
+    const auto kept = store->events_of(kAlice).value();
+    EXPECT_EQ(kept.size(), kMostEvents);
+    EXPECT_EQ(kept.front().seq, 3);
+    EXPECT_EQ(kept.back().lesson.to, Khz{1'600'000});
+    EXPECT_EQ(profile(*store, kAlice).at(Level{5}), Khz{1'200'000});
+    EXPECT_EQ(store->events_of(kBob)->size(), 1U);
+    EXPECT_TRUE(says(raw_error("DELETE FROM learning_event WHERE seq = 3"), "erased with their profile only"));
+}
+
+TEST_F(SqliteProfileStoreTest, AUserKeepsTheThousandProfilesThatWereTaughtLast) {
+    auto now = kNow;
+    const auto store = SqliteProfileStore::open(path, [&] { return now += Micros{1}; }).value();
+    ASSERT_TRUE(teach(*store, kBob, 9, 2'200'000));
+    teach_many(*store, [](std::size_t n) { return Served{"alice", std::to_string(n)}; }, kMostProfiles);
+    EXPECT_EQ(store->of_user("alice")->size(), kMostProfiles);
+    ASSERT_TRUE(teach(*store, {"alice", "0"}, 5, 1'600'000));  // the oldest is 1 now
+
+    ASSERT_TRUE(teach(*store, {"alice", "new"}, 5, 1'600'000));
+    ASSERT_TRUE(store->replace({{{"alice", "imported"}, Uafp(kLowest)}}));
+
+    EXPECT_EQ(store->of_user("alice")->size(), kMostProfiles);
+    for (const char* const gone : {"1", "2"}) {
+        EXPECT_EQ(store->find({"alice", gone}).value(), std::nullopt) << gone;
+        EXPECT_TRUE(store->events_of({"alice", gone})->empty());
+    }
+    for (const char* const kept : {"0", "3", "new", "imported"}) {
+        EXPECT_NE(store->find({"alice", kept}).value(), std::nullopt) << kept;
+    }
+    EXPECT_NE(store->find(kBob).value(), std::nullopt);
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event WHERE who NOT IN (SELECT id FROM uafp)"), 0);
+}
+
+TEST_F(SqliteProfileStoreTest, OnAFullDiskLessonsWaitInOrderAndAreStoredOnceThereIsSpace) {
+    const auto store = open();
+    sqlite3* const connection = newest_connection;
+    sqlite3_exec(connection, "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr);  // no more than there are
+    std::uint32_t taught = teach_until_full(*store);
+    ASSERT_LT(taught, 5000U);
+
+    const Status second = teach_nth(*store, kAlice, taught++);
+    EXPECT_TRUE(says(second.error().message, "no space is left: free some on its file system"))
+        << second.error().message;
+    EXPECT_TRUE(says(second.error().message, "2 lessons wait in memory"));
+    EXPECT_EQ(store->waiting(), 2U);
+    EXPECT_EQ(profile(*store, kAlice).at(Level{9}).value, nth_khz(taught).back());
+    EXPECT_EQ(store->of_user("alice").value().at(0).uafp, profile(*store, kAlice));
+    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), taught - 2);
+
+    sqlite3_exec(connection, "PRAGMA max_page_count = 100000", nullptr, nullptr, nullptr);
+    ASSERT_TRUE(teach_nth(*store, kAlice, taught++));
+
+    EXPECT_EQ(store->waiting(), 0U);
+    EXPECT_EQ(store->newest_seq(), taught);
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), taught);
+    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
+}
+
+// Returns the number of the step that failed.
+int fill_a_limited_file(SqliteProfileStore& store, const fs::path& wal) {
+    static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = fs::file_size(wal) + 20'000;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const std::uint32_t taught = teach_until_full(store);
+    const Status again = store.flush();
+    if (taught > 100 || again || !says(again.error().message, "File too large") || store.waiting() != 1) {
+        return 1;
+    }
+    if (learned_khz(store, kAlice) != nth_khz(taught)) {
+        return 2;
+    }
+    limit.rlim_cur = before;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    if (!store.flush() || store.waiting() != 0 || store.newest_seq() != taught) {
+        return 3;
+    }
+    return learned_khz(store, kAlice) == nth_khz(taught) ? 0 : 4;
+}
+
+TEST_F(SqliteProfileStoreTest, AFileThatMayNotGrowLosesNothingEither) {
+    EXPECT_EQ(ended(start([this] { return fill_a_limited_file(*open(), path.string() + "-wal"); })), 0);
+
+    EXPECT_EQ(raw("SELECT count(*) - max(seq) FROM learning_event"), 0);
+    EXPECT_EQ(profile(*open(), kAlice).at(Level{9}),
+              Khz{static_cast<std::uint32_t>(raw("SELECT max(to_khz) FROM learning_event"))});
+}
+
+TEST_F(SqliteProfileStoreTest, WhileAnotherProgramHasItLockedLessonsWaitUntilAnyLaterCall) {
+    const auto store = open();
+    SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN IMMEDIATE");
+
+    const Status locked = teach(*store, kAlice, 9, 2'200'000);
+    EXPECT_TRUE(says(locked.error().message, "another program has it locked")) << locked.error().message;
+    EXPECT_EQ(profile(*store, kAlice).at(Level{9}), Khz{2'200'000});
+    EXPECT_EQ(store->events_of(kAlice).value().at(0).seq, 0);
+
+    other.exec("ROLLBACK");
+    EXPECT_EQ(store->find(kBob).value(), std::nullopt);
+
+    EXPECT_EQ(store->waiting(), 0U);
+    EXPECT_EQ(store->events_of(kAlice).value().at(0).seq, 1);
+}
+
+TEST_F(SqliteProfileStoreTest, WaitingLessonsAreErasedWithTheirProfile) {
+    const auto store = open();
+    sqlite3* const connection = newest_connection;
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    sqlite3_exec(connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+    ASSERT_FALSE(teach(*store, kAlice, 9, 1'200'000));
+    EXPECT_FALSE(store->erase(kAlice));
+    EXPECT_EQ(profile(*store, kAlice).at(Level{9}), Khz{1'200'000});
+
+    sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+    EXPECT_TRUE(store->erase(kAlice));
+
+    EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 0);
+}
+
+TEST_F(SqliteProfileStoreTest, AHundredThousandLessonsWaitAndNoMore) {
+    const auto store = open();
+    sqlite3* const connection = newest_connection;
+    sqlite3_exec(connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+    Uafp uafp(kLowest);
+    const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
+    for (std::size_t n = 0; n < SqliteProfileStore::kMostWaiting; ++n) {
+        ASSERT_FALSE(store->learned({"alice", std::to_string(n / kMostEvents)}, lesson, uafp));
+    }
+
+    const Status lost = store->learned(kBob, lesson, uafp);
+    EXPECT_TRUE(says(lost.error().message, "it is read-only")) << lost.error().message;
+    EXPECT_TRUE(says(lost.error().message,
+                     "100000 lessons wait in memory; that is the most that are kept, so this one is lost"));
+    EXPECT_EQ(store->find(kBob).value(), std::nullopt);
+
+    sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+    ASSERT_TRUE(store->learned(kBob, lesson, uafp));
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 100'001);
+}
+
+// One of several processes that create, migrate and write the same database at once.
+int learn_beside_others(const std::function<Result<std::unique_ptr<SqliteProfileStore>>()>& open_store, int gate,
+                        const Served& own) {
+    char byte = 0;
+    static_cast<void>(::read(gate, &byte, 1));  // ends when the last writer has closed its end
+    auto store = open_store();
+    for (int tries = 0; tries < 100 && !store; ++tries) {  // it waits a quarter of a second for the others' fsync()s
+        store = open_store();
+    }
+    if (!store) {
+        return 1;
+    }
+    for (std::uint32_t n = 0; n < 50; ++n) {
+        static_cast<void>(teach_nth(**store, own, n));
+        static_cast<void>(teach_nth(**store, kAlice, n));
+    }
+    for (int tries = 0; tries < 100 && (*store)->waiting() > 0; ++tries) {
+        static_cast<void>((*store)->flush());
+    }
+    return (*store)->waiting() == 0 && learned_khz(**store, own) == nth_khz(50) && !(*store)->take_notice() ? 0 : 2;
+}
+
+TEST_F(SqliteProfileStoreTest, ProcessesThatShareADatabaseLoseNothing) {
+    std::array<int, 2> gate{};
+    ASSERT_EQ(::pipe(gate.data()), 0);
+    std::vector<pid_t> children;
+    for (const char* const user : {"one", "two", "three"}) {
+        children.push_back(start([&, user] {
+            ::close(gate[1]);
+            return learn_beside_others([this] { return try_open(); }, gate[0], {.user = user, .app = "torcs"});
+        }));
+    }
+    ::close(gate[1]);
+    for (const pid_t child : children) {
+        EXPECT_EQ(ended(child), 0);
+    }
+    ::close(gate[0]);
+
+    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 3 * 2 * 50);
+    EXPECT_EQ(raw("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+}
+
+}  // namespace
+}  // namespace happe

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/system/alarm.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace happe {
+
+Result<std::unique_ptr<Alarm>> Alarm::create(sd_event* loop, std::function<void()> due) {
+    auto alarm = std::unique_ptr<Alarm>(new Alarm(std::move(due)));
+    alarm->timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    sd_event_source* source = nullptr;
+    const int result = alarm->timer_ ? sd_event_add_io(
+                                           loop, &source, alarm->timer_.get(), EPOLLIN,
+                                           [](sd_event_source*, int, std::uint32_t, void* self) {
+                                               static_cast<Alarm*>(self)->went_off();
+                                               return 0;
+                                           },
+                                           alarm.get())
+                                     : -errno;
+    alarm->source_.reset(source);
+    if (result < 0) {
+        return failure(fmt::format("no timer: {}", std::generic_category().message(-result)));
+    }
+    return alarm;
+}
+
+// Setting the timer also makes it unreadable, so that it need not be read.
+void Alarm::set(MonoTime at) {
+    const Micros since_boot = std::max(at.time_since_epoch(), Micros{1});  // zero would cancel
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
+    const itimerspec spec{
+        .it_interval = {},
+        .it_value = {.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(since_boot - seconds).count()}};
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+    set_ = true;
+}
+
+void Alarm::cancel() {
+    const itimerspec never{};
+    ::timerfd_settime(timer_.get(), 0, &never, nullptr);
+    set_ = false;
+}
+
+void Alarm::went_off() {
+    set_ = false;
+    due_();
+    if (!set_) {
+        cancel();
+    }
+}
+
+}  // namespace happe

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A time at which the event loop calls, set anew again and again: one system call each time it is set and none when it
+// goes off. (A timer of sd-event's takes two, and puts the time off to share wake-ups.)
+#pragma once
+
+#include "governor/core/result.h"
+#include "governor/core/units.h"
+#include "governor/system/event_loop.h"
+#include "governor/system/file_descriptor.h"
+
+#include <functional>
+#include <memory>
+
+namespace happe {
+
+class Alarm {
+public:
+    // The loop must outlive it. `due` may set or cancel it.
+    [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(sd_event* loop, std::function<void()> due);
+    Alarm(const Alarm&) = delete;
+    Alarm& operator=(const Alarm&) = delete;
+    ~Alarm() = default;
+
+    // By CLOCK_MONOTONIC; a time that has passed is now. In place of the time before.
+    void set(MonoTime at);
+    void cancel();
+
+private:
+    explicit Alarm(std::function<void()> due) : due_(std::move(due)) {}
+    void went_off();
+
+    std::function<void()> due_;
+    bool set_ = false;
+    FileDescriptor timer_;
+    EventSource source_;  // goes before the descriptor it watches
+};
+
+}  // namespace happe

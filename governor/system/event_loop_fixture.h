@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/system/event_loop.h"
+#include "governor/system/monotonic_clock.h"
+#include "governor/system/temporary_directory_fixture.h"
+
+#include <gtest/gtest.h>
+#include <filesystem>
+#include <functional>
+
+namespace happe {
+
+// Runs an sd-event loop, in a folder that is gone afterwards.
+class LoopFixture : public testing::Test {
+public:
+    LoopFixture() {
+        sd_event* created = nullptr;
+        EXPECT_GE(sd_event_new(&created), 0);
+        loop.reset(created);
+    }
+
+protected:
+    // Until something holds, ten seconds at most.
+    [[nodiscard]] bool runs_until(const std::function<bool()>& holds) const {
+        const MonoTime end = monotonic_now() + std::chrono::seconds{10};
+        while (!holds() && monotonic_now() < end) {
+            EXPECT_GE(sd_event_run(loop.get(), 10'000), 0);
+        }
+        return holds();
+    }
+    // All that is ready now.
+    void runs() const {
+        while (sd_event_run(loop.get(), 0) > 0) {
+        }
+    }
+
+    TemporaryDirectory directory;
+    std::filesystem::path folder = directory.path();
+    EventLoop loop;
+};
+
+}  // namespace happe
