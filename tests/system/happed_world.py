@@ -122,6 +122,12 @@ class Client:
             pass
         return message.body
 
+    def changed(self, name: str) -> Any:
+        """Wait until a change of this property is announced; its value. Others may be announced before."""
+        while name not in (changes := self.heard("PropertiesChanged")[1]):
+            pass
+        return changes[name]
+
     def heard_so_far(self) -> list[tuple[str, list[Any]]]:
         """All signals that have come."""
         self.get("State")  # happed sends in order

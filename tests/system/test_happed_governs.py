@@ -186,7 +186,7 @@ def test_to_observe_is_to_give_the_machine_back_and_to_go_on(
 
     assert t61["scaling_governor"] == "powersave"
     assert (governing.get("State"), governing.get("Backend")) == ("observing", "observe")
-    assert governing.heard("PropertiesChanged")[1]["Backend"] == "observe"
+    assert governing.changed("Backend") == "observe"
     stopped.configure("period_ms = 100\n")
     governing("Reload")
     until(lambda: t61["scaling_governor"] == "userspace")

@@ -62,7 +62,7 @@ def test_a_reload_applies_the_configuration_and_says_so(happed: Happed, world: W
     me("Reload")
 
     assert me.get("Settings")["period_ms"] == 200
-    assert me.heard("PropertiesChanged")[1]["Settings"]["period_ms"] == 200
+    assert me.changed("Settings")["period_ms"] == 200
     assert me.get("State") == "observing"
 
 
@@ -122,7 +122,7 @@ def test_sighup_applies_the_configuration(happed: Happed) -> None:
     me.listen()
     happed.configure(QUICK + 'feedback = "next-sample"\n')
     happed.hang_up()
-    assert me.heard("PropertiesChanged")[1]["Settings"]["feedback"] == "next-sample"
+    assert me.changed("Settings")["feedback"] == "next-sample"
 
 
 def test_what_was_learned_stays_through_a_reload(happed: Happed, world: World) -> None:

@@ -132,9 +132,9 @@ def test_a_fixed_frequency_is_the_ladders_entry(owner: Client, t61: T61) -> None
 
 def test_that_the_indicator_is_on_the_screen_is_announced(owner: Client, happed_watcher: Client) -> None:
     run = begin(owner, "O-HAPPE")
-    assert happed_watcher.heard("PropertiesChanged")[1]["Indicator"] is False
+    assert happed_watcher.changed("Indicator") is False
     end(owner, run)
-    assert happed_watcher.heard("PropertiesChanged")[1]["Indicator"] is True
+    assert happed_watcher.changed("Indicator") is True
     run = begin(owner, "B-HAPPE")
     end(owner, run)
     told = [body[1] for member, body in happed_watcher.heard_so_far() if member == "PropertiesChanged"]
