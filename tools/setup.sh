@@ -21,17 +21,17 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     "debian 12") ;;
     debian*) demo="$demo librust-wayland-protocols-wlr-dev" ;;
 esac
-# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, a screen.
+# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, two of the
+# libraries that the power logger reads instruments with.
 test="$demo libgtest-dev libbenchmark-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
-    xvfb openbox xdotool x11-utils fonts-dejavu-core"
-# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61, readers of manuals, zsh;
-# PostgreSQL and a browser for the study server; what the power logger reads instruments with; desktops to put windows on. npm
-# may be there from elsewhere than Debian.
+    groff-base man-db zsh xvfb openbox xdotool x11-utils fonts-dejavu-core libcomedi0 libiio0"
+# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and a browser for
+# the study server; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck
-    qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap groff-base man-db zsh
+    qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils
-    sigrok-cli libcomedi0 libiio0"
+    sigrok-cli"
 
 # To make packages, and to test them: after `all`.
 package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmdebstrap python3-pip python3-setuptools python3-wheel rpm"

@@ -236,11 +236,13 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_the_demo_device_is_found() -> None:
     found = sigrok.find()
     assert any(one.spec and one.spec.startswith("sigrok:demo:") for one in found)
 
 
+@pytest.mark.slow
 def test_the_demo_devices_columns_are_those_of_their_names() -> None:
     taken = {}
     for order in ("A0+A1", "A1+A0"):

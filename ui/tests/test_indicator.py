@@ -226,6 +226,7 @@ def test_takes_at_most_40_mb_on_x11(bus: PrivateBus) -> None:
         assert resident_kib(overlay.process.pid) * 1024 <= 40e6
 
 
+@pytest.mark.slow
 def test_takes_at_most_30_mb_on_wayland(bus: PrivateBus) -> None:
     with happed(bus), wayland() as desktop:
         before = desktop.seen()
@@ -284,6 +285,7 @@ def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> N
         until(lambda: not items(bus), "the icon is gone")
 
 
+@pytest.mark.slow
 def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: PrivateBus) -> None:
     """As on GNOME: Weston has no wlr-layer-shell."""
     with x11() as desktop, happed(bus), stand_in(bus, WATCHER, TRAY):
