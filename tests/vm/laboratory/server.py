@@ -19,7 +19,7 @@ from image import HERE
 ROOT = HERE.parents[1]
 PROTOCOL = Path(__file__).with_name("protocol.toml")
 STUDY = "laboratory"
-ADMINISTRATOR, EXPERIMENTER = "ana@example.org", "eve@example.org"
+ADMINISTRATOR, INVESTIGATOR, EXPERIMENTER = "ana@example.org", "ines@example.org", "eve@example.org"
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
 PATIENCE_S = 120
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT / "study-server/src")}
@@ -30,7 +30,7 @@ class StudyServer:
     """A server in a folder, with the study locked in it. Start it, and close it."""
 
     def __init__(self, folder: Path) -> None:
-        """Make it. Ana administrates and holds the custody; Eve investigates and experiments."""
+        """Make it. Ana administrates and holds the custody, Ines investigates, Eve experiments."""
         folder.mkdir()
         self.folder = folder
         self.port = reserved_port()
@@ -42,9 +42,9 @@ class StudyServer:
         config.write_text('metrics_listen = "off"\nworkers = 1\n' + config.read_text())
         self.run("study", "create", str(PROTOCOL))
         self.run("user", "grant", ADMINISTRATOR, "custodian", "--study", STUDY)
-        self.run("user", "add", EXPERIMENTER, "--password-file", str(folder / "password"))
-        for role in ("experimenter", "investigator"):
-            self.run("user", "grant", EXPERIMENTER, role, "--study", STUDY)
+        for email, role in ((EXPERIMENTER, "experimenter"), (INVESTIGATOR, "investigator")):
+            self.run("user", "add", email, "--password-file", str(folder / "password"))
+            self.run("user", "grant", email, role, "--study", STUDY)
         self.run("study", "lock", STUDY, "--yes")
         self._process: subprocess.Popen[bytes] | None = None
 
