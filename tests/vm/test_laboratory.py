@@ -147,6 +147,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_the_guest_gets_the_libraries_that_it_lacks_and_no_other(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "libc.so.6").touch()
     (tmp_path / "libX11.so.6").touch()
