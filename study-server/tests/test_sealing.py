@@ -58,7 +58,7 @@ LOW_ORDER = [(x + high).to_bytes(32, "little") for x in SMALL for high in (0, 2*
 
 
 def told(condition: Condition, names: tuple[str, str] = NAMES) -> dict[str, object]:
-    """What a laptop is told of a run under a condition."""
+    """The document that a laptop gets for a run under a condition."""
     study, application = names
     participant, run = Participant(code="ZZZZZZZZ"), Run(code=CODE, application=application)
     return condition_document(study, participant, run, condition, Ondemand())
