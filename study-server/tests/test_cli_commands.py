@@ -169,11 +169,14 @@ def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
     assert f"{file}:{group}: NAME OF THE GROUP is still to be filled in" in said
     assert said[-1] == "The study can't be locked before that."
     assert refused.status == os.EX_DATAERR
-    assert f"happe-server: line {group} of the protocol: NAME OF THE GROUP is still to be filled in\n" in refused.err
+    assert f"happe-server: {file}:{group}: NAME OF THE GROUP is still to be filled in\n" in refused.err
     for role in ("investigator", "custodian"):
         grant = f"happe-server user grant EMAIL {role} --study {name}"
         assert f"happe-server: {role}: nobody has this role yet: {grant}\n" in refused.err
     assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
+    # a protocol out of a pipe has lines and no file
+    operated.done("study", "create", "-", typed=file.read_text())
+    assert f"happe-server: line {group} of the protocol: NAME" in operated.run("study", "lock", name, "--yes").err
     # what is filled in is found no more, whatever else has capitals
     to_fill_in = operated.done("study", "check", file, "--json").json()["to_fill_in"]
     text = file.read_text()

@@ -78,7 +78,7 @@ def create(server: Server, file: Path, as_json: bool) -> None:  # noqa: FBT001 -
     text = _text(file)
     _checked(file, text)
     with server.writing() as session:
-        made = services.create(session, text, None)
+        made = services.create(session, text, None, None if str(file) == STANDARD_INPUT else str(file))
         facts = {"study": made.name, "state": made.state, "protocol_sha256": made.protocol_sha256}
     if as_json:
         print_json(facts)

@@ -89,7 +89,7 @@ def new_study_form(problem: Problem | None = None) -> Response:
 def new_study() -> AnyResponse:
     """Create a study. A name that is taken is no way to change that study by mistake."""
     with parts().database.writing() as session:
-        made, new = services.put(session, _sent(), caller())
+        made, new = services.put(session, _sent(), caller(), _file_name())
         if not new:
             raise conflict("name-taken", "There is a draft of this name. Change its protocol there, or choose another.")
         return done("The study is a draft. Look at it, then lock it.", "study_pages.study", study=made.name)
@@ -154,7 +154,7 @@ def change_form(study: str, problem: Problem | None = None) -> Response:
 def change(study: str) -> AnyResponse:
     """Give a draft another protocol, of the same name."""
     with parts().database.writing() as session:
-        changed, _new = services.put(session, _sent(), caller())
+        changed, _new = services.put(session, _sent(), caller(), _file_name())
         if changed.name != study:
             raise conflict("other-name", f"This is the study {study}: keep `name` in the protocol as it was.")
     return done("The protocol is changed.", "study_pages.protocol", study=study)
@@ -203,6 +203,11 @@ def _sent() -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise bad_request("The file is no text in UTF-8.") from None
+
+
+def _file_name() -> str | None:
+    file = request.files.get("file")
+    return file.filename if file else None
 
 
 def _protocol_form(

@@ -39,22 +39,25 @@ if TYPE_CHECKING:
     from happe_study.rules import Caller
 
 PROTOCOLS_KEPT = 32
+LONGEST_PATH = 4096
 KEPT_FROM = 20_000  # runs, which take some milliseconds to count
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 _KEPT: WeakKeyDictionary[Engine, dict[int, tuple[int, dict[str, Any]]]] = WeakKeyDictionary()
 
 
-def create(session: Session, text: str | bytes, who: Caller | None) -> Study:
+def create(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> Study:
     """A new draft from a protocol's TOML text; or the draft of that name, with this protocol instead of its own.
+
+    `file` is what its sender calls the file of the protocol: `require_ready` names lines of it.
 
     Raises Problem: 422 with every mistake and its line, 409 for a name whose study is locked or another's, 403 for a
     new study by somebody who may not create one in every study (`who` None: the command line, which may).
     """
-    return put(session, text, who)[0]
+    return put(session, text, who, file)[0]
 
 
-def put(session: Session, text: str | bytes, who: Caller | None) -> tuple[Study, bool]:
+def put(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> tuple[Study, bool]:
     """As `create`, and whether the study is new."""
     content = text.encode() if isinstance(text, str) else text
     protocol = _read(content)
@@ -69,6 +72,7 @@ def put(session: Session, text: str | bytes, who: Caller | None) -> tuple[Study,
         _require_draft(study)
     study.title, study.protocol = protocol.title, content.decode("utf-8-sig")
     study.protocol_sha256 = hashlib.sha256(study.protocol.encode()).hexdigest()
+    study.protocol_file = file if file and len(file) <= LONGEST_PATH and file.isprintable() else None
     session.flush()
     append(session, action, who, study_id=study.id, study=study.name, protocol_sha256=study.protocol_sha256)
     return study, action == "study.created"
@@ -108,7 +112,10 @@ def require_ready(session: Session, study: Study) -> None:
     """Problem 409 for a study that is locked, has something to be filled in, or lacks an investigator or custodian."""
     _require_draft(study)
     found = placeholders.left(study.protocol)
-    to_fill_in = [FieldError(f"line {each.line} of the protocol", each.to_do) for each in found]
+    file = study.protocol_file
+    to_fill_in = [
+        FieldError(f"{file}:{each.line}" if file else f"line {each.line} of the protocol", each.to_do) for each in found
+    ]
     missing = [
         FieldError(
             role,

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study knows what the file of its protocol is called."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010_protocol_file"
+down_revision = "0009_traces_of_a_laptop"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Studies that are there already have none."""
+    op.add_column("studies", sa.Column("protocol_file", sa.Text()))
+
+
+def downgrade() -> None:
+    """Undo it."""
+    op.drop_column("studies", "protocol_file")
