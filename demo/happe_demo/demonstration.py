@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a5.toml"
+PROTOCOL = ROOT / "study-server/src/happe_study/design/protocol/examples/paper-a5.toml"
 PAPER = ROOT / "study-server/tests/data/paper"
 HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute()
 

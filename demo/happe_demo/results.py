@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from happe_demo.children import DemoError
-from happe_study.analysis.paper_tables import rounded
+from happe_study.results.analysis.paper_tables import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

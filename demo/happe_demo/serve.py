@@ -21,7 +21,7 @@ from happe_study.operations import serving
 if TYPE_CHECKING:
     from flask import Flask, Response
 
-    from happe_study.config import Config
+    from happe_study.base.config import Config
 
 BANNER = """
 <div class="note warn" role="note"><p>A demonstration: the participants are simulated, and the

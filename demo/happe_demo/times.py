@@ -74,7 +74,7 @@ class HostClock:
 
 def hasten_server(study: StudyTime) -> None:
     """Give this process's happe_study the study's time, in the one place where it asks for the time."""
-    from happe_study import clock  # noqa: PLC0415 - of the processes that need it
+    from happe_study.base import clock  # noqa: PLC0415 - of the processes that need it
 
     vars(clock)["time"] = SimpleNamespace(time_ns=lambda: study.now_us() * 1000)
 

@@ -17,9 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from happe_cli.errors import Failure
 from happe_study import migrations
+from happe_study.base.config import ConfigError
 from happe_study.cli.errors import PROGRAM, meaning
 from happe_study.cli.server import DEFAULT_CONFIG, Server
-from happe_study.config import ConfigError
 
 NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # 1 is an interpreter's own, as of a traceback
 

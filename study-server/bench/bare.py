@@ -17,11 +17,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import MetaData
 from sqlalchemy.orm import Mapped, mapped_column
 
-from happe_study.database import Base, Code, Database, Digest, Micros, Name, Serial
+from happe_study.base.database import Base, Code, Database, Digest, Micros, Name, Serial
 from record_model import Record
 
 if TYPE_CHECKING:
-    from happe_study.config import Config
+    from happe_study.base.config import Config
 
 
 class Reference(Base):

@@ -17,14 +17,14 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import JSON, Uuid
 
-from happe_study.database import table
+from happe_study.base.database import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Column
 
-    from happe_study.database import Base, Database
+    from happe_study.base.database import Base, Database
 
     Model = type[Base]
     Row = tuple[Any, ...]

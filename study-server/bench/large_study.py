@@ -25,15 +25,15 @@ from given_accounts import account
 from given_devices import device
 from given_studies import study, text
 from happe_study import migrations
-from happe_study.accounts.rights import Role
-from happe_study.allocation.sealing import open_seed
+from happe_study.access.rights import Role
 from happe_study.audit import chain
-from happe_study.clock import now_us
-from happe_study.config import SECRET_NAMES
-from happe_study.database import Database
-from happe_study.participants.models import Participant
-from happe_study.profiles import summaries
-from happe_study.studies.models import Study, StudyState
+from happe_study.base.clock import now_us
+from happe_study.base.config import SECRET_NAMES
+from happe_study.base.database import Database
+from happe_study.design.allocation.sealing import open_seed
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.profiles import summaries
+from happe_study.people.participants.models import Participant
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:

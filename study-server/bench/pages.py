@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 import large_study
 import load
 import serving
-from happe_study.accounts.rights import Role
-from happe_study.config import Config
+from happe_study.access.rights import Role
+from happe_study.base.config import Config
 from postgres import Postgres
 from routes import BARE, Asking, csrf
 from world import AT_ONCE, World

@@ -18,15 +18,15 @@ from urllib.parse import urlencode
 from sqlalchemy import select
 
 from given_accounts import CSRF, PASSWORD
-from happe_study.accounts.rights import Role, roles_with
+from happe_study.access.rights import Role, roles_with
+from happe_study.access.rules import Rule, Who, rule_of
 from happe_study.audit.models import AuditHead
-from happe_study.devices.models import Device
-from happe_study.paging import cursor_after
-from happe_study.participants.models import Participant
-from happe_study.rules import Rule, Who, rule_of
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
-from happe_study.traces.models import Trace
+from happe_study.base.paging import cursor_after
+from happe_study.design.study import Study
+from happe_study.evidence.traces.models import Trace
+from happe_study.people.devices.models import Device
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run
 from large_study import DRAFT, LARGE, SMALL
 from load import Request
 from patience import PATIENCE_S

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import given_power
 from happe_study import migrations
-from happe_study.accounts.rights import Role
-from happe_study.database import Database
+from happe_study.access.rights import Role
+from happe_study.base.database import Database
 from world import World
 
 if TYPE_CHECKING:

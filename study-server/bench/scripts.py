@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import records
-from happe_study.allocation.conditions import B_HAPPE, O_HAPPE, T_HAPPE
-from happe_study.allocation.sealing import record_digest
-from happe_study.profiles.services import shared_ladder
-from happe_study.runs.stored import room, sealed, sha256
+from happe_study.design.allocation.sealing import record_digest
+from happe_study.design.protocol.conditions import B_HAPPE, O_HAPPE, T_HAPPE
+from happe_study.evidence.profiles.services import shared_ladder
+from happe_study.runs.records.stored import room, sealed, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from happe_study.allocation.conditions import Condition
+    from happe_study.design.protocol.conditions import Condition
 
 SECONDS = 40  # of a run
 PRESSES = 0.23  # a second: nine in a run that learns, a million in the whole study

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bare import create_reference
-from happe_study.config import Config
+from happe_study.base.config import Config
 from happe_study.operations import logs
 from happe_study.operations.serving import Serving, host_and_port
 from patience import PATIENCE_S

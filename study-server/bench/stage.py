@@ -19,10 +19,10 @@ from given_devices import device
 from given_studies import small, study
 from happe_study import migrations
 from happe_study.audit.verify import verify_log
-from happe_study.clock import now_us
-from happe_study.config import SECRET_NAMES, Config
-from happe_study.database import Database, table
-from happe_study.runs.models import Run, RunRecord
+from happe_study.base.clock import now_us
+from happe_study.base.config import SECRET_NAMES, Config
+from happe_study.base.database import Database, table
+from happe_study.runs.course.models import Run, RunRecord
 from load import Request
 from serving import free_address
 from world import World, fixed_secrets

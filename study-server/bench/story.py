@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import records
-from happe_study.accounts.models import Token
-from happe_study.allocation.plan import plan
-from happe_study.allocation.sealing import seal_condition
 from happe_study.audit import chain
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.codes import ALPHABET, CODE_LENGTH, digest
-from happe_study.devices.enrolment import fingerprint
-from happe_study.devices.models import ClockEstimate, Sitting
-from happe_study.participants.models import OnWithdrawal, Participant
-from happe_study.profiles.models import LearningEvent, TaughtRun, Uafp
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.services import SECOND_US
+from happe_study.base.codes import ALPHABET, CODE_LENGTH, digest
+from happe_study.design.allocation.plan import plan
+from happe_study.design.allocation.sealing import seal_condition
+from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import Storage
+from happe_study.people.accounts.models import Token
+from happe_study.people.devices.enrolment import fingerprint
+from happe_study.people.devices.models import ClockEstimate, Sitting
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.course.services import SECOND_US
 from happe_study.studies.services import protocol_of
-from happe_study.traces.models import Trace, TracePart
-from happe_study.traces.storage import Storage
 from scripts import Names, Scripts, teaches
 from world import fixed_secrets
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from bulk import Pile
     from given_devices import Enrolled
-    from happe_study.allocation.plan import PlannedRun, SlotPlan
-    from happe_study.studies.models import Study
+    from happe_study.design.allocation.plan import PlannedRun, SlotPlan
+    from happe_study.design.study import Study
 
 ORDER = (
     Participant, Token, Sitting, ClockEstimate, Trace, TracePart,

@@ -13,19 +13,19 @@ from sqlalchemy import update
 import given_devices
 import given_participants
 import given_studies
-from happe_study.accounts import services, tokens
-from happe_study.accounts.models import Account, Token, TokenKind
-from happe_study.accounts.rights import Role
-from happe_study.clock import now_us
-from happe_study.codes import digest, new_secret
-from happe_study.devices import services as devices
-from happe_study.devices.models import Device
-from happe_study.rules import Who
+from happe_study.access.rights import Role
+from happe_study.access.rules import Who
+from happe_study.base.clock import now_us
+from happe_study.base.codes import digest, new_secret
+from happe_study.people.accounts import services, tokens
+from happe_study.people.accounts.models import Account, Token, TokenKind
+from happe_study.people.devices import services as devices
+from happe_study.people.devices.models import Device
 
 if TYPE_CHECKING:
     from werkzeug.routing import Rule as Url
 
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
     from world import World
 
 HERE, ELSEWHERE, EVERYWHERE = "here", "elsewhere", "everywhere"

@@ -12,7 +12,7 @@ from hypothesis import settings
 import addresses
 import passwords
 from happe_study import migrations
-from happe_study.database import Database
+from happe_study.base.database import Database
 from operated import Operated
 from postgres import cluster
 from world import World, sqlite_copy

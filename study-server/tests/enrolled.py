@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from happe_study.allocation import services
-from happe_study.allocation.sealing import open_condition
-from happe_study.clock import now_us
-from happe_study.codes import new_code
-from happe_study.participants.models import OnWithdrawal, Participant
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.base.clock import now_us
+from happe_study.base.codes import new_code
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.runs.course import planning as services
+from happe_study.runs.course.models import Run
 from happe_study.studies.services import protocol_of
 from world import fixed_secrets
 

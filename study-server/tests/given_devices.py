@@ -13,16 +13,16 @@ from uuid import uuid4
 from nacl.public import PrivateKey
 
 import records
-from happe_study.clock import now_us
-from happe_study.devices import services
-from happe_study.devices.models import DeviceKind, Sitting
+from happe_study.base.clock import now_us
+from happe_study.people.devices import services
+from happe_study.people.devices.models import DeviceKind, Sitting
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.devices.models import Device
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
+    from happe_study.people.devices.models import Device
     from world import World
 
 Json = dict[str, Any]

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import linprog
 
-from happe_study.allocation.designs import williams
-from happe_study.analysis.paper_tables import histograms
-from happe_study.analysis.reading import NEEDED
-from happe_study.analysis.tidy import Run, Runs
-from happe_study.studies import protocol as protocol_module
+from happe_study.design.protocol import reading as protocol_module
+from happe_study.design.protocol.designs import williams
+from happe_study.results.analysis.paper_tables import histograms
+from happe_study.results.analysis.reading import NEEDED
+from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PAPER = Path(__file__).parent / "data/paper"
-PROTOCOLS = Path(protocol_module.__file__).with_name("protocols")
+PROTOCOLS = Path(protocol_module.__file__).with_name("examples")
 USERS = 24
 SECONDS = 120
 CONDITIONS = ("ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE")

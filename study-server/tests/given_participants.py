@@ -11,14 +11,14 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from given_devices import Enrolled, device, seat
-from happe_study.devices.models import DeviceKind
-from happe_study.participants import services
-from happe_study.participants.models import Participant
-from happe_study.rules import Caller, Who
-from happe_study.runs import services as runs
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
-from happe_study.studies.protocol import ItemKind, Protocol
+from happe_study.access.rules import Caller, Who
+from happe_study.design.protocol.reading import ItemKind, Protocol
+from happe_study.design.study import Study
+from happe_study.people.devices.models import DeviceKind
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course import services as runs
+from happe_study.runs.course.models import Run
+from happe_study.runs.participation import services
 from happe_study.studies.services import protocol_of
 from world import fixed_secrets
 

@@ -19,10 +19,10 @@ import given_devices
 import given_participants as people
 import given_studies
 import records
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
-from happe_study.devices import services as devices
-from happe_study.studies.models import Study
+from happe_study.design.study import Study
+from happe_study.people.devices import services as devices
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
 from world import fixed_secrets
 
 if TYPE_CHECKING:

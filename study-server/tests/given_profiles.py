@@ -10,15 +10,15 @@ import given_participants as people
 import records
 from given_devices import put_record
 from given_studies import small, study
-from happe_study.allocation import unblinding
-from happe_study.allocation.sealing import open_condition
-from happe_study.allocation.unblinding import Order
-from happe_study.studies.models import Study
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from happe_study.participants.models import Participant
-    from happe_study.runs.models import Run
+    from happe_study.people.participants.models import Participant
+    from happe_study.runs.course.models import Run
     from world import World
 
 Json = records.Json

@@ -15,16 +15,16 @@ import given_participants as people
 import given_studies
 import records
 from given_devices import device, put_record, seat
-from happe_study.accounts.models import Account
-from happe_study.allocation import unblinding
-from happe_study.allocation.sealing import open_condition
-from happe_study.clock import now_us
-from happe_study.reports import locks
-from happe_study.reports.models import Report
-from happe_study.reports.services import Stage, shown
-from happe_study.rules import Caller, Who
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rules import Caller, Who
+from happe_study.base.clock import now_us
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
+from happe_study.people.accounts.models import Account
+from happe_study.results.reports import locks
+from happe_study.results.reports.models import Report
+from happe_study.results.reports.services import Stage, shown
+from happe_study.results.unblinding import services as unblinding
+from happe_study.runs.course.models import Run
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import given_studies
 from given_devices import device, header, put_part, put_trace
-from happe_study.traces.storage import Storage
+from happe_study.evidence.traces.storage import Storage
 
 if TYPE_CHECKING:
     from pathlib import Path

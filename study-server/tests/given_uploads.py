@@ -18,17 +18,17 @@ import given_devices
 import given_participants
 import given_studies
 import records
-from happe_study.allocation.sealing import record_digest
 from happe_study.audit.models import AuditEntry, AuditHead
 from happe_study.audit.verify import verify_log
-from happe_study.profiles import services as profiles
-from happe_study.profiles.models import LearningEvent, Uafp
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
-from happe_study.studies.models import Study
-from happe_study.traces import upkeep
-from happe_study.traces.models import Trace, TracePart
-from happe_study.traces.storage import Storage, sha256_of
+from happe_study.design.allocation.sealing import record_digest
+from happe_study.design.study import Study
+from happe_study.evidence.profiles import services as profiles
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import Storage, sha256_of
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
 from uploader import Item
 from world import fixed_secrets
 

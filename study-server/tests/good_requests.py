@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import records
 from given_devices import PARQUET, content_digest
 from given_studies import small
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from scene import CLOCK, DRAFT, LOCKED, OTHER_ACCOUNT
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ import given_devices
 import given_participants
 import given_studies
 import records
-from happe_study.accounts.rights import Role
-from happe_study.participants import services as participants
-from happe_study.participants.models import Participant, ParticipantState
-from happe_study.runs import services as runs
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rights import Role
+from happe_study.design.study import Study
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course import services as runs
+from happe_study.runs.course.models import Run
+from happe_study.runs.participation import services as participants
 from happe_study.studies.services import protocol_of
 from world import World, fixed_secrets
 
@@ -77,8 +77,8 @@ def same_chances(patch: pytest.MonkeyPatch, chapter: int) -> None:
     def token(size: int) -> str:
         return base64.urlsafe_b64encode(random.randbytes(size)).rstrip(b"=").decode()
 
-    patch.setattr("happe_study.codes.secrets", SimpleNamespace(choice=random.choice, token_urlsafe=token))
-    patch.setattr("happe_study.clock.time", SimpleNamespace(time_ns=tick))
+    patch.setattr("happe_study.base.codes.secrets", SimpleNamespace(choice=random.choice, token_urlsafe=token))
+    patch.setattr("happe_study.base.clock.time", SimpleNamespace(time_ns=tick))
     patch.setattr("flask_wtf.csrf.os", SimpleNamespace(urandom=bytes))
 
 

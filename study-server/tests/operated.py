@@ -14,8 +14,8 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from happe_study.base.config import SECRET_NAMES
 from happe_study.cli.program import main
-from happe_study.config import SECRET_NAMES
 from happe_study.operations.setting_up import write_secret
 from in_process import Ran, run
 from patience import PATIENCE_S

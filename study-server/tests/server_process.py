@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import small_disk
 from happe_demo.ports import reserved_port
-from happe_study.config import Config
+from happe_study.base.config import Config
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 

@@ -17,14 +17,14 @@ import given_accounts
 import given_studies
 import passwords
 from given_accounts import PASSWORD, browser, post, sign_in
-from happe_study.accounts import services, tokens
-from happe_study.accounts.models import Account, Token
-from happe_study.accounts.rights import APART, Right, Role
+from happe_study.access.rights import APART, Right, Role
+from happe_study.access.rules import FRESH_US, Caller, Who
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.clock import now_us
-from happe_study.codes import digest
-from happe_study.problems import Problem
-from happe_study.rules import FRESH_US, Caller, Who
+from happe_study.base.clock import now_us
+from happe_study.base.codes import digest
+from happe_study.base.problems import Problem
+from happe_study.people.accounts import services, tokens
+from happe_study.people.accounts.models import Account, Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,13 +12,13 @@ from sqlalchemy import func, select
 
 import given_studies
 from enrolled import SECRETS, consented, enrol, leave, sequences
-from happe_study.allocation import services
-from happe_study.allocation.models import Slot
-from happe_study.allocation.sealing import open_condition, open_slot
-from happe_study.participants.models import Participant
-from happe_study.problems import Problem
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.base.problems import Problem
+from happe_study.design.allocation.sealing import open_condition, open_slot
+from happe_study.design.study import Study
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course import planning as services
+from happe_study.runs.course.models import Run
+from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:

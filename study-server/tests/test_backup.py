@@ -21,11 +21,11 @@ from sqlalchemy import select, text
 import given_studies
 import given_traces
 from happe_study import migrations
-from happe_study.database import Database
+from happe_study.base.database import Database
 from happe_study.operations.backup import making, restoring, snapshots
 from happe_study.operations.backup.manifest import NAME, NoBackupError
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
 from operated import SOURCES, Operated, happe_server
 from patience import PATIENCE_S
 from test_erasure import played

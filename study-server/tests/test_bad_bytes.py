@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from given_studies import small, study
-from happe_study.devices import services as devices
-from happe_study.devices.models import Device, DeviceKind
+from happe_study.people.devices import services as devices
+from happe_study.people.devices.models import Device, DeviceKind
 from patience import PATIENCE_S
 from server_process import ServerProcess
 from world import World, sqlite_copy

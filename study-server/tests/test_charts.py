@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_study.charts import (
+from happe_study.base.charts import (
     Axis,
     Band,
     Cell,
@@ -29,7 +29,7 @@ from happe_study.charts import (
     seconds,
     swatch,
 )
-from happe_study.charts.axes import MOST_TICKS, plain
+from happe_study.base.charts.axes import MOST_TICKS, plain
 
 X, Y = numbers(0, 10), numbers(0, 100)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,11 +13,11 @@ from sqlalchemy import select, text
 import given_studies
 from given_studies import hold_roles
 from happe_study import migrations
-from happe_study.accounts import services as accounts
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
+from happe_study.design.study import Study
 from happe_study.operations import owner
-from happe_study.studies.models import Study
+from happe_study.people.accounts import services as accounts
 from operated import PASSWORD, Operated, happe_server
 
 if TYPE_CHECKING:

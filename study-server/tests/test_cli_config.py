@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from happe_study.config import Config, ConfigError, load_config
+from happe_study.base.config import Config, ConfigError, load_config
 from happe_study.operations import configuration
 from operated import Operated, happe_server
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_study.config import load_config, load_secrets
+from happe_study.base.config import load_config, load_secrets
 from operated import PASSWORD, SOURCES, happe_server
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happe_cli.description import described
+from happe_study.app.metrics import NAMES
+from happe_study.base.config import Config, Limits
 from happe_study.cli.program import program
-from happe_study.config import Config, Limits
-from happe_study.operations.metrics import NAMES
 from manuals import Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
 from operated import SOURCES, happe_server
 from patience import PATIENCE_S

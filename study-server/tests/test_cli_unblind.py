@@ -12,12 +12,12 @@ from sqlalchemy import select, text
 
 import given_studies
 from enrolled import enrol
-from happe_study.accounts import services as accounts
-from happe_study.accounts.rights import Role
-from happe_study.allocation.sealing import open_condition
+from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
+from happe_study.people.accounts import services as accounts
+from happe_study.runs.course.models import Run
 from operated import PASSWORD, Operated
 from world import fixed_secrets
 

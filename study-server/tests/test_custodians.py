@@ -13,13 +13,13 @@ import given_accounts
 import given_participants as people
 import given_studies
 from given_accounts import PASSWORD, browser, post
-from happe_study.accounts import services as accounts
-from happe_study.accounts.models import Account, Grant
-from happe_study.accounts.rights import Role
-from happe_study.allocation import custodians
-from happe_study.clock import now_us
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rights import Role
+from happe_study.base.clock import now_us
+from happe_study.design.study import Study
+from happe_study.people.accounts import services as accounts
+from happe_study.people.accounts.models import Account, Grant
+from happe_study.runs.course.models import Run
+from happe_study.studies import custodians
 from world import World
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from happe_study.allocation.conditions import (
+from happe_study.design.protocol.conditions import (
     B_HAPPE,
     O_HAPPE,
     ONDEMAND,
@@ -16,7 +16,7 @@ from happe_study.allocation.conditions import (
     conditions,
     sequences,
 )
-from happe_study.allocation.designs import carry_over, is_balanced, periods, williams
+from happe_study.design.protocol.designs import carry_over, is_balanced, periods, williams
 
 EVERY = (ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, O_HAPPE, B_HAPPE, *(Condition(f"fixed-{n}") for n in range(1, 65)))
 

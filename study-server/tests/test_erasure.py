@@ -16,28 +16,28 @@ import given_participants as given
 import given_studies
 import records
 from given_uploads import take_out
-from happe_study.allocation.models import Slot
-from happe_study.allocation.sealing import open_condition
-from happe_study.audit import erasure
-from happe_study.audit.renaming import renamed
 from happe_study.audit.verify import verify_log
-from happe_study.clock import now_us
-from happe_study.database import Base
-from happe_study.devices.models import Sitting
-from happe_study.participants import services
-from happe_study.participants.models import Participant
-from happe_study.profiles.models import LearningEvent, Uafp
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
-from happe_study.traces.models import Trace, TracePart
-from happe_study.traces.storage import Storage
+from happe_study.base.clock import now_us
+from happe_study.base.database import Base
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import Storage
+from happe_study.people.devices.models import Sitting
+from happe_study.people.participants.models import Participant
+from happe_study.results.withdrawal import erasure
+from happe_study.results.withdrawal.renaming import renamed
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.participation import services
+from happe_study.runs.records.stored import opened
+from happe_study.studies.models import Slot
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from given_devices import Enrolled
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
     from world import World
 
 SECRETS = fixed_secrets()

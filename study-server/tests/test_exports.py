@@ -16,19 +16,19 @@ from sqlalchemy import insert, select, update
 
 import given_studies
 from enrolled import enrol
-from happe_study.accounts.rights import RIGHTS, Right, Role
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
+from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.audit.models import AuditEntry
-from happe_study.exports import services
-from happe_study.exports.columns import Column, Kind, Table
-from happe_study.exports.formats import Format, encoded
-from happe_study.exports.services import Wish
-from happe_study.participants.models import Participant
-from happe_study.profiles.models import LearningEvent, Uafp
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
-from happe_study.studies.models import Study
+from happe_study.design.study import Study
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.people.participants.models import Participant
+from happe_study.results.exports import services
+from happe_study.results.exports.columns import Column, Kind, Table
+from happe_study.results.exports.formats import Format, encoded
+from happe_study.results.exports.services import Wish
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
 from test_erasure import played, trace
 from world import fixed_secrets
 

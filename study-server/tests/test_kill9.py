@@ -19,8 +19,8 @@ from sqlalchemy.engine import make_url
 from given_devices import PARQUET
 from given_uploads import Underway, part_items, record_items, require_all, underway
 from happe_study import migrations
-from happe_study.database import Database
-from happe_study.traces.storage import Storage
+from happe_study.base.database import Database
+from happe_study.evidence.traces.storage import Storage
 from postgres import cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk

@@ -12,12 +12,12 @@ from sqlalchemy import select, text
 
 import large_study
 import pages
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
 from happe_study.audit.verify import verify_log
-from happe_study.database import Database
-from happe_study.models import LearningEvent, Profile, Run, RunRecord, Study, TaughtRun, Uafp
+from happe_study.base.database import Database
+from happe_study.migrations.tables import LearningEvent, Profile, Run, RunRecord, Study, TaughtRun, Uafp
 from happe_study.operations.checking import Verdict, check
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
 from happe_study.studies import services
 from world import World, fixed_secrets
 

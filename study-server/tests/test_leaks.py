@@ -12,13 +12,13 @@ import pytest
 from sqlalchemy import select
 from structlog.testing import capture_logs
 
-from happe_study.accounts.rights import RIGHTS, Right, Role
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
-from happe_study.exports import services as exports
-from happe_study.exports.formats import Format
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.design.study import Study
+from happe_study.results.exports import services as exports
+from happe_study.results.exports.formats import Format
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
+from happe_study.runs.course.models import Run
 from leaks import LABELS, SOME_DIFFER, clients, masked, person_codes, run_codes, same_chances, server
 from world import fixed_secrets
 

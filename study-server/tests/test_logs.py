@@ -13,12 +13,13 @@ import pytest
 import structlog
 from flask import Flask
 
-from happe_study.app import create_app
-from happe_study.config import Config
-from happe_study.operations import logs, watch
-from happe_study.operations.metrics import NAMES, Metrics
+from happe_study.app import watch
+from happe_study.app.assembly import create_app
+from happe_study.app.metrics import NAMES, Metrics
+from happe_study.base.config import Config
+from happe_study.evidence.traces.routes import MOST_PARTS
+from happe_study.operations import logs
 from happe_study.operations.serving import host_and_port, is_loopback
-from happe_study.traces.routes import MOST_PARTS
 from world import fixed_secrets
 
 if TYPE_CHECKING:

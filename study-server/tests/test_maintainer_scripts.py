@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happe_study import migrations
-from happe_study.database import Database
+from happe_study.base.database import Database
 from operated import SOURCES
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import records
 from happe_study.contract import MOST_BYTES, Kind, check
+from happe_study.evidence.traces.header import TraceHeader, trace_header
+from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest, missing
 from happe_study.faults import BadDocumentError
-from happe_study.traces.header import TraceHeader, trace_header
-from happe_study.traces.manifest import Comparison, Content, Manifest, compare, manifest, missing
 
 Json = dict[str, Any]
 

@@ -14,10 +14,10 @@ import given_participants as people
 import records
 from given_devices import put_record
 from given_studies import small, study
-from happe_study.accounts.rights import Role
-from happe_study.allocation import unblinding
+from happe_study.access.rights import Role
 from happe_study.audit import chain
-from happe_study.profiles.services import Taken
+from happe_study.evidence.profiles.services import Taken
+from happe_study.results.unblinding import services as unblinding
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:

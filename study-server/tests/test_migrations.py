@@ -12,9 +12,9 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from happe_study import migrations
-from happe_study.clock import now_us
-from happe_study.database import Database
-from happe_study.models import Base
+from happe_study.base.clock import now_us
+from happe_study.base.database import Database
+from happe_study.migrations.tables import Base
 
 RUN_WITH_RECORD = """
     INSERT INTO studies (id, name, title, protocol, protocol_sha256, state, created_us)

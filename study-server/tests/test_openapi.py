@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from happe_study import openapi_words
+from happe_study.app import openapi_words
 from world import World, sqlite_copy
 
 if TYPE_CHECKING:

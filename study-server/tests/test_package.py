@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from happe_study.app import VERSION
+from happe_study.app.assembly import VERSION
 from happe_study.cli import main
 from operated import SOURCES
 

@@ -11,7 +11,7 @@ import pytest
 
 import given_participants as people
 from given_studies import small, study
-from happe_study.runs import services as runs
+from happe_study.runs.course import services as runs
 from happe_study.studies.services import protocol_of
 from visits import Visit, leads_to
 from world import World

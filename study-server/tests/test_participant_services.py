@@ -12,16 +12,16 @@ from sqlalchemy import select
 
 import given_participants as people
 from given_studies import small, study
-from happe_study import codes
-from happe_study.accounts import tokens
-from happe_study.accounts.models import Token
-from happe_study.allocation.models import Slot
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.participants import services
-from happe_study.participants.models import Participant
-from happe_study.problems import Problem
-from happe_study.runs import services as runs
-from happe_study.studies.models import Study
+from happe_study.base import codes
+from happe_study.base.problems import Problem
+from happe_study.design.study import Study
+from happe_study.people.accounts import tokens
+from happe_study.people.accounts.models import Token
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course import services as runs
+from happe_study.runs.participation import services
+from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
 from world import fixed_secrets
 
@@ -100,7 +100,7 @@ def test_a_code_that_is_taken_is_made_again(world: World, monkeypatch: pytest.Mo
     made = study(world, protocol=small())
     first, _ = people.participant(world, made, enrolled=False)
     drawn = iter([first.code, first.code, "ZZZZZZZZ"])
-    monkeypatch.setattr("happe_study.fresh.new_code", lambda: next(drawn))
+    monkeypatch.setattr("happe_study.base.fresh.new_code", lambda: next(drawn))
 
     # When
     second, _ = people.participant(world, made, enrolled=False)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happe_study.allocation.conditions import Condition, Phase
-from happe_study.allocation.plan import (
+from happe_study.design.allocation.plan import (
     CommitmentError,
     Draws,
     PlannedRun,
@@ -21,7 +20,8 @@ from happe_study.allocation.plan import (
     recompute,
     verify,
 )
-from happe_study.studies.protocol import Nesting, Protocol, read_protocol
+from happe_study.design.protocol.conditions import Condition, Phase
+from happe_study.design.protocol.reading import Nesting, Protocol, read_protocol
 
 SEED = bytes(range(32))
 SALT = bytes(range(32, 64))

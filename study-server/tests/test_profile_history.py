@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from happe_study.charts.layers import Marks
-from happe_study.profiles.drawing import lessons_of, spread, steps, strip
-from happe_study.profiles.history import Chapter, told
-from happe_study.profiles.summaries import summary
-from happe_study.profiles.words import also, ghz, percent_of, since, spans
-from happe_study.runs.record import Lesson
+from happe_study.base.charts.layers import Marks
+from happe_study.evidence.profiles.drawing import lessons_of, spread, steps, strip
+from happe_study.evidence.profiles.history import Chapter, told
+from happe_study.evidence.profiles.summaries import summary
+from happe_study.evidence.profiles.words import also, ghz, percent_of, since, spans
+from happe_study.runs.records.record import Lesson
 
 LADDER = (800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000)
 LOW = (800_000,) * 10

@@ -19,14 +19,14 @@ from sqlalchemy import delete, func, select, update
 import given_participants as people
 import given_profiles
 from given_accounts import browser, post
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
 from happe_study.audit.verify import verify_log
-from happe_study.participants import services as participants
-from happe_study.participants.models import Participant
-from happe_study.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
-from happe_study.runs.lessons import learn
-from happe_study.runs.models import Run, RunRecord
+from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.participation import services as participants
+from happe_study.runs.records.lessons import learn
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import records
 from given_devices import put_record
 from given_participants import ended, laptop_with, participant, runs_of
 from given_studies import small, study
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Check, Order
-from happe_study.profiles import services
-from happe_study.profiles.models import LearningEvent, Uafp
-from happe_study.profiles.services import Taken
-from happe_study.runs.models import RunRecord
-from happe_study.runs.stored import PAGE, sealed
-from happe_study.studies.models import Study
+from happe_study.design.study import Study
+from happe_study.evidence.profiles import services
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.profiles.services import Taken
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Check, Order
+from happe_study.runs.course.models import RunRecord
+from happe_study.runs.records.stored import PAGE, sealed
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ import given_participants as people
 import given_studies
 import given_traces
 import records
-from happe_study.accounts.rights import RIGHTS, Right, Role
-from happe_study.clock import now_us
-from happe_study.devices import services as devices
-from happe_study.devices.models import Device
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
-from happe_study.studies.progress import HOUR_US, MINUTE_US, progress
+from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.base.clock import now_us
+from happe_study.design.study import Study
+from happe_study.people.devices import services as devices
+from happe_study.people.devices.models import Device
+from happe_study.results.overview.progress import HOUR_US, MINUTE_US, progress
+from happe_study.runs.course.models import Run
 
 if TYPE_CHECKING:
     from world import World

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from happe_study.studies import protocol as protocol_module
-from happe_study.studies.complaints import names
-from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
-from happe_study.studies.sections import DONT_KNOW
+from happe_study.design.protocol import reading as protocol_module
+from happe_study.design.protocol.complaints import names
+from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
+from happe_study.design.protocol.sections import DONT_KNOW
 from happe_study.toml_lines import Document, TomlError, read
 
 HERE = Path(__file__).parent
 DOCUMENT = (HERE.parents[1] / "docs/protocol.md").read_text(encoding="utf-8")
-EXAMPLES = Path(protocol_module.__file__).with_name("protocols")
+EXAMPLES = Path(protocol_module.__file__).with_name("examples")
 DATA = tomllib.loads((HERE / "bad_protocols.toml").read_text(encoding="utf-8"))
 GOOD: str = DATA["good"]
 AT_LEAST = 100

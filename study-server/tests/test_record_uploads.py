@@ -17,18 +17,18 @@ from given_devices import Enrolled, device, put_record, said
 from given_participants import ended, laptop_with, now, participant, runs_of
 from given_studies import small, study
 from given_uploads import take_out
-from happe_study.allocation.sealing import record_digest
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.participants import services as participants
-from happe_study.profiles.models import LearningEvent, Uafp
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
+from happe_study.design.allocation.sealing import record_digest
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.participation import services as participants
+from happe_study.runs.records.stored import opened
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_study.participants.models import Participant
+    from happe_study.people.participants.models import Participant
 
 Json = dict[str, Any]
 

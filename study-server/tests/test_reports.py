@@ -25,16 +25,17 @@ import given_participants as people
 import given_reports
 import records
 from given_accounts import browser, post, token_of
-from happe_study.accounts.rights import Role
-from happe_study.analysis.documents import measures_in
+from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.checks import gathering
-from happe_study.participants.models import Participant
-from happe_study.reports import documents, forgetting, locks, services
-from happe_study.reports.job import Job, Order
-from happe_study.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
-from happe_study.reports.services import Stage
-from happe_study.runs.models import Run
+from happe_study.evidence.checks import gathering
+from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.reading import measures_in
+from happe_study.people.participants.models import Participant
+from happe_study.results.reports import forgetting, locks, services
+from happe_study.results.reports.job import Job, Order
+from happe_study.results.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
+from happe_study.results.reports.services import Stage
+from happe_study.runs.course.models import Run
 from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.analysis.documents import Measure
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
+    from happe_study.evidence.documents.reading import Measure
     from operated import Operated
 
 pytestmark = pytest.mark.slow

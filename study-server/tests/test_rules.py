@@ -15,12 +15,12 @@ import pytest
 from flask import Blueprint
 
 import callers
-import happe_study.app
+import happe_study.app.assembly
 from callers import ELSEWHERE, EVERYWHERE, Scene, Somebody
-from happe_study.accounts.rights import RIGHTS, Right
-from happe_study.app import create_app
-from happe_study.config import Config
-from happe_study.rules import Rule, Who, anybody, rule_of
+from happe_study.access.rights import RIGHTS, Right
+from happe_study.access.rules import Rule, Who, anybody, rule_of
+from happe_study.app.assembly import create_app
+from happe_study.base.config import Config
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _is_as_expected(answer: TestResponse, expected: HTTPStatus | None, *, led: b
 def test_a_route_without_a_rule_keeps_the_server_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Blueprint("toy", __name__)
     toy.get("/toy")(lambda: "toy")
-    monkeypatch.setattr(happe_study.app, "blueprints", lambda: iter([toy]))
+    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([toy]))
     with pytest.raises(RuntimeError, match=r"endpoints without a rule: toy\.<lambda>"):
         _app()
 
@@ -123,11 +123,11 @@ def test_a_route_without_a_rule_keeps_the_server_from_starting(monkeypatch: pyte
 def test_a_route_with_a_rule_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Blueprint("toy", __name__)
     toy.get("/toy")(anybody(lambda: "toy"))
-    monkeypatch.setattr(happe_study.app, "blueprints", lambda: iter([*BLUEPRINTS(), toy]))
+    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([*BLUEPRINTS(), toy]))
     assert _app().test_client().get("/toy").text == "toy"
 
 
-BLUEPRINTS = happe_study.app.blueprints
+BLUEPRINTS = happe_study.app.assembly.blueprints
 
 
 def test_a_route_that_comes_without_a_rule_later_is_closed() -> None:

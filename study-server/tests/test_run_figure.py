@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import records
-from happe_study.charts import Band, Step, drawn
-from happe_study.runs.figure import charts, table
-from happe_study.runs.series import mean, run_series
-from happe_study.runs.window import Window, window
+from happe_study.base.charts import Band, Step, drawn
+from happe_study.evidence.run_page.figure import charts, table
+from happe_study.evidence.run_page.series import mean, run_series
+from happe_study.evidence.run_page.window import Window, window
 
 Json = dict[str, Any]
 SECOND = 1_000_000

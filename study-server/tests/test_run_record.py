@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import records
 from happe_study.contract import MOST_BYTES, Kind, check
-from happe_study.runs.lessons import Ladder, learn
-from happe_study.runs.record import Lesson, RunRecord, run_record
+from happe_study.runs.records.lessons import Ladder, learn
+from happe_study.runs.records.record import Lesson, RunRecord, run_record
 from uploads import DATA, GOOD
 
 Json = dict[str, Any]

@@ -17,17 +17,17 @@ from sqlalchemy import select
 import given_participants as people
 from given_devices import device, seat
 from given_studies import small, study
-from happe_study.allocation.sealing import open_condition
+from happe_study.access.rules import Caller, Who
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.clock import now_us
+from happe_study.base.clock import now_us
+from happe_study.base.problems import Problem
 from happe_study.contract import schema_folder
-from happe_study.devices import services as devices
-from happe_study.participants import services as participants
-from happe_study.participants.models import OnWithdrawal, Participant
-from happe_study.problems import Problem
-from happe_study.rules import Caller, Who
-from happe_study.runs import services
-from happe_study.studies.models import Study
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
+from happe_study.people.devices import services as devices
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.runs.course import services
+from happe_study.runs.participation import services as participants
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from given_devices import Enrolled
-    from happe_study.runs.models import Run
+    from happe_study.runs.course.models import Run
     from world import World
 
 SCHEMA = jsonschema_rs.validator_for(json.loads((schema_folder() / "sealed-condition.schema.json").read_text()))

@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import delete, update
 
 import given_power
-from happe_study.accounts.rights import Role
-from happe_study.devices.models import ClockEstimate
-from happe_study.traces.models import Trace
+from happe_study.access.rights import Role
+from happe_study.evidence.traces.models import Trace
+from happe_study.people.devices.models import ClockEstimate
 from test_rules import LIMITS
 from world import World
 
@@ -130,7 +130,7 @@ def test_what_takes_too_long_is_said_and_comes_with_the_next_look(
     world, run, client = measured.world, measured.run, measured.client
     for path in world.config.traces_folder.glob("??/*/*.watts"):
         path.unlink()
-    monkeypatch.setattr("happe_study.runs.view_pages.READING_SECONDS", 0.0)
+    monkeypatch.setattr("happe_study.evidence.run_page.pages.READING_SECONDS", 0.0)
     looks = 0
     while "Look again" in client.get(run.path).text:
         looks += 1

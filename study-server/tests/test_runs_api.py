@@ -15,12 +15,12 @@ import given_participants as people
 import records
 from given_devices import device, put_record
 from given_studies import small, study
-from happe_study.accounts.rights import Role
-from happe_study.allocation.conditions import Scheme, conditions
-from happe_study.participants import services as participants
-from happe_study.participants.models import OnWithdrawal, Participant
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rights import Role
+from happe_study.design.protocol.conditions import Scheme, conditions
+from happe_study.design.study import Study
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.runs.course.models import Run
+from happe_study.runs.participation import services as participants
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:

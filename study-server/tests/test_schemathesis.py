@@ -28,12 +28,12 @@ from sqlalchemy import select
 
 from given_devices import PARQUET
 from good_requests import API, Good, good_requests
-from happe_study import rules
-from happe_study.accounts.rights import RIGHTS, Right, Role
+from happe_study.access import rules
+from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.access.rules import Who
 from happe_study.audit.verify import verify_log
-from happe_study.rules import Who
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study, StudyState
+from happe_study.design.study import Study, StudyState
+from happe_study.runs.course.models import Run
 from scene import CALLERS, UNLIMITED, Scene, furnish
 from world import World, sqlite_copy
 

@@ -20,16 +20,16 @@ import given_studies
 import records
 from given_participants import laptop_with, participant
 from happe_study import migrations
-from happe_study.accounts.rights import Role
-from happe_study.allocation import unblinding
-from happe_study.allocation.sealing import SealError, record_digest
-from happe_study.allocation.unblinding import Order
-from happe_study.database import Base, Database
+from happe_study.access.rights import Role
+from happe_study.base.database import Base, Database
+from happe_study.design.allocation.sealing import SealError, record_digest
+from happe_study.design.study import Study
 from happe_study.migrations import KeyNeededError
 from happe_study.operations.backup import postgresql
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import Stored, opened, stored
-from happe_study.studies.models import Study
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import Stored, opened, stored
 from leaks import LABELS, SOME_DIFFER, same_chances, server
 from test_erasure import played, withdraw
 from world import World, fixed_secrets
@@ -37,7 +37,7 @@ from world import World, fixed_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.allocation.unblinding import Check
+    from happe_study.results.unblinding.services import Check
     from operated import Operated
     from test_erasure import Played
 
@@ -255,7 +255,7 @@ def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
     analyst = world.staff(Role.ANALYST)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(taken_out=False))
-    monkeypatch.setattr("happe_study.exports.routes.parts", lambda: Other(world))
+    monkeypatch.setattr("happe_study.results.exports.routes.parts", lambda: Other(world))
     answer = analyst.post("/api/v1/studies/small/exports/samples")
     assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:wrong-key")
     with world.database.reading() as session:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 
-from happe_study.allocation.conditions import B_HAPPE, O_HAPPE, ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, Condition
-from happe_study.allocation.plan import plan
-from happe_study.allocation.sealing import (
+from happe_study.design.allocation.plan import plan
+from happe_study.design.allocation.sealing import (
     CONDITION_BYTES,
     DOCUMENT_BYTES,
     PublicKeyError,
@@ -29,15 +28,16 @@ from happe_study.allocation.sealing import (
     seal_seed,
     seal_slot,
 )
-from happe_study.participants.models import Participant
-from happe_study.runs.models import Run
-from happe_study.runs.services import condition_document
-from happe_study.studies import protocol as protocol_module
-from happe_study.studies.protocol import Ondemand, read_protocol
+from happe_study.design.protocol import reading as protocol_module
+from happe_study.design.protocol.conditions import B_HAPPE, O_HAPPE, ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, Condition
+from happe_study.design.protocol.reading import Ondemand, read_protocol
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run
+from happe_study.runs.course.services import condition_document
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "profiles/schema/sealed-condition.schema.json").read_text(encoding="utf-8"))
-EXAMPLES = Path(protocol_module.__file__).with_name("protocols")
+EXAMPLES = Path(protocol_module.__file__).with_name("examples")
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 SEED, SALT = b"e" * 32, b"a" * 32
 CODE, OTHER_CODE = "0A1B2C3D", "0A1B2C3E"

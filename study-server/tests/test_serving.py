@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import text
 
 import given_reports
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from operated import SOURCES, Operated, Running
 from patience import PATIENCE_S
 

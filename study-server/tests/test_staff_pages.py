@@ -15,13 +15,13 @@ import given_devices
 import given_participants as people
 import given_studies
 from given_accounts import browser, post
-from happe_study.accounts.rights import Role
-from happe_study.allocation.sealing import open_condition
+from happe_study.access.rights import Role
+from happe_study.access.staff_page import ago, counted, duration, grouped, when
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.participants.models import ParticipantState
-from happe_study.runs.machine import State
-from happe_study.staff_page import ago, counted, duration, grouped, when
-from happe_study.studies.models import Study, StudyState
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study, StudyState
+from happe_study.people.participants.models import ParticipantState
+from happe_study.runs.course.machine import State
 from world import fixed_secrets
 
 if TYPE_CHECKING:

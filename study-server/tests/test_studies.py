@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import func, select
 
 import given_studies
-from happe_study.accounts.rights import Role
-from happe_study.allocation.models import Slot
-from happe_study.allocation.plan import plan, verify
-from happe_study.allocation.sealing import open_seed, open_slot
+from happe_study.access.rights import Role
+from happe_study.access.rules import Caller, Who
 from happe_study.audit.models import AuditEntry
-from happe_study.problems import Problem
-from happe_study.rules import Caller, Who
+from happe_study.base.problems import Problem
+from happe_study.design.allocation.plan import plan, verify
+from happe_study.design.allocation.sealing import open_seed, open_slot
+from happe_study.design.protocol.reading import MOST_BYTES
+from happe_study.design.study import Study
 from happe_study.studies import services
-from happe_study.studies.models import Study
-from happe_study.studies.protocol import MOST_BYTES
+from happe_study.studies.models import Slot
 from world import fixed_secrets
 
 if TYPE_CHECKING:

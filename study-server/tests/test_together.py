@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from happe_study.database import table
-from happe_study.studies.models import Study
-from happe_study.together import MOST, Together
+from happe_study.base.database import table
+from happe_study.base.together import MOST, Together
+from happe_study.design.study import Study
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:

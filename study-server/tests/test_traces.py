@@ -18,11 +18,11 @@ import given_devices
 import records
 from given_devices import content_digest, device, put_part, put_seal, put_trace, said
 from given_studies import small, study
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
-from happe_study.traces import upkeep
-from happe_study.traces.models import TracePart
-from happe_study.traces.storage import Storage, sha256_of
+from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.models import TracePart
+from happe_study.evidence.traces.storage import Storage, sha256_of
 from world import World
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from given_devices import Enrolled
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 import given_studies
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from happe_study.audit.chain import GENESIS, detail_digest, link
 from happe_study.audit.verify import ERASED, Fault, Head, Link, noted_head, verify, verify_log
 

@@ -18,15 +18,15 @@ import callers
 import given_accounts
 import given_participants
 import given_studies
-import happe_study.app
+import happe_study.app.assembly
 from given_accounts import PASSWORD, browser, post, sign_in
-from happe_study.accounts.models import Account
-from happe_study.accounts.rights import Role
-from happe_study.database import Base
-from happe_study.rules import anybody
+from happe_study.access.rights import Role
+from happe_study.access.rules import anybody
+from happe_study.app.web import HEADERS
+from happe_study.base.database import Base
+from happe_study.design.study import Study
+from happe_study.people.accounts.models import Account
 from happe_study.studies import services as studies
-from happe_study.studies.models import Study
-from happe_study.web import HEADERS
 from test_rules import APP, LIMITS, SAFE
 from world import World
 
@@ -58,11 +58,11 @@ def toy() -> str:
 @pytest.fixture
 def failing_world(monkeypatch: pytest.MonkeyPatch, sqlite_url: str, tmp_path: Path) -> Iterator[World]:
     """A server with a page and a part of the API that fail."""
-    original = happe_study.app.blueprints
+    original = happe_study.app.assembly.blueprints
     failing = Blueprint("failing", __name__)
     failing.get("/failing")(anybody(toy))
     failing.get("/api/v1/failing", endpoint="too")(anybody(toy))
-    monkeypatch.setattr(happe_study.app, "blueprints", lambda: iter([*original(), failing]))
+    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([*original(), failing]))
     made = World(tmp_path, sqlite_url)
     made.app.testing = False
     yield made

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from happe_study.contract import Kind, check
-from happe_study.runs.record import run_record
-from happe_study.traces.header import trace_header
-from happe_study.traces.manifest import manifest
+from happe_study.evidence.traces.header import trace_header
+from happe_study.evidence.traces.manifest import manifest
+from happe_study.runs.records.record import run_record
 from records import encode
 
 Json = dict[str, Any]

@@ -16,11 +16,11 @@ from happe_power.arithmetic.time_base import RESTARTS, time_base
 from happe_power.calibration import from_header
 from happe_power.model import Channel, ClockEstimate, Gap, Measures, Reason, TimePair
 from happe_power.recording.parts import Footer, encode
-from happe_study.devices.server_time import server_time
-from happe_study.runs import power
-from happe_study.traces.part_files import BadPartError, head, samples
-from happe_study.traces.time_line import time_line
-from happe_study.traces.watts import NoWattsError, rig_of
+from happe_study.evidence.run_page import power
+from happe_study.evidence.traces.part_files import BadPartError, head, samples
+from happe_study.evidence.traces.time_line import time_line
+from happe_study.evidence.traces.watts import NoWattsError, rig_of
+from happe_study.people.devices.server_time import server_time
 
 if TYPE_CHECKING:
     from pathlib import Path

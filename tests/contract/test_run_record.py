@@ -10,7 +10,7 @@ import pytest
 
 import seals
 from happe_study.contract import Kind, check
-from happe_study.runs.record import run_record
+from happe_study.runs.records.record import run_record
 from sealed_runs import begin, end, facts, pressed
 from test_vectors import validator
 

@@ -33,12 +33,12 @@ from happe_power import calibration
 from happe_power.model import TimePair
 from happe_power.recording import closing, ending, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
-from happe_study.allocation import unblinding
-from happe_study.analysis.machines import T61
-from happe_study.clock import now_us
-from happe_study.studies.models import Study
-from happe_study.traces.downloads import download
-from happe_study.traces.storage import Storage
+from happe_study.base.clock import now_us
+from happe_study.design.study import Study
+from happe_study.evidence.documents.machines import T61
+from happe_study.evidence.traces.downloads import download
+from happe_study.evidence.traces.storage import Storage
+from happe_study.results.unblinding import services as unblinding
 from power_program import happe_power
 from world import World, fixed_secrets
 
@@ -141,7 +141,7 @@ class MeasuredStudy:
 def honest(folder: Path, template: Path, patch: pytest.MonkeyPatch) -> MeasuredStudy:
     """The study, unblinded, with nothing wrong in it. `template` is a migrated database."""
     clock = Clock()
-    patch.setattr("happe_study.clock.time", SimpleNamespace(time_ns=clock.time_ns))
+    patch.setattr("happe_study.base.clock.time", SimpleNamespace(time_ns=clock.time_ns))
     shutil.copy(template, folder / "server.db")
     made = MeasuredStudy(folder)
     protocol = given_studies.small(NAME).replace("seconds = 120", f"seconds = {RUN_S}")

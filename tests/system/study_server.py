@@ -19,7 +19,7 @@ from patience import PATIENCE_S, until
 from program import ROOT
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
-PROTOCOL = ROOT / "study-server/src/happe_study/studies/protocols/paper-a3.toml"
+PROTOCOL = ROOT / "study-server/src/happe_study/design/protocol/examples/paper-a3.toml"
 STUDY = "paper-a3"
 
 

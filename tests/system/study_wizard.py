@@ -23,12 +23,12 @@ import given_participants
 import given_studies
 from happe_demo.ports import reserved_port
 from happe_study import migrations
-from happe_study.database import Database
-from happe_study.devices import services as devices
-from happe_study.devices.models import ClockEstimate, Device, DeviceKind
-from happe_study.runs import services as run_services
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened
+from happe_study.base.database import Database
+from happe_study.people.devices import services as devices
+from happe_study.people.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.runs.course import services as run_services
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
 from operated import Operated
 from patience import PATIENCE_S, until
 from program import ROOT
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop import X11
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
     from private_bus import PrivateBus
 
 Json = dict[str, Any]

@@ -13,17 +13,17 @@ import pytest
 from sqlalchemy import select, update
 
 from happe_study import migrations
-from happe_study.analysis.documents import measures_in
-from happe_study.checks.findings import Verdict
-from happe_study.checks.services import check_study
-from happe_study.codes import new_code
-from happe_study.database import Database
-from happe_study.devices.models import ClockEstimate, Device
-from happe_study.profiles.models import Uafp
-from happe_study.profiles.summaries import refresh
-from happe_study.runs.models import Run, RunRecord
-from happe_study.runs.stored import opened, stored
-from happe_study.traces.models import Trace
+from happe_study.base.codes import new_code
+from happe_study.base.database import Database
+from happe_study.evidence.checks.findings import Verdict
+from happe_study.evidence.checks.services import check_study
+from happe_study.evidence.documents.reading import measures_in
+from happe_study.evidence.profiles.models import Uafp
+from happe_study.evidence.profiles.summaries import refresh
+from happe_study.evidence.traces.models import Trace
+from happe_study.people.devices.models import ClockEstimate, Device
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened, stored
 from measured_study import MeasuredStudy, honest, moved, record_toml
 from world import fixed_secrets
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from happe_study.checks.findings import Check
+    from happe_study.evidence.checks.findings import Check
 
 KEY = fixed_secrets().allocation
 OFF_US = 2_000_000

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from happe_docs import interfaces, manuals, schemas
-from happe_study.app import create_app
-from happe_study.config import SECRET_BYTES, Config, Secrets
+from happe_study.app.assembly import create_app
+from happe_study.base.config import SECRET_BYTES, Config, Secrets
 from happe_study.operations import configuration
 
 if TYPE_CHECKING:

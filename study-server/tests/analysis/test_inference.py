@@ -12,11 +12,11 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
 import given_exports as given
-from happe_study.analysis import blinding_index, groups, intervals, noninferiority, planning, savings, wins
-from happe_study.analysis.blinding_index import Guess
-from happe_study.analysis.refusal import Refusal
-from happe_study.analysis.sections import ratings
-from happe_study.analysis.tidy import Panel, satisfaction, watts
+from happe_study.results.analysis import blinding_index, groups, intervals, noninferiority, planning, savings, wins
+from happe_study.results.analysis.blinding_index import Guess
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.sections import ratings
+from happe_study.results.analysis.tidy import Panel, satisfaction, watts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,10 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.tools.numdiff import approx_hess
 
 import given_exports as given
-from happe_study.analysis import key_presses, power_model, ratings_clmm
-from happe_study.analysis.design import changing_places, period_terms
-from happe_study.analysis.refusal import Refusal
-from happe_study.analysis.tidy import indicators
+from happe_study.results.analysis import key_presses, power_model, ratings_clmm
+from happe_study.results.analysis.design import changing_places, period_terms
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.tidy import indicators
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,16 +12,16 @@ from sqlalchemy import select, update
 
 import given_exports as given
 import given_studies
-from happe_study.allocation import unblinding
-from happe_study.allocation.unblinding import Order
-from happe_study.analysis import reading, study
-from happe_study.analysis.documents import InputError, measures_in, read_measures, read_model
-from happe_study.analysis.machines import T61
-from happe_study.analysis.reading import read_export, with_power
 from happe_study.contract import MOST_LISTED
-from happe_study.participants.models import Participant
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.design.study import Study
+from happe_study.evidence.documents.machines import T61
+from happe_study.evidence.documents.reading import InputError, measures_in, read_measures, read_model
+from happe_study.people.participants.models import Participant
+from happe_study.results.analysis import reading, study
+from happe_study.results.analysis.reading import read_export, with_power
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
+from happe_study.runs.course.models import Run
 from test_erasure import played
 from world import fixed_secrets
 

@@ -16,11 +16,11 @@ import html5lib
 import pytest
 
 import given_exports as given
-from happe_study.analysis import making
-from happe_study.analysis.making import Given, make
-from happe_study.analysis.pages import results
-from happe_study.analysis.report import Section, Weight
-from happe_study.analysis.tidy import Runs
+from happe_study.results.analysis import making
+from happe_study.results.analysis.making import Given, make
+from happe_study.results.analysis.pages import results
+from happe_study.results.analysis.report import Section, Weight
+from happe_study.results.analysis.tidy import Runs
 from operated import SOURCES, happe_server
 from small_disk import SmallDisk
 

@@ -10,8 +10,8 @@ import pytest
 
 import given_participants as people
 from given_studies import study, text
-from happe_study.runs import pages as run_pages
-from happe_study.runs import services as runs
+from happe_study.runs.course import services as runs
+from happe_study.runs.participation import run_pages
 from serve import Watched, WorldServer
 from world import World, fixed_secrets, sqlite_copy
 

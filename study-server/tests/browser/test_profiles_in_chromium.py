@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 import given_accounts
 import given_profiles
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from serve import Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy

@@ -11,12 +11,12 @@ from sqlalchemy import update
 
 import given_accounts
 import given_reports
-from happe_study.accounts.rights import Role
-from happe_study.devices.models import ClockEstimate, Device
-from happe_study.reports import services
-from happe_study.reports.services import Stage
-from happe_study.runs.models import Run
-from happe_study.studies.models import Study
+from happe_study.access.rights import Role
+from happe_study.design.study import Study
+from happe_study.people.devices.models import ClockEstimate, Device
+from happe_study.results.reports import services
+from happe_study.results.reports.services import Stage
+from happe_study.runs.course.models import Run
 from serve import Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy

@@ -15,15 +15,15 @@ import given_accounts
 import given_devices
 import given_participants as people
 import given_studies
-from happe_study.accounts.rights import Role
-from happe_study.allocation import unblinding
-from happe_study.clock import now_us
-from happe_study.devices import services as devices
-from happe_study.devices.models import DeviceKind
-from happe_study.participants import services as participants
-from happe_study.rules import FRESH_US
-from happe_study.runs import services as runs
-from happe_study.studies.models import Study
+from happe_study.access.rights import Role
+from happe_study.access.rules import FRESH_US
+from happe_study.base.clock import now_us
+from happe_study.design.study import Study
+from happe_study.people.devices import services as devices
+from happe_study.people.devices.models import DeviceKind
+from happe_study.results.unblinding import services as unblinding
+from happe_study.runs.course import services as runs
+from happe_study.runs.participation import services as participants
 from serve import Watched, WorldServer
 from test_rules import LIMITS
 from world import World, fixed_secrets, sqlite_copy

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The audit log, withdrawal and exports."""
+"""The audit log: a chain of digests, whether it is whole, and its pages."""

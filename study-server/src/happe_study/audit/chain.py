@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, insert, select, text, update
 
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
-from happe_study.clock import now_us
-from happe_study.database import pipelined, table
+from happe_study.base.clock import now_us
+from happe_study.base.database import pipelined, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Executable
     from sqlalchemy.orm import Session
 
-    from happe_study.rules import Caller
+    from happe_study.access.rules import Caller
 
 GENESIS = "0" * 64
 SERVER: ContextVar[str] = ContextVar("SERVER", default="server")  # the command line puts its user's name in

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from happe_study.database import Base, Digest, Micros, Name, Serial
+from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class AuditEntry(Base):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, request, url_for
 from sqlalchemy import true
 
-from happe_study.accounts.rights import Right
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import mistake, page
 from happe_study.audit.models import AuditEntry
 from happe_study.audit.routes import entries, shown
 from happe_study.audit.verify import Fault, noted_head, verify_log
-from happe_study.parts import parts
-from happe_study.rules import caller, staff
-from happe_study.staff_page import mistake, page
+from happe_study.base.parts import parts
 
 if TYPE_CHECKING:
     from flask import Response
 
     from happe_study.audit.verify import Head
-    from happe_study.problems import Problem
+    from happe_study.base.problems import Problem
 
 pages = Blueprint("audit_pages", __name__)
 

@@ -12,12 +12,12 @@ from apiflask import APIBlueprint
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import and_, select
 
-from happe_study.accounts.rights import Right
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.audit.verify import Fault, Head, noted_head, verify_log
-from happe_study.parts import parts
-from happe_study.problems import FieldError, unprocessable
-from happe_study.rules import caller, staff
+from happe_study.base.parts import parts
+from happe_study.base.problems import FieldError, unprocessable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Row, Select
     from sqlalchemy.orm import InstrumentedAttribute
 
+    from happe_study.access.rules import Caller
     from happe_study.audit.verify import Report
-    from happe_study.rules import Caller
 
 api = APIBlueprint("audit", __name__, url_prefix="/api/v1", tag="Audit")
 

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from happe_study.audit.chain import GENESIS, detail_digest, link
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
-from happe_study.snapshot import at_one_moment
+from happe_study.base.snapshot import at_one_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

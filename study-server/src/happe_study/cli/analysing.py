@@ -18,10 +18,10 @@ from happe_cli.commands import Command, examples, is_terminal, json_option, prin
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
-from happe_study.studies.protocol import ProtocolError, read_protocol
+from happe_study.design.protocol.reading import ProtocolError, read_protocol
 
 if TYPE_CHECKING:
-    from happe_study.studies.protocol import Protocol
+    from happe_study.design.protocol.reading import Protocol
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
 report.html, report.pdf and results.json; the same input gives the same bytes. A figure that the data do not
@@ -82,7 +82,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
 
 def _needed(module: str) -> Any:  # noqa: ANN401 - a module
     try:
-        return import_module(f"happe_study.analysis.{module}")
+        return import_module(f"happe_study.results.analysis.{module}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("happe_study"):
             raise

@@ -10,11 +10,11 @@ import click
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
+from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.storage import Storage
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
-from happe_study.reports import forgetting
-from happe_study.traces import upkeep
-from happe_study.traces.storage import Storage
+from happe_study.results.reports import forgetting
 
 MORE = """The server may be at work. Says ok, warn or fail of each thing, with what to do. The exit status is 1 if
 anything fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first

@@ -12,16 +12,16 @@ from sqlalchemy import select
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
-from happe_study.devices import services
-from happe_study.devices.models import Device, DeviceKind
-from happe_study.participants import services as participants
+from happe_study.people.devices import services
+from happe_study.people.devices.models import Device, DeviceKind
+from happe_study.runs.participation import services as participants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.orm import Session
 
-    from happe_study.studies.models import Study
+    from happe_study.design.study import Study
 
 study_argument = click.argument("study")
 MOST_INVITED = 1000

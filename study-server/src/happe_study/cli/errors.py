@@ -11,8 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from happe_cli.errors import Failure
 from happe_cli.program import Program
-from happe_study.config import ConfigError
-from happe_study.problems import Problem
+from happe_study.base.config import ConfigError
+from happe_study.base.problems import Problem
 
 
 def meaning(error: Exception) -> Failure | None:

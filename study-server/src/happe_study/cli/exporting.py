@@ -15,13 +15,13 @@ from happe_cli.errors import Failure
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.exports import services
-from happe_study.exports.formats import Format
+from happe_study.results.exports import services
+from happe_study.results.exports.formats import Format
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.exports.services import Export
+    from happe_study.results.exports.services import Export
 
 MORE = """Writes every table that may be had now into a folder, a file each; the table `dictionary` says what each
 column is. Before the study is unblinded, what could tell a condition is in none of them, whoever asks. No

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from happe_cli.errors import Failure
-from happe_study.accounts.services import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from happe_study.people.accounts.services import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ from happe_cli.commands import Command, examples, json_option, print_json
 from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.cli.server import Server, pass_server
+from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.storage import Storage
 from happe_study.operations import serving
-from happe_study.reports import forgetting
-from happe_study.traces import upkeep
-from happe_study.traces.storage import Storage
+from happe_study.results.reports import forgetting
 
 RUN = """Stops on SIGTERM, SIGINT or Ctrl-C, when the requests under way are answered (at most stop_seconds of the
 configuration). Tells systemd when it is ready. Logs to standard error: JSON, a line each, or text at a

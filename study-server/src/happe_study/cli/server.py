@@ -13,10 +13,10 @@ import click
 
 from happe_cli.errors import Failure
 from happe_study import migrations
-from happe_study.app import create_app
+from happe_study.app.assembly import create_app
 from happe_study.audit import chain
-from happe_study.config import Config, Secrets, load_config, load_secrets
-from happe_study.database import Database
+from happe_study.base.config import Config, Secrets, load_config, load_secrets
+from happe_study.base.database import Database
 from happe_study.operations import owner
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
 from happe_cli.errors import Failure
-from happe_study.allocation import custodians
 from happe_study.cli import exporting, named, tracing, unblinding, verifying
 from happe_study.cli.server import Server, pass_server
-from happe_study.studies import placeholders, services
-from happe_study.studies.models import Study
-from happe_study.studies.protocol import Protocol, ProtocolError, read_protocol
+from happe_study.design.protocol import placeholders
+from happe_study.design.protocol.reading import Protocol, ProtocolError, read_protocol
+from happe_study.design.study import Study
+from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,9 @@ from happe_study.audit.chain import append
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.studies.models import StudyState
-from happe_study.traces.downloads import Downloaded, download
-from happe_study.traces.storage import Storage
+from happe_study.design.study import StudyState
+from happe_study.evidence.traces.downloads import Downloaded, download
+from happe_study.evidence.traces.storage import Storage
 
 MORE = """Writes FOLDER/UUID for each trace, as `happe-power` has traces in its spool: header, parts, gaps, clock
 estimates and manifest; zero checks are in the spool alone. Each part is compared with what the meter sent.

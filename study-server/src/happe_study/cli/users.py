@@ -10,18 +10,18 @@ import click
 
 from happe_cli.commands import Group, examples, json_option, print_json
 from happe_cli.errors import Failure
-from happe_study.accounts import services
-from happe_study.accounts.rights import Role
+from happe_study.access.rights import Role
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
-from happe_study.studies.models import Study
+from happe_study.design.study import Study
+from happe_study.people.accounts import services
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.orm import Session
 
-    from happe_study.accounts.models import Account
+    from happe_study.people.accounts.models import Account
 
 MORE = f"""Roles: {", ".join(Role)}.
 Some exclude each other in one study: a custodian, who unblinds, neither runs nor rates nor analyses it.

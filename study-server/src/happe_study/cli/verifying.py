@@ -12,16 +12,16 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import Failure
-from happe_study.analysis.documents import InputError, measures_in, model_in
-from happe_study.checks.findings import Verdict
-from happe_study.checks.services import check_study
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
+from happe_study.evidence.checks.findings import Verdict
+from happe_study.evidence.checks.services import check_study
+from happe_study.evidence.documents.reading import InputError, measures_in, model_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.checks.findings import Check
+    from happe_study.evidence.checks.findings import Check
 
 MORE = """Looks for mistakes in the chain from a laptop's clock to a run's watts: clocks that contradict each other,
 runs that did not behave as their condition says, lost parts and gaps of power traces, implausible watts, and

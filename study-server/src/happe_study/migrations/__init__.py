@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from happe_study.database import Database
+    from happe_study.base.database import Database
 
 
 class KeyNeededError(Exception):

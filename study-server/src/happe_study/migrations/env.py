@@ -3,7 +3,7 @@
 
 from alembic import context
 
-from happe_study.models import Base
+from happe_study.migrations.tables import Base
 
 context.configure(
     connection=context.config.attributes["connection"],

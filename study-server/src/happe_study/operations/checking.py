@@ -13,14 +13,14 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from happe_study import migrations
-from happe_study.allocation.sealing import SealError, open_record, open_seed
 from happe_study.audit.verify import verify_log
-from happe_study.config import ConfigError, load_secrets
+from happe_study.base.config import ConfigError, load_secrets
+from happe_study.design.allocation.sealing import SealError, open_record, open_seed
+from happe_study.design.study import Study
 from happe_study.operations.serving import is_loopback
 from happe_study.operations.trace_files import look
-from happe_study.participants.models import Participant
-from happe_study.runs.models import Run, RunRecord
-from happe_study.studies.models import Study
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.config import Config
-    from happe_study.database import Database
+    from happe_study.base.config import Config
+    from happe_study.base.database import Database
 
 OTHERS = 0o077
 WRITABLE = 0o022

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from happe_study.config import Config, Limits
+from happe_study.base.config import Config, Limits
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -28,7 +28,7 @@ from gunicorn.http import get_parser
 from gunicorn.http.body import LengthReader
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from happe_study.web import MOST_ORDINARY
+from happe_study.app.web import MOST_ORDINARY
 
 MOST_HEAD = 64 << 10  # bytes
 MOST_WAITING = 600  # connections of a worker whose request is not whole

@@ -15,9 +15,10 @@ import structlog
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from happe_study.app import create_app
-from happe_study.config import OFF
-from happe_study.operations import logs, metrics
+from happe_study.app import metrics
+from happe_study.app.assembly import create_app
+from happe_study.base.config import OFF
+from happe_study.operations import logs
 from happe_study.operations.gathering import GatheringWorker
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gunicorn.arbiter import Arbiter
     from gunicorn.workers.base import Worker
 
-    from happe_study.config import Config
+    from happe_study.base.config import Config
 
 log = structlog.get_logger(__name__)
 

@@ -17,14 +17,14 @@ from sqlalchemy import inspect
 
 from happe_cli.disk import sync_file, sync_folder
 from happe_study import migrations
-from happe_study.accounts import services as accounts
-from happe_study.accounts.rights import Role
-from happe_study.app import create_app
+from happe_study.access.rights import Role
+from happe_study.app.assembly import create_app
 from happe_study.audit import chain
-from happe_study.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
-from happe_study.database import Database
+from happe_study.base.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
+from happe_study.base.database import Database
 from happe_study.operations import owner
 from happe_study.operations.configuration import written
+from happe_study.people.accounts import services as accounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from happe_study.traces.models import Trace, TracePart
-from happe_study.traces.storage import LEFT_ALONE_SECONDS, Storage, sha256_of
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Storage, sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_study.database import Database
+    from happe_study.base.database import Database
 
 Name = tuple[str, int]  # a trace's UUID and a part's number
 

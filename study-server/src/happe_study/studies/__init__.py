@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Studies and their protocols."""
+"""Studies: made from a protocol, locked, with their slots and custodians."""

@@ -6,36 +6,33 @@ from __future__ import annotations
 import hashlib
 import re
 from http import HTTPStatus
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
 from sqlalchemy import or_, select
 
-from happe_study.accounts.models import Account, Grant
-from happe_study.accounts.rights import RIGHTS, Right, Role
-from happe_study.allocation import custodians
-from happe_study.parts import parts
-from happe_study.problems import bad_request, conflict
-from happe_study.rules import anybody, caller, signed_in, staff
-from happe_study.staff_page import done, or_again, page, require_tick
-from happe_study.studies import services
-from happe_study.studies.progress import progress as progress_of
-from happe_study.studies.protocol import MOST_BYTES
+from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.access.rules import anybody, caller, signed_in, staff
+from happe_study.access.staff_page import done, or_again, page, require_tick
+from happe_study.base.parts import parts
+from happe_study.base.problems import bad_request, conflict
+from happe_study.design.protocol.reading import EXAMPLES, MOST_BYTES
+from happe_study.people.accounts.models import Account, Grant
+from happe_study.results.overview.progress import progress as progress_of
+from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
     from flask import Response
     from sqlalchemy.orm import Session
     from werkzeug.wrappers import Response as AnyResponse
 
-    from happe_study.allocation.custodians import Custodian
-    from happe_study.problems import Problem
-    from happe_study.studies.models import Study
+    from happe_study.base.problems import Problem
+    from happe_study.design.study import Study
+    from happe_study.studies.custodians import Custodian
 
 pages = Blueprint("study_pages", __name__)
 
-EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parent / "protocols").glob("*.toml"))}
 LINE = re.compile(r"line (\d{1,6})")
 WORDS = {
     Right.STUDY_CREATE: "create it and change its protocol until it is locked",

@@ -14,18 +14,18 @@ from apiflask import APIBlueprint
 from flask import request
 from pydantic import BaseModel, ConfigDict, Field
 
-from happe_study.accounts.rights import Right
-from happe_study.allocation import custodians, unblinding
-from happe_study.allocation.unblinding import LONGEST_REASON, SHORTEST_REASON
-from happe_study.devices.models import DeviceKind  # noqa: TC001 - a model's field
-from happe_study.parts import parts
-from happe_study.problems import not_found, too_large
-from happe_study.rules import anybody, caller, staff
-from happe_study.runs import services as runs
-from happe_study.studies import services
-from happe_study.studies.models import Study, StudyState  # noqa: TC001 - a model's field
-from happe_study.studies.protocol import MOST_BYTES
-from happe_study.uploads import require_type
+from happe_study.access.rights import Right
+from happe_study.access.rules import anybody, caller, staff
+from happe_study.base.parts import parts
+from happe_study.base.problems import not_found, too_large
+from happe_study.base.uploads import require_type
+from happe_study.design.protocol.reading import MOST_BYTES
+from happe_study.design.study import Study, StudyState  # noqa: TC001 - a model's field
+from happe_study.people.devices.models import DeviceKind  # noqa: TC001 - a model's field
+from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import LONGEST_REASON, SHORTEST_REASON
+from happe_study.runs.course import services as runs
+from happe_study.studies import custodians, services
 
 api = APIBlueprint("studies", __name__, url_prefix="/api/v1", tag="Studies")
 

@@ -11,23 +11,23 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, or_, select, union_all
 
-from happe_study.accounts.models import Account, Grant
-from happe_study.accounts.rights import Right, Role
-from happe_study.allocation.models import Slot
-from happe_study.allocation.plan import SECRET_BYTES, commitment
-from happe_study.allocation.sealing import seal_seed
-from happe_study.allocation.services import make_slots
+from happe_study.access.rights import Right, Role
 from happe_study.audit.chain import append
 from happe_study.audit.models import AuditHead
-from happe_study.clock import now_us
-from happe_study.devices.models import Device
-from happe_study.participants.models import Participant, ParticipantState
-from happe_study.problems import FieldError, conflict, forbidden, not_found, unprocessable
-from happe_study.runs.machine import State
-from happe_study.runs.models import Run
-from happe_study.studies import placeholders
-from happe_study.studies.models import Study, StudyState
-from happe_study.studies.protocol import Mistake, Protocol, ProtocolError, read_protocol
+from happe_study.base.clock import now_us
+from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
+from happe_study.design.allocation.plan import SECRET_BYTES, commitment
+from happe_study.design.allocation.sealing import seal_seed
+from happe_study.design.protocol import placeholders
+from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
+from happe_study.design.study import Study, StudyState
+from happe_study.people.accounts.models import Account, Grant
+from happe_study.people.devices.models import Device
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course.machine import State
+from happe_study.runs.course.models import Run
+from happe_study.runs.course.planning import make_slots
+from happe_study.studies.models import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from happe_study.config import Secrets
-    from happe_study.rules import Caller
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
 
 PROTOCOLS_KEPT = 32
 LONGEST_PATH = 4096

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from happe_study.clock import now_us
+from happe_study.base.clock import now_us
 
 revision = "0003_custodians"
 down_revision = "0002"

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from alembic import context, op
 
 from happe_study.migrations import KeyNeededError
-from happe_study.runs import stored
+from happe_study.runs.records import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder, write_all
-from happe_study.app import VERSION
-from happe_study.clock import now_us
-from happe_study.config import SECRET_NAMES
+from happe_study.app.assembly import VERSION
+from happe_study.base.clock import now_us
+from happe_study.base.config import SECRET_NAMES
+from happe_study.evidence.traces.storage import Storage
 from happe_study.operations.backup import manifest, snapshots
-from happe_study.traces.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.config import Config, Secrets
-    from happe_study.database import Database
+    from happe_study.base.config import Config, Secrets
+    from happe_study.base.database import Database
 
 PIECE = 1 << 20
 TAR = ".tar"

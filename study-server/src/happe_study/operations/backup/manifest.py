@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from happe_study.config import SECRET_NAMES
+from happe_study.base.config import SECRET_NAMES
 
 if TYPE_CHECKING:
-    from happe_study.config import Secrets
+    from happe_study.base.config import Secrets
 
 NAME = "manifest.json"
 SQLITE_FILE = "server.db"

@@ -18,8 +18,8 @@ from sqlalchemy import inspect
 from happe_cli.disk import sync_file, sync_folder
 from happe_study import migrations
 from happe_study.audit.verify import Head, Report, verify_log
-from happe_study.config import ConfigError, load_secrets
-from happe_study.database import Database
+from happe_study.base.config import ConfigError, load_secrets
+from happe_study.base.database import Database
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
@@ -27,7 +27,7 @@ from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupErro
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from happe_study.config import Config
+    from happe_study.base.config import Config
 
 STAGE = ".restoring"
 MAY_BE_THERE = frozenset({"secrets", "lost+found", STAGE})

@@ -14,16 +14,16 @@ from uuid import UUID
 from sqlalchemy import create_engine, select, text
 
 from happe_study.audit.models import AuditHead
+from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.operations.backup import postgresql
 from happe_study.operations.backup.manifest import POSTGRESQL_FILE, SQLITE_FILE, Head
-from happe_study.traces.models import Trace, TracePart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from happe_study.database import Database
+    from happe_study.base.database import Database
 
 PAGES_AT_ONCE = 4096
 FULL = ("full", "disk I/O error")  # in SQLite's messages

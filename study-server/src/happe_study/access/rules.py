@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who may call what. An endpoint without a rule is never answered, and an application that has one does not start.
+
+Each view carries exactly one rule, set by a decorator of this module just below its route:
+
+    @blueprint.get("/api/v1/studies/<study>")
+    @staff(Right.STUDY_READ)
+    def read_study(study: str): ...
+
+A rule about staff whose route has `<study>` asks for the right in that study. Who has no right at all in a study is
+told that there is no such study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flask import Flask, g, request
+
+from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.base.clock import now_us
+from happe_study.base.problems import Problem, forbidden, not_found
+
+if TYPE_CHECKING:
+    from happe_study.people.accounts.models import Grant
+    from happe_study.people.devices.models import DeviceKind
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+FRESH_MINUTES = 5
+FRESH_US = FRESH_MINUTES * 60_000_000
+STALE = f"Give your password again for this, or use a token for which it was given in the last {FRESH_MINUTES} minutes."
+
+
+class Who(StrEnum):
+    """Kinds of callers."""
+
+    ANYBODY = "anybody"
+    PARTICIPANT = "participant"
+    DEVICE = "device"
+    STAFF = "staff"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes this request, as the accounts, devices or participants table knows them."""
+
+    who: Who = Who.ANYBODY
+    id: int = 0
+    name: str = ""  # an e-mail address or a code; for the audit log
+    study_id: int | None = None  # of a device or a participant
+    device_kind: DeviceKind | None = None
+    roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
+    proven_us: int = 0  # when staff last gave their password, themselves or for their token
+
+    def rights_in(self, study_id: int | None) -> frozenset[Right]:
+        """Staff's rights in a study; None: those held in every study."""
+        held = [role for role, where in self.roles if where is None or where == study_id]
+        return frozenset().union(*(RIGHTS[role] for role in held))
+
+    def may(self, right: Right, study_id: int | None) -> bool:
+        """Whether staff may do something in a study (None: in every study)."""
+        return right in self.rights_in(study_id)
+
+    def may_anywhere(self, right: Right) -> bool:
+        """Whether staff may do something in some study."""
+        return any(right in RIGHTS[role] for role, _where in self.roles)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who may call an endpoint. A right that is not about one study is asked for in some study or every study.
+
+    `fresh`: staff must have given their password in the last minutes, or use a token for which it was: what can't be
+    undone takes more than a session left open, or a token left in a script.
+    """
+
+    who: Who
+    right: Right | None = None
+    device_kind: DeviceKind | None = None
+    everywhere: bool = False
+    fresh: bool = False
+
+
+def _mark(rule: Rule) -> Callable[[View], View]:
+    def mark(view: View) -> View:
+        view.happe_rule = rule  # type: ignore[attr-defined] # a mark of ours
+        return view
+
+    return mark
+
+
+anybody = _mark(Rule(Who.ANYBODY))
+participant = _mark(Rule(Who.PARTICIPANT))
+signed_in = _mark(Rule(Who.STAFF))
+signed_in_again = _mark(Rule(Who.STAFF, fresh=True))
+
+
+def device(kind: DeviceKind | None = None) -> Callable[[View], View]:
+    """Rule: an enrolled device, of one kind if given."""
+    return _mark(Rule(Who.DEVICE, device_kind=kind))
+
+
+def staff(right: Right, *, everywhere: bool = False, fresh: bool = False) -> Callable[[View], View]:
+    """Rule: staff with a right: in the route's `<study>`; in every study (`everywhere`); else in some study."""
+    return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere, fresh=fresh))
+
+
+def rule_of(app: Flask, endpoint: str) -> Rule | None:
+    """An endpoint's rule; None: it has none, and is never answered."""
+    rules: dict[str, Rule] = app.extensions["happe_rules"]
+    if endpoint in rules:
+        return rules[endpoint]
+    return getattr(app.view_functions.get(endpoint), "happe_rule", None)
+
+
+def guard(app: Flask, others: dict[str, Rule]) -> None:
+    """Deny by default. `others` are the rules of endpoints that libraries made."""
+    app.extensions["happe_rules"] = others
+
+    @app.before_request
+    def _check() -> None:
+        if request.endpoint is None:
+            return  # the router has its own answer: 404, 405
+        rule = rule_of(app, request.endpoint)
+        if rule is None:
+            raise forbidden()
+        check(rule, caller(), request.view_args or {})
+
+
+def require_rules(app: Flask) -> None:
+    """Raise RuntimeError for an application with an endpoint that has no rule."""
+    without = sorted(e for e in app.view_functions if rule_of(app, e) is None)
+    if without:
+        raise RuntimeError(f"endpoints without a rule: {', '.join(without)}")
+
+
+def caller() -> Caller:
+    """Who makes this request."""
+    who: Caller = g.get("happe_caller") or Caller()
+    return who
+
+
+def check(rule: Rule, who: Caller, view_args: dict[str, Any]) -> None:
+    """Raise a Problem if a caller may not."""
+    if rule.who is Who.ANYBODY:
+        return
+    if who.who is Who.ANYBODY:
+        raise unauthorized(rule.who)
+    if who.who is not rule.who or (rule.device_kind and rule.device_kind is not who.device_kind):
+        raise forbidden()
+    if rule.right is not None:
+        _check_right(rule, rule.right, who, view_args)
+    if rule.fresh and who.proven_us + FRESH_US < now_us():
+        raise Problem(HTTPStatus.FORBIDDEN, "sign-in-again", STALE)
+
+
+def unauthorized(wanted: Who) -> Problem:
+    """401: nobody is known to ask."""
+    detail = "Open the link that you were given." if wanted is Who.PARTICIPANT else "Sign in, or send a valid token."
+    return Problem(HTTPStatus.UNAUTHORIZED, "unauthorized", detail)
+
+
+def _check_right(rule: Rule, right: Right, who: Caller, view_args: dict[str, Any]) -> None:
+    if "study" in view_args:
+        study_id = g.happe_study_ids(view_args["study"])
+        if study_id is None or not who.rights_in(study_id):
+            raise not_found()
+        allowed = who.may(right, study_id)
+    else:
+        allowed = who.may(right, None) if rule.everywhere else who.may_anywhere(right)
+    if not allowed:
+        raise forbidden()
+
+
+def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
+    """The caller that an account is, known since `proven_us`."""
+    roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
+    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the pages for staff have in common: where they lead, times and counts in words, and forms with errors.
+
+A form is one view that shows it (GET) and one that does what it asks for (POST, decorated by `or_again`), which leads
+to another page; if it can't be done, the form is shown again, with what was typed and what is wrong beside it. What is
+shown once, such as a token, is on the page that answers the POST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import wraps
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from flask import current_app, flash, make_response, redirect, render_template, request, url_for
+from markupsafe import Markup
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import Who, caller, check, rule_of
+from happe_study.base.charts import drawn, swatch
+from happe_study.base.clock import now_us
+from happe_study.base.problems import FieldError, Problem, unprocessable
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.design.study import Study
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+SECOND_US = 1_000_000
+UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+ERRORS_OF_A_FORM = {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.CONFLICT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+
+MAIN = (
+    ("study_pages.studies", "Studies"),
+    ("audit_pages.log", "Audit log"),
+    ("account_pages.accounts", "Accounts"),
+    ("account_pages.me", "You"),
+)
+OF_A_STUDY = (
+    ("study_pages.study", "Overview"),
+    ("participant_staff.participants", "Participants"),
+    ("profile_pages.profiles", "Profiles"),
+    ("device_pages.devices", "Devices"),
+    ("check_pages.checks", "Checks"),
+    ("report_pages.report", "Report"),
+    ("study_pages.protocol", "Protocol"),
+    ("study_pages.roles", "Roles"),
+    ("unblinding_pages.unblinding", "Unblinding"),
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where somebody may go. `current`: "page" for where they are, "true" for the part of the site, or nothing."""
+
+    address: str
+    text: str
+    current: str = ""
+
+
+def install(app: Flask) -> None:
+    """Give templates what the pages for staff need."""
+    app.add_template_filter(when)
+    app.add_template_filter(ago)
+    app.add_template_filter(roughly)
+    app.add_template_filter(grouped)
+    app.add_template_filter(counted)
+    app.add_template_global(may_open)
+    app.add_template_global(navigation)
+    app.add_template_global(drawn)
+    app.add_template_global(swatch)
+    app.add_template_global(has_htmx)
+    app.add_template_global(caller, "visitor")
+    app.add_template_global(Who)
+    app.add_template_global(Right)
+
+
+def page(
+    name: str,
+    title: str,
+    *,
+    study: Study | None = None,
+    problem: Problem | None = None,
+    trail: tuple[tuple[str, str], ...] = (),
+    **more: Any,  # noqa: ANN401 - what the template asks for
+) -> Response:
+    """A page from templates/staff/NAME.html. `trail` holds (address, text) of the pages above it, below the study's."""
+    wrong = {error.pointer.removeprefix("/"): error.detail for error in problem.errors} if problem else {}
+    above = [*(_of_study(study) if study else ()), *trail]
+    facts = {"title": title, "study": study, "problem": problem, "errors": wrong, "trail": above, "form": request.form}
+    text = render_template(f"staff/{name}.html", **facts, **more)
+    return make_response(text, problem.status if problem else HTTPStatus.OK)
+
+
+def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
+    """The pages above a study's; above its first one there is the list alone."""
+    every, this = url_for("study_pages.studies"), url_for("study_pages.study", study=study.name)
+    return ((every, "Studies"), (this, study.name)) if request.path != this else ((every, "Studies"),)
+
+
+def or_again(form: Callable[..., Response]) -> Callable[[View], View]:
+    """A view whose mistakes (409, 413, 422) are shown by another one, `form`, which takes a `problem`."""
+
+    def wrap(view: View) -> View:
+        @wraps(view)
+        def tried(**arguments: str) -> object:
+            try:
+                return view(**arguments)
+            except Problem as problem:
+                if problem.status not in ERRORS_OF_A_FORM:
+                    raise
+                return form(**arguments, problem=problem)
+
+        return cast("View", tried)
+
+    return wrap
+
+
+def done(said: str, endpoint: str, **view_args: Any) -> AnyResponse:  # noqa: ANN401 - str, as url_for has it
+    """Lead to a page, and say there what was done."""
+    flash(said, "success")
+    return redirect(url_for(endpoint, **view_args), HTTPStatus.SEE_OTHER)
+
+
+def field(name: str, *, shortest: int = 1, longest: int = 200, what: str = "") -> str:
+    """A line that a form was sent with. Raises Problem 422 if it is too short or long, or holds control characters."""
+    text = request.form.get(name, "").strip()
+    if not shortest <= len(text) <= longest:
+        few = "Fill this in." if shortest == 1 and not text else f"Must have {shortest} to {longest} characters."
+        raise mistake(name, few)
+    if not text.isprintable():
+        raise mistake(name, f"{what or 'This'} must be one line of text.")
+    return text
+
+
+def require_tick(name: str, asked: str) -> None:
+    """Raise Problem 422 unless a box was ticked."""
+    if name not in request.form:
+        raise mistake(name, asked)
+
+
+def mistake(name: str, detail: str) -> Problem:
+    """422: what is wrong with one field of a form."""
+    return unprocessable("Nothing was changed yet. Look at what is marked below.", FieldError(f"/{name}", detail))
+
+
+def may_open(endpoint: str, **view_args: str) -> bool:
+    """Whether the caller may open a page, given the password again where that is asked for."""
+    rule = rule_of(current_app, endpoint)
+    if rule is None:
+        return False
+    try:
+        check(replace(rule, fresh=False), caller(), view_args)
+    except Problem:
+        return False
+    return True
+
+
+def has_htmx() -> bool:
+    """Whether the script that makes pages smoother was installed with the server (tools/setup.sh)."""
+    return Path(current_app.static_folder or "", "vendor/htmx.min.js").is_file()
+
+
+def navigation(study: Study | None = None) -> list[Link]:
+    """The pages, of the whole site or of a study, that the caller may open."""
+    pages, arguments = OF_A_STUDY if study else MAIN, {"study": study.name} if study else {}
+    return [_link(endpoint, text, arguments) for endpoint, text in pages if may_open(endpoint, **arguments)]
+
+
+def _link(endpoint: str, text: str, arguments: dict[str, Any]) -> Link:
+    address = url_for(endpoint, **arguments)
+    if request.path == address:
+        return Link(address, text, "page")
+    below = request.path.startswith(f"{address}/") and endpoint != "study_pages.study"
+    return Link(address, text, "true" if below else "")
+
+
+def when(at_us: int | None, otherwise: str = "\N{EN DASH}") -> Markup | str:
+    """A moment as year-month-day hour:minute, UTC."""
+    if at_us is None:
+        return otherwise
+    moment = datetime.fromtimestamp(at_us // SECOND_US, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:%Y-%m-%d %H:%M}")
+
+
+def ago(at_us: int | None, otherwise: str = "never") -> Markup | str:
+    """How long ago a moment was, in its largest unit; the moment itself is the element's title."""
+    if at_us is None:
+        return otherwise
+    moment = datetime.fromtimestamp(at_us // SECOND_US, UTC)
+    words = duration(max(now_us() - at_us, 0))
+    template = Markup('<time datetime="{}" title="{} UTC">{} ago</time>')
+    return template.format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:%Y-%m-%d %H:%M:%S}", words)
+
+
+def roughly(at_us: int | None, otherwise: str = "never") -> str:
+    """How long ago a moment was, in minutes or more."""
+    if at_us is None:
+        return otherwise
+    age_us = max(now_us() - at_us, 0)
+    return "just now" if age_us < 60 * SECOND_US else f"{duration(age_us)} ago"
+
+
+def duration(us: int) -> str:
+    """A duration in its largest unit, rounded down: "3 minutes"."""
+    seconds = us // SECOND_US
+    for unit, length in UNITS:
+        if seconds >= length:
+            return counted(seconds // length, unit)
+    return "less than a second"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: "1 run", "2 runs", "3 entries"."""
+    return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
+
+
+def grouped(number: int) -> str:
+    """A number with thin spaces between groups of three digits."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

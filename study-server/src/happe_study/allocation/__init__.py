@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-"""Who gets which conditions in which order: made sealed, revealed at unblinding."""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one place where the server is put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apiflask import APIFlask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from happe_study.access import rules, staff_page
+from happe_study.app import health, openapi, watch, web
+from happe_study.app.metrics import Metrics
+from happe_study.audit import pages as audit_pages
+from happe_study.audit import routes as audit_routes
+from happe_study.base import problems
+from happe_study.base.config import Config, Secrets, load_secrets
+from happe_study.base.database import Database
+from happe_study.base.parts import Parts, parts
+from happe_study.evidence.checks import pages as check_pages
+from happe_study.evidence.profiles import pages as profile_pages
+from happe_study.evidence.profiles import routes as profile_routes
+from happe_study.evidence.run_page import pages as run_view
+from happe_study.evidence.traces import routes as trace_routes
+from happe_study.people.accounts import pages as account_pages
+from happe_study.people.accounts import routes as account_routes
+from happe_study.people.accounts import sign_in
+from happe_study.people.devices import pages as device_pages
+from happe_study.people.devices import routes as device_routes
+from happe_study.results.exports import routes as export_routes
+from happe_study.results.reports import pages as report_pages
+from happe_study.results.unblinding import pages as unblinding_pages
+from happe_study.runs.course import device_routes as run_device_routes
+from happe_study.runs.course import routes as run_routes
+from happe_study.runs.course import staff_pages as run_staff
+from happe_study.runs.participation import pages as participant_pages
+from happe_study.runs.participation import routes as participant_routes
+from happe_study.runs.participation import run_pages
+from happe_study.runs.participation import staff_pages as participant_staff
+from happe_study.runs.records import routes as record_routes
+from happe_study.studies import pages as study_pages
+from happe_study.studies import routes as study_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Blueprint
+
+__all__ = ["Parts", "create_app", "parts"]
+
+VERSION = "0.1.0"
+
+
+def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
+    """An application on a database that is migrated already. Raises ConfigError, RuntimeError."""
+    secrets = secrets or load_secrets(config.secrets_folder)
+    app = APIFlask(
+        "happe_study",
+        title="HAPPE study server",
+        version=VERSION,
+        spec_path="/api/v1/openapi.json",
+        docs_path=None,
+        json_errors=False,
+    )
+    app.url_map.strict_slashes = False
+    metrics = Metrics()
+    database = Database(config.url, pool_size=config.threads, busy=metrics.busy)
+    app.extensions["happe"] = Parts(config, secrets, database)
+    if config.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
+    problems.handle_problems(app)
+    staff_page.install(app)
+    openapi.install(app)
+    web.install(app, config, secrets)
+    sign_in.install(app)
+    rules.guard(
+        app, {"static": rules.Rule(rules.Who.ANYBODY), "openapi.spec": rules.Rule(rules.Who.ANYBODY)} | sign_in.RULES
+    )
+    web.refuse_forgery(app)
+    for blueprint in blueprints():
+        app.register_blueprint(blueprint)
+    rules.require_rules(app)
+    watch.install(app, metrics, addresses=config.log_addresses)
+    return app
+
+
+def blueprints() -> Iterator[Blueprint]:
+    """Every domain's routes. Nobody imports this module but those who start a server, so no import is circular."""
+    yield health.pages
+    yield from (account_routes.api, account_pages.pages)
+    yield from (study_routes.api, audit_routes.api, export_routes.api)
+    yield from (participant_routes.api, participant_pages.pages)
+    yield from (run_routes.api, run_device_routes.api, run_pages.pages)
+    yield from (device_routes.api, record_routes.api, trace_routes.api)
+    yield from (study_pages.pages, participant_staff.pages, run_staff.pages, run_view.pages, device_pages.pages)
+    yield from (unblinding_pages.pages, audit_pages.pages)
+    yield from (check_pages.pages, report_pages.pages)
+    yield from (profile_routes.api, profile_pages.pages)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The OpenAPI document: APIFlask's, with every error a problem and every answer that a rule can give.
+
+An operation documents by itself what is its own (`@api.doc(responses=...)`); what follows from its rule, its path and
+its method is added here, so that it can't be forgotten.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from happe_study.access import rules
+from happe_study.access.rules import Who
+from happe_study.app import openapi_words
+from happe_study.base.codes import CODE_PATTERN
+
+if TYPE_CHECKING:
+    from apiflask import APIFlask
+
+Json = dict[str, Any]
+
+PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457. `type` is urn:happe:problem:KIND; `detail` says what to do.",
+    "properties": {
+        "type": {"type": "string", "pattern": "^urn:happe:problem:[a-z-]+$"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
+                "required": ["pointer", "detail"],
+                "additionalProperties": False,
+            },
+        },
+        **{name: {"type": "array", "items": {"type": "integer"}} for name in ("missing", "mismatched", "unexpected")},
+    },
+    "required": ["type", "title", "status", "detail"],
+    "additionalProperties": False,
+}
+ERROR_CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+METHODS = {"get", "put", "post", "patch", "delete", "head"}
+FIRST_ERROR = 400
+APIFLASK_ERRORS = ("HTTPError", "ValidationError")  # components that no answer of ours has
+
+WORDS = {
+    "400": "The request can't be read.",
+    "401": "No token, or one that is not valid.",
+    "403": "The caller's role does not allow it.",
+    "404": "There is no such thing, or not for this caller.",
+    "413": "Larger than the limit.",
+    "415": "Not the media type that is asked for.",
+    "422": "It breaks a rule; `errors` says which.",
+    "429": "Too many requests; try again later.",
+    "503": "The database does not answer; try again soon.",
+    "507": "No room; keep it and try again later.",
+}
+
+# What a route's converter takes.
+CONVERTERS: dict[str, Json] = {
+    "uuid": {"type": "string", "format": "uuid"},
+    "int": {"type": "integer", "minimum": 0},
+    "default": {"type": "string", "minLength": 1},
+}
+CONVERTER = re.compile(r"<(?:(?P<converter>[a-z]+)(?:\((?:max=(?P<most>\d+))?\))?:)?(?P<name>[^:<>]+)>")
+
+
+@dataclass(frozen=True)
+class Route:
+    """What is known of an operation besides its own document: its rule, and its path parameters' schemas."""
+
+    rule: rules.Rule
+    parameters: dict[str, Json]
+
+
+def install(app: APIFlask) -> None:
+    """Complete the document whenever it is made."""
+
+    @app.spec_processor
+    def _complete(spec: Json | str) -> Json | str:
+        if isinstance(spec, dict):  # as it always is with SPEC_FORMAT json
+            complete(spec, _routes(app))
+        return spec
+
+
+def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
+    """Add to each operation its caller's security, the errors that it shares with others, and words."""
+    spec["info"]["description"] = openapi_words.ABOUT
+    spec["tags"] = [{"name": name} for name in dict.fromkeys(tag["name"] for tag in spec.get("tags", ()))]
+    components = spec.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = copy.deepcopy(PROBLEM)
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, item in spec.get("paths", {}).items():
+        for method, operation in item.items():
+            if method in METHODS:
+                route = routes[method, path]
+                operation["security"] = [] if route.rule.who is Who.ANYBODY else [{"token": []}]
+                _add_errors(operation, shared_errors(route.rule, method, path))
+                _complete_input(operation, route.parameters)
+    for unused in APIFLASK_ERRORS:
+        components["schemas"].pop(unused, None)
+    for name, schema in components["schemas"].items():
+        _describe(name.rpartition(".")[2], schema)
+
+
+def _complete_input(operation: Json, parameters: dict[str, Json]) -> None:
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path":
+            parameter["schema"] = parameters[parameter["name"]]
+        parameter.setdefault("description", openapi_words.PARAMETERS.get(parameter["name"], ""))
+    if "requestBody" in operation:
+        operation["requestBody"]["required"] = True
+
+
+def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any type
+    """Say what each field of a schema is that has no words of its own. `name`: what the schema is called."""
+    if not isinstance(schema, dict):
+        return
+    for field, its_schema in schema.get("properties", {}).items():
+        if words := openapi_words.of_field(name, field):
+            its_schema.setdefault("description", words)
+        _describe(field, its_schema)
+    _describe(name, schema.get("items"))
+
+
+def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
+    """Statuses of the errors that follow from who may call, the method and the path."""
+    errors = {"401", "429", "503"}  # a token that is not valid is told so wherever it is sent
+    if rule.who is not Who.ANYBODY:
+        errors.add("403")
+    if "{" in path:
+        errors.add("404")
+    if method in {"put", "post", "patch"}:
+        errors |= {"400", "413", "415", "422", "507"}
+    if method == "delete":
+        errors |= {"400", "507"}
+    return errors
+
+
+def _add_errors(operation: dict[str, Any], statuses: set[str]) -> None:
+    responses = operation.setdefault("responses", {})
+    for status in statuses:
+        responses.setdefault(status, {"description": WORDS[status]})
+    for status, response in responses.items():
+        if status.isdigit() and int(status) >= FIRST_ERROR:
+            response["content"] = ERROR_CONTENT
+
+
+def _routes(app: APIFlask) -> dict[tuple[str, str], Route]:
+    found = {}
+    for url in (each for each in app.url_map.iter_rules() if each.rule.startswith("/api/")):
+        rule = rules.rule_of(app, url.endpoint)
+        path = CONVERTER.sub(r"{\g<name>}", url.rule)
+        parameters = {each["name"]: _path_schema(each) for each in CONVERTER.finditer(url.rule)}
+        for method in url.methods or ():
+            if rule is not None:
+                found[method.lower(), path] = Route(rule, parameters)
+    return found
+
+
+def _path_schema(parameter: re.Match[str]) -> Json:
+    if parameter["name"] == "code":
+        return {"type": "string", "pattern": CODE_PATTERN}
+    most = {"maximum": int(parameter["most"])} if parameter["most"] else {}
+    return CONVERTERS[parameter["converter"] or "default"] | most

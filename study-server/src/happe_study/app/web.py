@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every request goes through: who calls, forgery protection, and the headers of every answer."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from flask import g, request
+from flask import session as cookie
+from flask_login import current_user
+from flask_wtf.csrf import CSRFError, CSRFProtect
+from sqlalchemy import select
+from werkzeug.routing import IntegerConverter
+
+from happe_study.access.rules import Caller, staff_caller
+from happe_study.base.clock import now_us
+from happe_study.base.json_requests import StrictRequest
+from happe_study.base.problems import Problem, answer, not_found
+from happe_study.base.uploads import most_bytes
+from happe_study.design.study import Study
+from happe_study.people.accounts import tokens
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
+
+    from happe_study.base.config import Config, Secrets
+    from happe_study.base.database import Database
+
+PARTICIPANT_COOKIE = "happe_participant"
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+SESSION_HOURS = 12
+MOST_ORDINARY = 1 << 20  # bytes of a body; uploads may have more
+
+# No script, style or frame but our own files; forms go nowhere else.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; "
+    "style-src 'self'; "
+    "img-src 'self'; "
+    "font-src 'self'; "
+    "script-src 'self'; "
+    "connect-src 'self'; "
+    "form-action 'self'; "
+    "base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Numeral(IntegerConverter):
+    """A whole number in a path as everybody writes it, so that one thing has one address."""
+
+    regex = "(?:0|[1-9][0-9]*)"
+
+
+def install(app: Flask, config: Config, secrets: Secrets) -> None:
+    """Set an application's cookies, headers and limits, and find out who calls before each request."""
+    app.request_class = StrictRequest
+    app.config.update(
+        SECRET_KEY=secrets.session,
+        SERVERS=[{"url": config.public_url}],  # of the OpenAPI; else it would say which host the request named
+        PROVIDE_AUTOMATIC_OPTIONS=False,  # 405: nothing here is for other origins
+        SESSION_COOKIE_NAME=session_cookie(config),
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=config.https,
+        PERMANENT_SESSION_LIFETIME=SESSION_HOURS * 3600,
+        MAX_CONTENT_LENGTH=MOST_ORDINARY,  # uploads raise it for themselves
+        MAX_FORM_MEMORY_SIZE=MOST_ORDINARY,
+        MAX_FORM_PARTS=200,
+        WTF_CSRF_CHECK_DEFAULT=False,
+        WTF_CSRF_SSL_STRICT=False,  # Referrer-Policy sends no referrer to compare
+        WTF_CSRF_TIME_LIMIT=None,  # as long as the session
+    )
+    app.url_map.converters["int"] = Numeral
+    app.url_map.merge_slashes = False  # its redirect would name the host that the request names
+
+    @app.before_request
+    def _refuse_chunks() -> None:
+        if "Transfer-Encoding" in request.headers:  # nobody knows when to stop waiting for it
+            raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the body with its Content-Length.")
+
+    @app.before_request
+    def _know_caller() -> None:
+        g.happe_received_us = now_us()  # a device's clock probe wants it before anything else is done
+        database: Database = app.extensions["happe"].database
+        g.happe_study_ids = cache(partial(study_id, database))
+        g.happe_caller = bearer(database) or by_cookie(database)
+
+    @app.before_request
+    def _refuse_nul() -> None:
+        if "\0" in request.path:
+            raise not_found()  # PostgreSQL has no such text
+
+    @app.after_request
+    def _add_headers(response: Response) -> Response:
+        response.headers.update(HEADERS)
+        if config.https:
+            response.headers["Strict-Transport-Security"] = "max-age=31536000"
+        if request.endpoint != "static" or response.status_code >= HTTPStatus.BAD_REQUEST:
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+def refuse_forgery(app: Flask) -> None:
+    """Ask for a token in the form (`csrf_token`) or the header X-CSRFToken of whatever a cookie could open.
+
+    Installed after the rules: the body of a request that is refused anyway is not read.
+    """
+    csrf = CSRFProtect(app)
+
+    @app.before_request
+    def _make_room() -> None:
+        if (most := most_bytes(app, request.endpoint)) is not None:
+            request.max_content_length = most
+
+    @app.before_request
+    def _refuse_forgery() -> None:
+        if request.method not in SAFE_METHODS and by_browser(app):
+            csrf.protect()  # reads the whole form
+
+    @app.errorhandler(CSRFError)
+    def _forged(_error: CSRFError) -> Response:
+        return answer(
+            Problem(HTTPStatus.BAD_REQUEST, "csrf", "This form is too old or came from elsewhere. Reload the page.")
+        )
+
+
+def by_browser(app: Flask) -> bool:
+    """Whether a request has, or may get, its rights from a cookie: every page, and the API with a session."""
+    if "Authorization" in request.headers or request.endpoint is None:
+        return False
+    return not request.path.startswith("/api/") or app.config["SESSION_COOKIE_NAME"] in request.cookies
+
+
+def session_cookie(config: Config) -> str:
+    """The name of the session's cookie. Over https, a browser takes one of this name from nobody but this host."""
+    return "__Host-happe_session" if config.https else "happe_session"
+
+
+def study_id(database: Database, name: str) -> int | None:
+    """The study of this name; None if there is none."""
+    with database.looking_up() as session:
+        return session.scalar(select(Study.id).where(Study.name == name))
+
+
+def bearer(database: Database) -> Caller | None:
+    """Whose token the Authorization header carries; None without the header. Raises Problem 401 for a bad one."""
+    header = request.headers.get("Authorization")
+    if header is None:
+        return None
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() == "bearer" and secret and (found := tokens.calling(database, secret.strip())):
+        return found
+    raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or is not any more.")
+
+
+def by_cookie(database: Database) -> Caller:
+    """Who a browser belongs to: a participant on the participants' pages, else signed-in staff, else anybody."""
+    secret = request.cookies.get(PARTICIPANT_COOKIE)
+    if secret and request.path.startswith("/p/"):
+        return tokens.calling(database, secret) or Caller()
+    if current_user.is_authenticated:
+        proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password
+        return staff_caller(current_user.id, current_user.email, current_user.grants, proven_us)
+    return Caller()

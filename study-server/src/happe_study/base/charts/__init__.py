@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Charts as SVG in the page, drawn by the server: no script, no inline style, readable from a phone to a wide screen.
+
+    chart = Chart("power", "Power", seconds(0, 240), numbers(0, 30, "W"), (Step(points, "look-1", "mean"),))
+    {% import "charts/_charts.html" as charts %} ... {{ charts.figure(chart) }}
+
+A page that shows one links to static/charts.css. Nothing here knows a study, a request or numpy.
+"""
+
+from happe_study.base.charts.axes import Axis, Tick, categories, moments, numbers, seconds
+from happe_study.base.charts.drawing import Chart, Table, drawn, swatch
+from happe_study.base.charts.layers import Band, Cell, Cells, Line, Mark, Marks, Spans, Step
+
+__all__ = [
+    "Axis",
+    "Band",
+    "Cell",
+    "Cells",
+    "Chart",
+    "Line",
+    "Mark",
+    "Marks",
+    "Spans",
+    "Step",
+    "Table",
+    "Tick",
+    "categories",
+    "drawn",
+    "moments",
+    "numbers",
+    "seconds",
+    "swatch",
+]

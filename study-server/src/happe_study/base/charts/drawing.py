@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A chart as SVG. Pure.
+
+The outer box is as wide as the page lets it, without a viewBox, so that text keeps its size on every screen; words of
+the axes stand beside it, where static/charts.css leaves room. The paths are in a box within that is stretched, their
+strokes not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from happe_study.base.charts.layers import SHAPES, STRETCHED, Band, Cells, Line, Marks, Spans, Step, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from happe_study.base.charts.axes import Axis, Tick
+
+Layer = Line | Step | Band | Spans | Marks | Cells
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a chart shows, in words, for who can't or won't look at it."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Layers on two axes. `key` is its id in the page; `title` and `description` are read aloud; `height` in pixels."""
+
+    key: str
+    title: str
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    description: str = ""
+    height: int = 140
+    table: Table | None = None
+    shows_x: bool = True  # False where a chart below has the same x axis
+    look: str = ""  # a class of the figure
+
+    @property
+    def legend(self) -> list[Layer]:
+        """The layers that have a name."""
+        return [layer for layer in self.layers if layer.name]
+
+
+def drawn(chart: Chart) -> Markup:
+    """A chart's SVG element."""
+    spans = [layer for layer in chart.layers if isinstance(layer, Spans)]
+    paths = [layer for layer in chart.layers if isinstance(layer, Line | Step | Band)]
+    marks = [layer for layer in chart.layers if isinstance(layer, Marks | Cells)]
+    inside = Markup().join(
+        [
+            Markup().join(layer.shapes(chart.x, chart.y) for layer in spans),
+            _grid(chart),
+            _stretched(Markup().join(layer.paths(chart.x, chart.y) for layer in paths)),
+            Markup().join(layer.shapes(chart.x, chart.y) for layer in marks),
+        ]
+    )
+    return Markup(
+        '<svg class="plot" role="img" aria-labelledby="{0}-title {0}-about" width="100%" height="{1}">'
+        '<title id="{0}-title">{2}</title><desc id="{0}-about">{3}</desc>{4}</svg>'
+    ).format(chart.key, chart.height, chart.title, chart.description, inside)
+
+
+def swatch(layer: Layer) -> Markup:
+    """A small sample of a layer, for the legend."""
+    if isinstance(layer, Marks):
+        sign = Markup('<svg class="mark {} {}" x="50%" y="50%"><path d="{}"/></svg>')
+        inside = sign.format(layer.look, layer.shape, SHAPES[layer.shape])
+    elif isinstance(layer, Line | Step):
+        inside = Markup('<path class="line {}" d="M0 7H24"/>').format(layer.look)
+    elif isinstance(layer, Band):
+        inside = Markup('<path class="band {}" d="M0 3H24V11H0Z"/>').format(layer.look)
+    else:
+        inside = Markup('<rect class="span {}" width="24" height="14"/>').format(layer.look)
+    return Markup('<svg class="swatch" width="24" height="14" aria-hidden="true">{}</svg>').format(inside)
+
+
+def _stretched(paths: Markup) -> Markup:
+    box = Markup(
+        '<svg class="data" width="100%" height="100%" viewBox="0 0 {0} {0}" preserveAspectRatio="none">{1}</svg>'
+    )
+    return box.format(STRETCHED, paths) if paths else Markup()
+
+
+def _grid(chart: Chart) -> Markup:
+    across = Markup().join(_x_tick(chart, tick) for tick in chart.x.ticks)
+    return across + Markup().join(_y_tick(chart, tick) for tick in chart.y.ticks)
+
+
+def _x_tick(chart: Chart, tick: Tick) -> Markup:
+    at, minor = percent(chart.x.share(tick.at)), " minor" if tick.minor else ""
+    line = Markup('<line class="grid x{}" x1="{}" x2="{}" y2="100%"/>').format(minor, at, at)
+    text = Markup('<text class="tick x{}" x="{}" y="100%" dy="1.4em">{}</text>').format(minor, at, tick.text)
+    return line + text if chart.shows_x else line
+
+
+def _y_tick(chart: Chart, tick: Tick) -> Markup:
+    at = percent(1 - chart.y.share(tick.at))
+    line = Markup('<line class="grid y" x2="100%" y1="{}" y2="{}"/>').format(at, at)
+    return line + Markup('<text class="tick y" y="{}" dx="-8" dy="0.32em">{}</text>').format(at, tick.text)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fields that several domains' requests and answers have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from happe_study.base.codes import CODE_PATTERN
+
+# C0, DEL, C1, lines of Unicode and what turns the direction of text: a name that holds them can pass for another.
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff"
+PRINTABLE = rf"[^{_CONTROL}]"
+
+Code = Annotated[str, Field(pattern=CODE_PATTERN)]
+Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=rf"^{PRINTABLE}*[^\s{_CONTROL}]{PRINTABLE}*$")]
+
+
+class Strict(BaseModel):
+    """What comes in: no unknown fields, no guessed types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)

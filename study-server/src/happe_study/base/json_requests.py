@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Requests whose JSON is read as strictly as uploaded documents are, for every endpoint that takes some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flask import Request
+
+from happe_study import strict_json
+from happe_study.base.problems import FieldError, bad_request, unprocessable
+from happe_study.base.uploads import JSON, require_type
+from happe_study.faults import BadDocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from happe_study.base.problems import Problem
+    from happe_study.faults import Fault
+    from happe_study.strict_json import Json
+
+
+class StrictRequest(Request):
+    """A request. Its JSON is told to be JSON, is not coded, and can be read in one way only; its body came wholly."""
+
+    def get_data(self, cache: bool = True, as_text: bool = False, parse_form_data: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - werkzeug's
+        """The body. Raises Problem 400 if the client hung up before its Content-Length was there."""
+        content = super().get_data(cache, as_text, parse_form_data)  # type: ignore[call-overload] # passed on
+        if not as_text and not parse_form_data and len(content) < (self.content_length or 0):
+            raise bad_request("The body is shorter than its Content-Length.")
+        return content
+
+    def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Json:  # noqa: ARG002, FBT001, FBT002 - werkzeug's
+        """The body's JSON object. Raises Problem 415: another type, or coded; 400: no strict JSON; 422: no object.
+
+        Nobody gets lax JSON by `force` or `silent`.
+        """
+        require_type(JSON)
+        try:
+            document = strict_json.read(self.get_data(cache=False), fractions=True)
+        except BadDocumentError as error:
+            raise _unreadable(error.faults) from None
+        if strict_json.deeper(document):
+            raise _unreadable([strict_json.TOO_DEEP])
+        if not isinstance(document, dict):  # APIFlask would take null for an empty object
+            raise unprocessable("The request breaks a rule.", FieldError("", "must be an object"))
+        return document
+
+
+def _unreadable(faults: Iterable[Fault]) -> Problem:
+    return bad_request("The request can't be read.", *(FieldError(fault.pointer, fault.detail) for fault in faults))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pages of a list, in the order of random codes, which tells nothing of when or in which order anything was made."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from happe_study.base.codes import is_code
+from happe_study.base.problems import FieldError, unprocessable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select
+    from sqlalchemy.orm import InstrumentedAttribute, Session
+
+MOST_ROWS = 200
+
+Row = TypeVar("Row")
+
+
+class Page(BaseModel):
+    """Which part of a list is asked for: `cursor` is `next` of the page before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cursor: Annotated[str, Field(max_length=64)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+
+
+def rows_after(
+    session: Session, query: Select[Row], code: InstrumentedAttribute[str], page: Page
+) -> tuple[list[Row], str | None]:
+    """A page of a query's rows and the cursor of the next page, None after the last. 422: no cursor of ours.
+
+    A row that comes while somebody pages through is on its page, or on one that has been read.
+    """
+    if page.cursor is not None:
+        query = query.where(code > _code(page.cursor))
+    rows = list(session.scalars(query.order_by(code).limit(page.limit + 1)))
+    more = len(rows) > page.limit
+    rows = rows[: page.limit]
+    return rows, cursor_after(getattr(rows[-1], code.key)) if more else None
+
+
+def cursor_after(code: str) -> str:
+    """Where a list goes on after a row of this code."""
+    return base64.urlsafe_b64encode(code.encode()).rstrip(b"=").decode()
+
+
+def _code(cursor: str) -> str:
+    try:
+        code = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+    except (binascii.Error, ValueError):
+        code = ""
+    if not is_code(code):
+        raise unprocessable("There is no such page.", FieldError("query: cursor", "is none that was given out"))
+    return code

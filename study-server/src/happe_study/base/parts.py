@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a request needs of the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flask import current_app
+
+if TYPE_CHECKING:
+    from happe_study.base.config import Config, Secrets
+    from happe_study.base.database import Database
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the application was made of."""
+
+    config: Config
+    secrets: Secrets
+    database: Database
+
+
+def parts() -> Parts:
+    """The parts of the application that answers this request."""
+    found: Parts = current_app.extensions["happe"]
+    return found

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sealing: what the database and the network see of the allocation. All seals of a kind have one length.
+
+At rest: XChaCha20-Poly1305 under the server's key. What a seal is for (a run's code, a slot's place, a study's name) is
+its associated data, so that a seal moved to another row does not open. On its way: a sealed box that only the enrolled
+device opens. Records of runs tell conditions too: they are sealed under a key derived from the server's, and are as
+long as runs/records/stored.py wants them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import TYPE_CHECKING, Any
+
+import nacl.bindings
+import nacl.exceptions
+import nacl.public
+import nacl.secret
+
+from happe_study.design.allocation.plan import SECRET_BYTES, PlannedRun, SlotPlan
+from happe_study.design.protocol.conditions import Condition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
+CONDITION_BYTES = 64  # of a condition's label, padded
+SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
+RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"  # what a derived key is for; 16 bytes at most
+DOCUMENT_BYTES = 512  # of a device's document, padded
+DOCUMENT_FORMAT = "happe-condition/1"
+PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
+
+_OVERHEAD = nacl.secret.Aead.NONCE_SIZE + nacl.secret.Aead.MACBYTES
+_ANY_SCALAR = b"\x40" * 32
+
+
+class SealError(Exception):
+    """A seal that does not open: made with another key, for something else, or damaged."""
+
+
+class TooLongError(Exception):
+    """What is to be sealed does not fit into the one length."""
+
+
+class PublicKeyError(Exception):
+    """A public key that is none: of another length, or one to which anybody could compute the shared secret."""
+
+
+def seal_condition(key: bytes, run_code: str, condition: Condition) -> bytes:
+    """A run's condition, sealed for the database."""
+    return _seal(key, f"condition/{run_code}", condition.label.encode(), CONDITION_BYTES)
+
+
+def open_condition(key: bytes, run_code: str, sealed: bytes) -> Condition:
+    """A run's condition. SealError if it is not this run's."""
+    return Condition.of_label(_open(key, f"condition/{run_code}", sealed, CONDITION_BYTES).decode())
+
+
+def seal_seed(key: bytes, study: str, seed: bytes, salt: bytes) -> bytes:
+    """A study's seed and salt, 32 bytes each (else ValueError), sealed for the database."""
+    if len(seed) != SECRET_BYTES or len(salt) != SECRET_BYTES:
+        raise ValueError(f"seed and salt must have {SECRET_BYTES} bytes each")
+    return _seal(key, f"seed/{study}", seed + salt, 2 * SECRET_BYTES + 1)
+
+
+def open_seed(key: bytes, study: str, sealed: bytes) -> tuple[bytes, bytes]:
+    """A study's seed and salt. SealError if they are not this study's."""
+    both = _open(key, f"seed/{study}", sealed, 2 * SECRET_BYTES + 1)
+    return both[:SECRET_BYTES], both[SECRET_BYTES:]
+
+
+def seal_slot(key: bytes, place: tuple[str, str, int], slot: SlotPlan) -> bytes:
+    """A slot's plan, sealed for the database. `place` is study, stratum, position.
+
+    The slots of a study hold the same applications and conditions in different orders, so their seals have one length.
+    """
+    runs = [[run.application, run.condition.label] for run in slot]
+    return _seal(key, _slot_name(place), json.dumps(runs, separators=(",", ":")).encode(), SLOT_BLOCK_BYTES, most=None)
+
+
+def open_slot(key: bytes, place: tuple[str, str, int], sealed: bytes) -> SlotPlan:
+    """A slot's plan. SealError if it is not this slot's."""
+    runs = json.loads(_open(key, _slot_name(place), sealed, SLOT_BLOCK_BYTES))
+    return tuple(
+        PlannedRun(position, application, Condition.of_label(label))
+        for position, (application, label) in enumerate(runs, start=1)
+    )
+
+
+def seal_record(key: bytes, run_code: str, document: bytes, room: int) -> bytes:
+    """A run's record, sealed for the database as if it had a byte less than a multiple of `room`."""
+    return _seal(_derived(key, RECORDS), f"record/{run_code}", document, room, most=None)
+
+
+def open_record(key: bytes, run_code: str, sealed: bytes) -> bytes:
+    """A run's record. SealError if it is not this run's."""
+    return _open(_derived(key, RECORDS), f"record/{run_code}", sealed, max(1, len(sealed) - _OVERHEAD))
+
+
+def record_digest(key: bytes, sha256: str) -> str:
+    """What is kept of the SHA-256 of a record: nobody without the key can compare it with a record that he guesses."""
+    return hmac.digest(_derived(key, RECORD_DIGESTS), sha256.encode(), "sha256").hex()
+
+
+def check_public_key(public_key: bytes) -> None:
+    """PublicKeyError unless a device may have this X25519 key.
+
+    A point of low order (the all-zero key among them) gives the same secret, zero, with any scalar; libsodium says so.
+    """
+    if len(public_key) != PUBLIC_KEY_BYTES:
+        raise PublicKeyError(f"has {len(public_key)} bytes, must have {PUBLIC_KEY_BYTES}")
+    try:
+        nacl.bindings.crypto_scalarmult(_ANY_SCALAR, public_key)
+    except nacl.exceptions.RuntimeError:
+        raise PublicKeyError("is of low order: anybody could open what is sealed to it") from None
+
+
+def seal_for_device(public_key: bytes, document: Mapping[str, Any]) -> bytes:
+    """A document as JSON of exactly 512 bytes, sealed to a device's X25519 key: 560 bytes.
+
+    The member `pad` fills it up. PublicKeyError for a key that is none, TooLongError for a document that does not fit.
+    """
+    check_public_key(public_key)
+    body = json.dumps({**document, "pad": ""}, separators=(",", ":"))
+    if len(body) > DOCUMENT_BYTES:
+        raise TooLongError(f"has {len(body)} bytes, must have at most {DOCUMENT_BYTES}")
+    padded = json.dumps({**document, "pad": "." * (DOCUMENT_BYTES - len(body))}, separators=(",", ":"))
+    return nacl.public.SealedBox(nacl.public.PublicKey(public_key)).encrypt(padded.encode("ascii"))
+
+
+def _derived(key: bytes, purpose: bytes) -> bytes:
+    """Another key for another purpose, as libsodium's crypto_kdf makes it: keyed and personalised BLAKE2b."""
+    return hashlib.blake2b(key=key, person=purpose, digest_size=KEY_BYTES).digest()
+
+
+def _slot_name(place: tuple[str, str, int]) -> str:
+    return "slot/" + json.dumps(place)
+
+
+def _seal(key: bytes, name: str, plain: bytes, block: int, *, most: int | None = 1) -> bytes:
+    """Nonce, cipher text and tag of `plain`, padded by at least a byte (ISO 7816-4) to at most `most` blocks."""
+    padded: bytes = nacl.bindings.sodium_pad(plain, block)
+    if most is not None and len(padded) > most * block:
+        raise TooLongError(f"has {len(plain)} bytes, must have fewer than {most * block}")
+    return bytes(nacl.secret.Aead(key).encrypt(padded, name.encode()))
+
+
+def _open(key: bytes, name: str, sealed: bytes, block: int) -> bytes:
+    if len(sealed) < _OVERHEAD + block:
+        raise SealError("is shorter than any seal")
+    try:
+        padded = nacl.secret.Aead(key).decrypt(sealed, name.encode())
+    except nacl.exceptions.CryptoError:
+        raise SealError("does not open: made with another key or for another thing, or damaged") from None
+    plain: bytes = nacl.bindings.sodium_unpad(padded, block)
+    return plain

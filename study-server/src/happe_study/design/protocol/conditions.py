@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The conditions of a run, and the sequences in which each scheme of a protocol has an application go through them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from happe_study.design.protocol.designs import williams
+
+MOST_LEVELS = 64
+FEWEST_LEVELS = 2
+
+_GOVERNOR = re.compile(r"ondemand|[TOB]-HAPPE|fixed-([1-9]|[1-5][0-9]|6[0-4])")
+_WITH_INDICATOR = "+indicator"
+
+
+class Scheme(StrEnum):
+    """What is compared, and in which order (`order.scheme`)."""
+
+    PAPER = "paper"
+    LEVELS = "levels"
+    CROSSOVER = "crossover"
+
+
+class Phase(StrEnum):
+    """Whether a run teaches a profile (T-HAPPE) or not."""
+
+    TRAINING = "training"
+    MAIN = "main"
+
+
+class Keys(StrEnum):
+    """Whether the two keys do what they say, or nothing."""
+
+    ACT = "act"
+    SHAM = "sham"
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    """What governs the processor, and whether the battery indicator is shown. B-HAPPE always shows it."""
+
+    governor: str  # ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-N with N from 1 (the lowest frequency) to 64
+    indicator: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse, by ValueError, what no device knows."""
+        if not _GOVERNOR.fullmatch(self.governor):
+            raise ValueError(f"{self.governor!r} is no condition")
+        if self.governor == "B-HAPPE" and not self.indicator:
+            raise ValueError("B-HAPPE has the indicator")
+
+    @property
+    def label(self) -> str:
+        """Its name in exports: the governor's, and `+indicator` where that is not understood."""
+        shown = self.indicator and self.governor != "B-HAPPE"
+        return self.governor + (_WITH_INDICATOR if shown else "")
+
+    @classmethod
+    def of_label(cls, label: str) -> Condition:
+        """The condition that a label names. ValueError if there is none."""
+        governor = label.removesuffix(_WITH_INDICATOR)
+        condition = cls(governor, indicator=governor != label or governor == "B-HAPPE")
+        if condition.label != label:
+            raise ValueError(f"{label!r} is no condition")
+        return condition
+
+    @property
+    def phase(self) -> Phase:
+        """T-HAPPE is the training phase (section A.5.1.3)."""
+        return Phase.TRAINING if self.governor == "T-HAPPE" else Phase.MAIN
+
+    @property
+    def keys(self) -> Keys:
+        """Only HAPPE's conditions act on the keys."""
+        return Keys.ACT if self.governor.endswith("-HAPPE") else Keys.SHAM
+
+
+ONDEMAND = Condition("ondemand")
+ONDEMAND_INDICATOR = Condition("ondemand", indicator=True)
+T_HAPPE = Condition("T-HAPPE")
+O_HAPPE = Condition("O-HAPPE")
+B_HAPPE = Condition("B-HAPPE", indicator=True)
+
+_PAPER = (ONDEMAND, T_HAPPE, O_HAPPE, B_HAPPE)
+_CROSSOVER = (ONDEMAND, ONDEMAND_INDICATOR, O_HAPPE, B_HAPPE)
+
+
+def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ...]:
+    """Every condition of a scheme, once. `levels` is the number of fixed frequencies, of the scheme `levels` only."""
+    match scheme:
+        case Scheme.PAPER:
+            return _PAPER
+        case Scheme.CROSSOVER:
+            return (T_HAPPE, *_CROSSOVER)
+        case Scheme.LEVELS:
+            return tuple(Condition(f"fixed-{level}") for level in range(1, _checked(levels) + 1))
+
+
+def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Condition, ...], ...]:
+    """The orders in which an application is run under the conditions; each condition is once in each.
+
+    paper: one order, the paper's. levels: a Williams design. crossover: T-HAPPE, then a Williams design of the others.
+    """
+    every = conditions(scheme, levels)
+    match scheme:
+        case Scheme.PAPER:
+            return (every,)
+        case Scheme.LEVELS:
+            return tuple(tuple(every[treatment] for treatment in row) for row in williams(len(every)))
+        case Scheme.CROSSOVER:
+            main = every[1:]
+            return tuple((T_HAPPE, *(main[treatment] for treatment in row)) for row in williams(len(main)))
+
+
+def _checked(levels: int | None) -> int:
+    if levels is None or not FEWEST_LEVELS <= levels <= MOST_LEVELS:
+        raise ValueError(f"{levels} levels: must be {FEWEST_LEVELS} to {MOST_LEVELS}")
+    return levels

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study's protocol, read from its TOML file. What is wrong with the file is said all at once, with line numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter, ValidationError
+
+from happe_study import toml_lines
+from happe_study.design.protocol.complaints import of_fields
+from happe_study.design.protocol.conditions import Condition, Phase, Scheme
+from happe_study.design.protocol.consistency import contradictions
+from happe_study.design.protocol.sections import (
+    Application,
+    Arrangement,
+    GuessChoice,
+    Item,
+    ItemKind,
+    Nesting,
+    Ondemand,
+    Protocol,
+    Withdrawal,
+    paragraphs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from happe_study.toml_lines import Path
+
+__all__ = [
+    "Application", "Arrangement", "Condition", "GuessChoice", "Item", "ItemKind", "Mistake", "Nesting", "Ondemand",
+    "Phase", "Protocol", "ProtocolError", "Scheme", "Withdrawal", "paragraphs", "read_protocol",
+]  # fmt: skip
+
+MOST_BYTES = 256 * 1024
+MOST_MISTAKES = 100
+EXAMPLES = {file.stem: file for file in sorted((File(__file__).parent / "examples").glob("*.toml"))}  # by name
+
+_PROTOCOL = TypeAdapter(Protocol)
+
+
+@dataclass(frozen=True, order=True)
+class Mistake:
+    """Something wrong with a protocol: the line, from 1; the field, dotted, or "" for the file; what is wrong."""
+
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        """As `LINE: FIELD: MESSAGE`."""
+        return f"{self.line}: {self.field}: {self.message}" if self.field else f"{self.line}: {self.message}"
+
+
+class ProtocolError(Exception):
+    """A protocol that cannot be used, and every reason why, by line. At most 100 are told."""
+
+    def __init__(self, file: str, mistakes: Iterable[Mistake]) -> None:
+        """Say them as `FILE:LINE: FIELD: MESSAGE`, one a line."""
+        every = sorted(mistakes)
+        self.file = file
+        self.mistakes = tuple(every[:MOST_MISTAKES])
+        more = [f"{file}: and more"] if len(every) > MOST_MISTAKES else []
+        super().__init__("\n".join([f"{file}:{mistake}" for mistake in self.mistakes] + more))
+
+
+def read_protocol(content: bytes, file: str = "protocol.toml") -> Protocol:
+    """The protocol in a file's content. ProtocolError if anything is wrong with it; `file` is its name for messages.
+
+    Fields that are wrong by themselves are told first; whether fields go together is looked at when none is.
+    """
+    document = _document(content, file)
+    try:
+        protocol = _PROTOCOL.validate_python(document.data)
+    except ValidationError as error:
+        wrong = of_fields(error.errors(include_url=False)[: 10 * MOST_MISTAKES])
+        raise ProtocolError(file, _placed(document, wrong)) from None
+    if mistakes := _placed(document, contradictions(protocol, document.data)):
+        raise ProtocolError(file, mistakes)
+    return protocol
+
+
+def _document(content: bytes, file: str) -> toml_lines.Document:
+    if len(content) > MOST_BYTES:
+        raise ProtocolError(file, [Mistake(1, "", f"has {len(content)} bytes, may have at most {MOST_BYTES}")])
+    try:
+        return toml_lines.read(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ProtocolError(file, [Mistake(line, "", "is not UTF-8")]) from None
+    except toml_lines.TomlError as error:
+        raise ProtocolError(file, [Mistake(error.line, "", error.message)]) from None
+
+
+def _placed(document: toml_lines.Document, wrong: Iterable[tuple[Path, str]]) -> list[Mistake]:
+    return [Mistake(document.line(path), dotted(path), message) for path, message in wrong]
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it, list items counted from 1: `application[2].seconds`."""
+    text = ""
+    for part in path:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{toml_lines.shown(part)}"
+    return text.removeprefix(".")

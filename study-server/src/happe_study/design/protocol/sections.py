@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a protocol says, as frozen dataclasses: one for each table of the file. docs/protocol.md explains every field.
+
+Names in the file are the fields' names, or their aliases.
+"""
+
+import re
+from enum import StrEnum
+from math import lcm
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic.dataclasses import dataclass
+from pydantic_core import PydanticCustomError
+
+from happe_study.design.protocol.conditions import FEWEST_LEVELS, MOST_LEVELS, Condition, Scheme
+from happe_study.design.protocol.conditions import conditions as conditions_of
+from happe_study.design.protocol.conditions import sequences as sequences_of
+from happe_study.design.protocol.designs import williams
+
+LONGEST_SLUG = 40
+LONGEST_LINE = 200
+LONGEST_VERSION = 40
+LONGEST_TEXT = 20_000
+LONGEST_ARGUMENT = 4096
+MOST_SECONDS = 86_400
+
+# C0, DEL, C1; lines of Unicode and turns of the direction of text; no characters.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_LAYOUT = str.maketrans("", "", "\n\t")
+_SLUG = re.compile(r"[a-z][a-z0-9_-]*")
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+
+
+def _refuse(message: str) -> PydanticCustomError:
+    return PydanticCustomError("protocol", message)
+
+
+def _at_most(text: str, longest: int) -> None:
+    if len(text) > longest:
+        raise _refuse(f"has {len(text)} characters, may have at most {longest}")
+
+
+def _slug(text: str) -> str:
+    _at_most(text, LONGEST_SLUG)
+    if not _SLUG.fullmatch(text):
+        raise _refuse("must be made of a-z, 0-9, - and _, and begin with a letter")
+    return text
+
+
+def _line(text: str) -> str:
+    _at_most(text, LONGEST_LINE)
+    return _printable(text, text)
+
+
+def _text(text: str) -> str:
+    _at_most(text, LONGEST_TEXT)
+    return _printable(text, text.translate(_LAYOUT))
+
+
+def _version(text: str) -> str:
+    _at_most(text, LONGEST_VERSION)
+    return _line(text)
+
+
+def _argument(text: str) -> str:
+    _at_most(text, LONGEST_ARGUMENT)
+    if _CONTROL.search(text):
+        raise _refuse("must hold no control characters")
+    return text
+
+
+def _printable(text: str, checked: str) -> str:
+    if not text.strip():
+        raise _refuse("must not be empty")
+    if _CONTROL.search(checked):
+        raise _refuse("must hold no control characters")
+    return text
+
+
+def paragraphs(text: str) -> tuple[str, ...]:
+    """The paragraphs of a text, which blank lines separate, each as one line."""
+    return tuple(" ".join(part.split()) for part in _PARAGRAPHS.split(text) if part.strip())
+
+
+Slug = Annotated[StrictStr, AfterValidator(_slug)]
+Line = Annotated[StrictStr, AfterValidator(_line)]
+Text = Annotated[StrictStr, AfterValidator(_text)]
+Argument = Annotated[StrictStr, AfterValidator(_argument)]
+Version = Annotated[StrictStr, AfterValidator(_version)]
+
+_CLOSED = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Application:
+    """What participants use in a run. `cpu` is the one it is pinned to; None: wherever the kernel likes."""
+
+    key: Slug
+    name: Line
+    command: Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)]  # program and arguments, no shell
+    seconds: Annotated[StrictInt, Field(ge=1, le=MOST_SECONDS)]  # a run ends by itself after these
+    practice_seconds: Annotated[StrictInt, Field(ge=0, le=MOST_SECONDS)] = 0  # before the first run; 0: none
+    cpu: Annotated[StrictInt, Field(ge=0, le=1023)] | None = None
+
+
+class Nesting(StrEnum):
+    """What a participant finishes first: an application under all conditions, or a condition with all applications."""
+
+    APPLICATION = "application"
+    BLOCK = "block"
+
+
+class Arrangement(StrEnum):
+    """In which order the applications come."""
+
+    LISTED = "listed"
+    RANDOM = "random"
+    WILLIAMS = "williams"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Order:
+    """What is compared, and the order of the runs. `levels`, 2 to 64, is there with the scheme `levels` only."""
+
+    scheme: Scheme
+    levels: Annotated[StrictInt, Field(ge=FEWEST_LEVELS, le=MOST_LEVELS)] | None = None
+    nesting: Nesting = Nesting.APPLICATION
+    applications: Arrangement = Arrangement.LISTED
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Ondemand:
+    """The kernel governor's settings under the condition ondemand. The defaults are the paper's (section A.5.1.3)."""
+
+    sampling_rate_us: Annotated[StrictInt, Field(ge=1, le=10_000_000)] = 80_000
+    up_threshold: Annotated[StrictInt, Field(ge=1, le=100)] = 80  # percent
+
+
+class Withdrawal(StrEnum):
+    """What can happen with the data of who withdraws."""
+
+    ERASE = "erase"
+    DEIDENTIFY = "deidentify"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Consent:
+    """What participants agree to. The version is stored with their consent."""
+
+    version: Version
+    text: Text
+    withdrawal: Annotated[tuple[Withdrawal, ...], Field(min_length=1, max_length=2)] = tuple(Withdrawal)
+
+
+class ItemKind(StrEnum):
+    """How an item is answered: one of its options, a line of text, a number."""
+
+    CHOICE = "choice"
+    TEXT = "text"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Item:
+    """A question of the questionnaire. Only a choice has options, 2 to 50."""
+
+    key: Slug
+    question: Line
+    kind: ItemKind
+    options: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
+    required: StrictBool = True
+
+
+LEVELS_OF_EXPERIENCE = ("beginner", "moderate", "master")  # section A.5.1.3
+BUILT_IN = {
+    item.key: item
+    for item in (
+        Item(
+            key="computer_experience",
+            question="How experienced are you with computers?",
+            kind=ItemKind.CHOICE,
+            options=LEVELS_OF_EXPERIENCE,
+        ),
+        Item(
+            key="game_experience",
+            question="How experienced are you with computer games?",
+            kind=ItemKind.CHOICE,
+            options=LEVELS_OF_EXPERIENCE,
+        ),
+        Item(
+            key="field_of_study",
+            question="What is your field of study or work?",
+            kind=ItemKind.TEXT,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Questionnaire:
+    """Which of the built-in items are asked, and up to 50 items of the study's own."""
+
+    computer_experience: StrictBool = True
+    game_experience: StrictBool = True
+    field_of_study: StrictBool = True
+    own: Annotated[tuple[Item, ...], Field(alias="item", max_length=50)] = ()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """All items that are asked, in order."""
+        return (*(item for key, item in BUILT_IN.items() if getattr(self, key)), *self.own)
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Handout:
+    """What participants read before their runs."""
+
+    text: Text
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Rating:
+    """What is asked after each run: a whole number from `lowest` to `highest`, at most 11 of them."""
+
+    question: Line = "How satisfied were you with the performance and responsiveness of the computer in this run?"
+    lowest: Annotated[StrictInt, Field(ge=0, le=10)] = 1
+    highest: Annotated[StrictInt, Field(ge=1, le=20)] = 5
+    lowest_label: Line = "least satisfied"
+    highest_label: Line = "most satisfied"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Guess:
+    """Whether participants guess the condition after each rating. The answers offered follow from the scheme."""
+
+    ask: StrictBool = True
+    question: Line = "What do you think controlled the computer's speed in this run?"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Battery:
+    """The indicator's simulated battery: how long it lasts at the lowest frequency (section A.5.1.2: two hours)."""
+
+    minutes: Annotated[StrictInt, Field(ge=1, le=1440)] = 120
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Keys:
+    """What the two keys are called when participants are told of them. The defaults are the paper's (A.5.1.3)."""
+
+    performance: Line = "the green key"
+    power: Line = "the yellow key"
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Strata:
+    """Participants by their answer to a question, with as many slots for each answer as its quota says."""
+
+    by: Slug
+    quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=10_000)]], Field(min_length=1, max_length=50)]
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Analysis:
+    """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
+
+    `margin` is in points of the rating scale, `alpha` one-sided; `treatment` and `reference` are labels of conditions.
+    """
+
+    margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
+    alpha: Annotated[StrictFloat, Field(ge=0.001, le=0.2, allow_inf_nan=False)] = 0.025
+    treatment: Line = "O-HAPPE"
+    reference: Line = "ondemand"
+
+
+@dataclass(frozen=True)
+class GuessChoice:
+    """An answer that can be guessed, and the labels of the conditions for which it is right."""
+
+    key: str
+    text: str
+    right_for: frozenset[str] = frozenset()
+
+
+DONT_KNOW = GuessChoice("dont-know", "I don't know")
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Protocol:
+    """A study's protocol: up to 16 applications, 1 to 10,000 participants.
+
+    Sections that are left out have their defaults; a section that the scheme has no use for is an error.
+    """
+
+    name: Slug
+    title: Line
+    participants: Annotated[StrictInt, Field(ge=1, le=10_000)]
+    applications: Annotated[tuple[Application, ...], Field(alias="application", min_length=1, max_length=16)]
+    order: Order
+    consent: Consent
+    handout: Handout
+    ondemand: Ondemand = Ondemand()
+    strata: Strata | None = None
+    questionnaire: Questionnaire = Questionnaire()
+    rating: Rating = Rating()
+    guess: Guess = Guess()
+    battery: Battery = Battery()
+    keys: Keys = Keys()
+    analysis: Analysis | None = None
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition, once."""
+        return conditions_of(self.order.scheme, self.order.levels)
+
+    @property
+    def sequences(self) -> tuple[tuple[Condition, ...], ...]:
+        """The orders in which an application goes through all conditions, the training's included."""
+        return sequences_of(self.order.scheme, self.order.levels)
+
+    @property
+    def block_size(self) -> int:
+        """The fewest slots with every sequence, and every order of applications, equally often."""
+        ordered = self.order.applications is Arrangement.WILLIAMS
+        return lcm(len(self.sequences), len(williams(len(self.applications))) if ordered else 1)
+
+    @property
+    def quotas(self) -> dict[str, int]:
+        """The number of slots of each stratum, in the file's order; without strata there is one, ""."""
+        return dict(self.strata.quota) if self.strata else {"": self.participants}
+
+    @property
+    def runs_per_participant(self) -> int:
+        """How many runs everybody has."""
+        return len(self.applications) * len(self.conditions)
+
+    @property
+    def guess_choices(self) -> tuple[GuessChoice, ...]:
+        """What can be guessed, "don't know" last; nothing if the protocol doesn't ask."""
+        return (*_guesses(self.order.scheme, self.conditions), DONT_KNOW) if self.guess.ask else ()
+
+    def application(self, key: str) -> Application:
+        """An application by its key. KeyError if there is none."""
+        return {application.key: application for application in self.applications}[key]
+
+
+def _guesses(scheme: Scheme, every: tuple[Condition, ...]) -> tuple[GuessChoice, ...]:
+    """Levels are guessed one by one; else whether HAPPE was at work."""
+    if scheme is Scheme.LEVELS:
+        return tuple(
+            GuessChoice(f"level-{n}", f"Speed {n} of {len(every)} (1 is the slowest)", frozenset({condition.label}))
+            for n, condition in enumerate(every, start=1)
+        )
+    learning = frozenset(condition.label for condition in every if condition.governor.endswith("-HAPPE"))
+    usual = frozenset(condition.label for condition in every) - learning
+    return (
+        GuessChoice("usual", "The computer's usual control", usual),
+        GuessChoice("learning", "A control that learns from the two keys", learning),
+    )

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Studies in the database."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from sqlalchemy import CheckConstraint, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from happe_study.base.database import Base, Digest, Micros, Name, Serial
+
+
+class StudyState(StrEnum):
+    """A study's life. Once locked, its protocol and allocation stay as they are."""
+
+    DRAFT = "draft"
+    LOCKED = "locked"
+    UNBLINDED = "unblinded"
+
+
+class Study(Base):
+    """A study: its protocol, and the seed of its allocation, sealed until unblinding."""
+
+    __tablename__ = "studies"
+    __table_args__ = (CheckConstraint("state IN ('draft', 'locked', 'unblinded')", "state"),)
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    name: Mapped[str] = mapped_column(Name, unique=True)  # the protocol's; part of every URL
+    title: Mapped[str] = mapped_column(Name)
+    protocol: Mapped[str] = mapped_column(Text)  # the TOML document as it was sent
+    protocol_sha256: Mapped[str] = mapped_column(Digest)
+    protocol_file: Mapped[str | None] = mapped_column(Text)  # its file, as its sender calls it
+    state: Mapped[str] = mapped_column(Name, default=StudyState.DRAFT)
+    created_us: Mapped[int] = mapped_column(Micros)
+    locked_us: Mapped[int | None] = mapped_column(Micros)
+    commitment: Mapped[str | None] = mapped_column(Digest)  # SHA-256 of seed and salt, published at lock
+    seed_sealed: Mapped[bytes | None]
+    unblinded_us: Mapped[int | None] = mapped_column(Micros)
+    seed: Mapped[bytes | None]  # revealed at unblinding
+    salt: Mapped[bytes | None]

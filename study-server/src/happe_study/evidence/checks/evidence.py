@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the checks look at: plain facts, as the database and the measures have them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from happe_study.people.devices.clocks import MOST_DRIFT_PPM
+from happe_study.people.devices.server_time import ClockSetError, server_time
+from happe_study.runs.course.machine import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from happe_study.evidence.checks.behaviour import Behaviour
+    from happe_study.evidence.documents.reading import Measure
+    from happe_study.people.devices.server_time import ServerTime
+
+MILLION = 1_000_000
+SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A run. Times are microseconds of the server's clock. `condition` is None before unblinding."""
+
+    code: str
+    participant: str
+    position: int
+    application: str
+    state: str
+    laptop: str | None = None  # code
+    started_us: int | None = None
+    ended_us: int | None = None
+    condition: str | None = None
+    behaviour: Behaviour | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether it counts."""
+        return self.state == State.COMPLETE
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """When it was, by the server's clock, if it has ended."""
+        return None if self.started_us is None or self.ended_us is None else (self.started_us, self.ended_us)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Samples that were lost, from one time of the server's to another, and why."""
+
+    begin_us: int
+    end_us: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class TraceFacts:
+    """A power trace: what should be there of it and is not. Numbers are of parts."""
+
+    trace: str
+    meter: str  # codes
+    laptop: str | None
+    clock: str
+    sealed: bool
+    span: tuple[int, int] | None  # by the server's clock; None: nothing tells
+    missing: tuple[int, ...] = ()
+    damaged: tuple[int, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClockFacts:
+    """An estimate: server time = device time + offset, within the uncertainty; microseconds."""
+
+    device_us: int
+    offset_us: int
+    uncertainty_us: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All of it. `clocks` are by device and clock, in the order of time; without `measures` power is not known."""
+
+    unblinded: bool
+    runs: Sequence[RunFacts]
+    traces: Sequence[TraceFacts]
+    clocks: Mapping[tuple[str, str], Sequence[ClockFacts]]
+    measures: Mapping[str, Measure] | None = None
+    unread: Sequence[str] = ()  # runs whose records do not open
+    doubts: Sequence[tuple[str, str]] = ()  # a run and what of its profile does not follow from what came before
+    deep: bool = False  # whether every byte of the traces was read
+    names: Mapping[str, str] = field(default_factory=dict)  # of devices, by code
+
+    @cached_property
+    def twins(self) -> tuple[tuple[str, ...], ...]:
+        """Runs whose records say the same, in groups."""
+        alike: dict[str, list[str]] = defaultdict(list)
+        for run in self.runs:
+            if run.behaviour is not None:
+                alike[run.behaviour.digest].append(run.code)
+        return tuple(tuple(codes) for codes in alike.values() if len(codes) > 1)
+
+    @cached_property
+    def single(self) -> list[RunFacts]:
+        """The runs that count and have a record which is no other's; the others are for the check of doubled runs."""
+        doubled = {code for codes in self.twins for code in codes}
+        return [run for run in self.runs if run.complete and run.behaviour is not None and run.code not in doubled]
+
+    @cached_property
+    def _server_times(self) -> dict[tuple[str, str], ServerTime | None]:
+        return {key: known_clock(estimates) for key, estimates in self.clocks.items()}
+
+    def server_us(self, device: str, clock: str, device_us: int) -> tuple[int, int] | None:
+        """A device's time as the server's, and how far off that can be; None: nothing tells."""
+        return at_server(self._server_times.get((device, clock)), device_us)
+
+    def bound_us(self, trace: str, server_us: int) -> int:
+        """How far off a trace's samples of a time of the server's can be, by its meter's clock."""
+        mine = (self._server_times.get((each.meter, each.clock)) for each in self.traces if each.trace == trace)
+        clock = next(mine, None)
+        return round(clock.offset(clock.device_us(server_us)).bound_us) if clock else 0
+
+
+def known_clock(estimates: Sequence[ClockFacts]) -> ServerTime | None:
+    """The clock that estimates tell of; None: there are none, or it was set between two of them."""
+    try:
+        return server_time(estimates)
+    except ClockSetError:
+        return None
+
+
+def at_server(clock: ServerTime | None, device_us: int) -> tuple[int, int] | None:
+    """A device's time as the server's, and how far off that can be; None: its clock is not known."""
+    if clock is None:
+        return None
+    offset = clock.offset(device_us)
+    return device_us + round(offset.us), round(offset.bound_us)
+
+
+def drift_us(apart_us: int) -> int:
+    """How far two clocks may drift apart in a time."""
+    return abs(apart_us) * MOST_DRIFT_PPM // MILLION

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the checks look at, out of the database and the folder of traces."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.orm import aliased
+
+from happe_study.design.allocation.sealing import SealError
+from happe_study.design.study import StudyState
+from happe_study.evidence.checks.behaviour import Behaviour, behaviour
+from happe_study.evidence.checks.evidence import ClockFacts, Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
+from happe_study.evidence.profiles.models import Profile
+from happe_study.evidence.profiles.reading import histories
+from happe_study.evidence.traces.manifest import Content
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import sha256_of
+from happe_study.people.devices.models import ClockEstimate, Device
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.design.study import Study
+    from happe_study.evidence.documents.machines import PowerModel
+    from happe_study.evidence.documents.reading import Measure
+    from happe_study.evidence.traces.storage import Storage
+    from happe_study.people.devices.server_time import ServerTime
+
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+ROWS_AT_ONCE = 200
+TRACES_AT_ONCE = 20  # of which one may have thousands of parts
+MILLION = 1_000_000
+
+Clocks = dict[tuple[str, str], list[ClockFacts]]
+Parts = dict[int, dict[int, Content]]  # of traces, by their ids and the parts' numbers
+Read = tuple[str, bytes, "PowerModel | None"]  # a run, the digest of its sealed record, the model of its watts
+
+_LAST_READ: dict[Read, Behaviour] = {}
+_READING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where facts come from besides the database. `deep`: read every byte of the traces."""
+
+    key: bytes  # that records are sealed by
+    storage: Storage
+    model: PowerModel
+    measures: Mapping[str, Measure] | None = None
+    deep: bool = False
+
+
+def gather(session: Session, study: Study, sources: Sources, *, conditions: bool) -> Evidence:
+    """What there is of a study. Without `conditions` nothing that could tell one is looked at, unblinded or not."""
+    unblinded = conditions and study.state == StudyState.UNBLINDED
+    clocks = _clocks(session, study.id)
+    records, unread = _records(session, study.id, sources) if unblinded else ({}, [])
+    return Evidence(
+        unblinded=unblinded,
+        runs=list(_runs(session, study.id, records, unblinded=unblinded)),
+        traces=list(_traces(session, study.id, sources, clocks, gaps=unblinded)),
+        clocks=clocks,
+        measures=sources.measures if unblinded else None,
+        unread=unread,
+        doubts=_doubts(session, study.id) if unblinded else (),
+        deep=sources.deep,
+        names=_names(session, study.id),
+    )
+
+
+def _names(session: Session, study_id: int) -> dict[str, str]:
+    """What devices are called, by their codes."""
+    devices = session.scalars(select(Device).where(Device.study_id == study_id))
+    return {device.code: device.name for device in devices}
+
+
+def _of_study(query: Any, study_id: int) -> Any:  # noqa: ANN401 - a select
+    return query.where(Device.study_id == study_id)
+
+
+def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, unblinded: bool) -> Iterator[RunFacts]:
+    """Runs of those who have neither withdrawn nor been replaced."""
+    laptop = aliased(Device)
+    columns = (Run.code, Run.position, Run.application, Run.state, Run.started_us, Run.ended_us, Run.condition)
+    query = (
+        select(*columns, Participant.code.label("participant"), laptop.code.label("laptop"))
+        .join(Participant, Run.participant_id == Participant.id)
+        .outerjoin(laptop, laptop.id == Run.device_id)
+        .where(Participant.study_id == study_id, Participant.state.not_in(GONE))
+        .order_by(Run.code)
+    )
+    for run in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
+        yield RunFacts(
+            code=run.code,
+            participant=run.participant,
+            position=run.position,
+            application=run.application,
+            state=run.state,
+            laptop=run.laptop,
+            started_us=run.started_us,
+            ended_us=run.ended_us,
+            condition=run.condition if unblinded else None,
+            behaviour=records.get(run.code),
+        )
+
+
+def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
+    """What the records of complete runs say, by run; and the runs whose records do not open.
+
+    What the last look read is not read again, and forgotten where it is not there any more: a page of a thousand
+    records takes a tenth of the time, and what is remembered is of one study. Who comes meanwhile waits for it.
+    """
+    with _READING:
+        return _read_or_remembered(session, study_id, sources)
+
+
+def _read_or_remembered(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
+    query = (
+        select(Run.code, RunRecord.document)
+        .join(Participant, Run.participant_id == Participant.id)
+        .join(RunRecord, RunRecord.run_id == Run.id)
+        .where(Participant.study_id == study_id, Participant.state.not_in(GONE), Run.completed_us.is_not(None))
+        .order_by(Run.code)
+    )
+    found: dict[str, Behaviour] = {}
+    read: dict[Read, Behaviour] = {}
+    unread = []
+    for code, document in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
+        model = sources.model if code in (sources.measures or {}) else None  # watts are compared with measured ones
+        this = (code, sha256(document).digest(), model)
+        try:
+            known = _LAST_READ.get(this) or behaviour(json.loads(opened(sources.key, code, document)), model)
+        except SealError:
+            unread.append(code)
+        else:
+            found[code] = read[this] = known
+    _LAST_READ.clear()
+    _LAST_READ.update(read)
+    return found, unread
+
+
+def _doubts(session: Session, study_id: int) -> list[tuple[str, str]]:
+    """Runs whose profiles do not follow, and what does not."""
+    of = select(Profile.participant_id).join(Participant, Participant.id == Profile.participant_id)
+    mine = Profile.study_id == study_id, Participant.state.not_in(GONE), ~Profile.agrees
+    wrong = session.scalars(of.where(*mine).distinct().order_by(Profile.participant_id)).all()
+    return [
+        (doubt.run, doubt.says)
+        for start in range(0, len(wrong), ROWS_AT_ONCE)
+        for history in histories(session, wrong[start : start + ROWS_AT_ONCE]).values()
+        for doubt in history.doubts
+    ]
+
+
+def _clocks(session: Session, study_id: int) -> Clocks:
+    query = select(Device.code, ClockEstimate).join(Device, Device.id == ClockEstimate.device_id)
+    order = (Device.code, ClockEstimate.clock, ClockEstimate.device_us, ClockEstimate.client_id)
+    found: Clocks = defaultdict(list)
+    for code, each in session.execute(_of_study(query, study_id).order_by(*order)):
+        found[code, each.clock].append(ClockFacts(each.device_us, each.offset_us, each.uncertainty_us))
+    return dict(found)
+
+
+def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *, gaps: bool) -> Iterator[TraceFacts]:
+    meter, laptop = aliased(Device), aliased(Device)
+    query = (
+        select(Trace, meter.code, laptop.code)
+        .join(meter, Trace.device_id == meter.id)
+        .outerjoin(laptop, Trace.laptop_id == laptop.id)
+        .where(Trace.study_id == study_id)
+        .order_by(Trace.client_id)
+    )
+    every = session.execute(query).all()
+    parts: Parts = {}
+    for place, (trace, meter_code, laptop_code) in enumerate(every):
+        if place % TRACES_AT_ONCE == 0:
+            parts = _parts(session, [row[0].id for row in every[place : place + TRACES_AT_ONCE]])
+        clock = known_clock(clocks.get((meter_code, trace.header["clock"]), ()))
+        missing, damaged = _compared(trace, parts[trace.id], sources)
+        yield TraceFacts(
+            trace=trace.client_id,
+            meter=meter_code,
+            laptop=laptop_code,
+            clock=trace.header["clock"],
+            sealed=trace.sealed_us is not None,
+            span=_span(session, trace, clock),
+            missing=missing,
+            damaged=damaged,
+            gaps=tuple(_gaps(trace, clock)) if gaps and trace.manifest else (),
+        )
+
+
+def _parts(session: Session, traces: Sequence[int]) -> Parts:
+    """What came of some traces."""
+    columns = (TracePart.trace_id, TracePart.number, TracePart.bytes, TracePart.sha256)
+    found: Parts = {trace: {} for trace in traces}
+    for trace, number, size, digest in session.execute(select(*columns).where(TracePart.trace_id.in_(traces))):
+        found[trace][number] = Content(size, digest)
+    return found
+
+
+def _compared(trace: Trace, here: Mapping[int, Content], sources: Sources) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Numbers of the parts that are not here, and of those that are not what the meter sent."""
+    wanted = {
+        each["number"]: Content(each["bytes"], each["sha256"]) for each in (trace.manifest or {}).get("parts", ())
+    }
+    expected: dict[int, Content | None] = dict(wanted) or {n: here.get(n) for n in range(max(here, default=-1) + 1)}
+    missing, damaged = [], []
+    for number, content in sorted(expected.items()):
+        file = sources.storage.part(UUID(trace.client_id), number)
+        if content is None or number not in here or not file.exists():
+            missing.append(number)
+        elif here[number] != content or not _is(file, content, deep=sources.deep):
+            damaged.append(number)
+    return tuple(missing), tuple(damaged)
+
+
+def _is(file: Path, content: Content, *, deep: bool) -> bool:
+    return file.stat().st_size == content.bytes and (not deep or sha256_of(file) == content.sha256)
+
+
+def _span(session: Session, trace: Trace, clock: ServerTime | None) -> tuple[int, int] | None:
+    """From when to when a trace goes. One that is not sealed goes up to its last part's arrival, at least."""
+    begin = at_server(clock, trace.header["started"]["monotonic_us"])
+    if begin is None:
+        return None
+    if trace.manifest is not None:
+        end = at_server(clock, _time_of(trace.manifest["end_index"], _pairs(trace), trace.header["rate_hz"]))
+        return (begin[0], end[0]) if end else None
+    last = session.scalar(
+        select(TracePart.received_us).where(TracePart.trace_id == trace.id).order_by(TracePart.received_us.desc())
+    )
+    return begin[0], max(begin[0], last or trace.created_us)
+
+
+def _gaps(trace: Trace, clock: ServerTime | None) -> Iterator[Gap]:
+    """A sealed trace's gaps in the server's time, by the nominal rate from the nearest pair of index and time."""
+    manifest = trace.manifest or {}
+    pairs = _pairs(trace)
+    for gap in manifest["gaps"]:
+        times = [
+            at_server(clock, _time_of(gap[end], pairs, trace.header["rate_hz"])) for end in ("from_index", "to_index")
+        ]
+        if times[0] and times[1]:
+            yield Gap(times[0][0], times[1][0], gap["reason"])
+
+
+def _pairs(trace: Trace) -> list[Mapping[str, int]]:
+    """Indices of a sealed trace with their times."""
+    manifest = trace.manifest or {}
+    return [trace.header["started"], *manifest["time_base"], manifest["ended"]]
+
+
+def _time_of(index: int, pairs: Sequence[Mapping[str, int]], rate_hz: float) -> int:
+    nearest = min(pairs, key=lambda pair: abs(pair["index"] - index))
+    return nearest["monotonic_us"] + round((index - nearest["index"]) * MILLION / rate_hz)

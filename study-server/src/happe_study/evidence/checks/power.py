@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether watts are plausible: against the machine's power model, and rigs against each other.
+
+A wrong shunt or divider makes every watt of a rig too high or too low by one factor. So of each rig (laptop, meter,
+calibration) the factor is the median over its runs of measured mean power to what the model says of the record's
+frequencies and utilisations. Its uncertainty (k = 2) is that of a median, from the median absolute deviation. The model
+is of one laptop under one screen saver: `TOLERANCE` is how far another one may be from it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from math import log, sqrt
+from statistics import median
+from typing import TYPE_CHECKING
+
+from happe_study.evidence.checks.findings import BLINDED, Check, Finding, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from happe_study.evidence.checks.behaviour import Behaviour
+    from happe_study.evidence.checks.evidence import Evidence
+
+KEY, TITLE = "power", "Watts"
+TOLERANCE = 0.15  # of the model, for another machine of its kind and other applications
+BETWEEN_RIGS = 0.10
+FEWEST = 3
+MEDIAN_TO_SIGMA = 1.4826  # of the median absolute deviation, of normal errors
+MEDIAN_ERROR = 1.2533  # standard error of a median, of a mean's
+COVERAGE_FACTOR = 2
+
+
+@dataclass(frozen=True)
+class Factor:
+    """How many times as high as the model's watts a rig's are, and the expanded uncertainty of that (k = 2)."""
+
+    value: float
+    expanded: float
+    runs: int
+
+
+def check(evidence: Evidence) -> Check:
+    """Look at every measured run."""
+    if not evidence.unblinded:
+        return Check(KEY, TITLE, "no watt", not_told=(BLINDED,), told=False)
+    if evidence.measures is None:
+        return Check(KEY, TITLE, "no watt", not_told=("No measured power was given.",), told=False)
+    by_rig, without = _ratios(evidence)
+    factors = {rig: factor(ratios) for rig, ratios in by_rig.items() if len(ratios) >= FEWEST}
+    off = dict(_off(factors))
+    found = [*off.values(), *_apart({rig: each for rig, each in factors.items() if rig not in off})]
+    runs = sum(each.runs for each in factors.values())
+    looked_at = f"{counted(runs, 'run')} of {counted(len(factors), 'rig')} against the machine's power model"
+    notes = tuple(f"{rig}: {_said(each)} of the model" for rig, each in factors.items())
+    not_told = tuple(_not_told(by_rig, without))
+    return Check(KEY, TITLE, looked_at, tuple(found), not_told, notes, bool(factors))
+
+
+def factor(ratios: Sequence[float]) -> Factor:
+    """A rig's factor from those of its runs, three or more."""
+    middle = median(ratios)
+    spread = MEDIAN_TO_SIGMA * median(abs(each - middle) for each in ratios)
+    error = MEDIAN_ERROR * spread / sqrt(len(ratios))
+    return Factor(middle, COVERAGE_FACTOR * error, len(ratios))
+
+
+def _not_told(by_rig: Mapping[str, Sequence[float]], without: int) -> Iterator[str]:
+    if without:
+        yield f"{counted(without, 'run')} can't be compared: no measure, or a machine that the power model is not of."
+    for rig, ratios in by_rig.items():
+        if len(ratios) < FEWEST:
+            yield f"{rig}: {counted(len(ratios), 'run')} are too few."
+
+
+def _ratios(evidence: Evidence) -> tuple[dict[str, list[float]], int]:
+    """Measured by expected power of each run, by rig; and how many runs have none."""
+    found: dict[str, list[float]] = defaultdict(list)
+    without = 0
+    for run in evidence.single:
+        measure = (evidence.measures or {}).get(run.code)
+        expected = _expected(run.behaviour)
+        if measure is None or measure.mean_w is None or expected is None:
+            without += 1
+            continue
+        laptop = evidence.names.get(run.laptop or "", run.laptop or "a laptop")
+        meter = evidence.names.get(measure.meter, measure.meter or "a meter")
+        found[f"{laptop} at {meter}, {measure.calibration}"].append(measure.mean_w / expected)
+    return dict(found), without
+
+
+def _expected(record: Behaviour | None) -> float | None:
+    """The mean of the model's watts over a run."""
+    if record is None or not record.watts:
+        return None
+    begin, joules = record.started_us, 0.0
+    for t_us, watts in record.watts:
+        joules += watts * (t_us - begin)
+        begin = t_us
+    return joules / (begin - record.started_us) if begin > record.started_us else None
+
+
+def _said(each: Factor) -> str:
+    return f"{each.value:.3f} +- {each.expanded:.3f} times the watts"
+
+
+def _off(factors: Mapping[str, Factor]) -> Iterator[tuple[str, Finding]]:
+    """Rigs that are off the model."""
+    for rig, each in factors.items():
+        if each.value - each.expanded > 1 + TOLERANCE or each.value + each.expanded < 1 - TOLERANCE:
+            what = f"measures {_said(each)} of the machine's power model: a wrong shunt, divider or gain"
+            yield rig, Finding(f"rig {rig}", what)
+
+
+def _apart(factors: Mapping[str, Factor]) -> Iterator[Finding]:
+    """Rigs that differ from the middle of all. Of two nobody knows which is wrong: both are named."""
+    if len(factors) < 2:  # noqa: PLR2004 - a comparison takes two
+        return
+    middle = median(each.value for each in factors.values())
+    for rig, each in factors.items():
+        if abs(log(each.value / middle)) > BETWEEN_RIGS + each.expanded / each.value:
+            what = f"measures {_said(each)} of the model, the middle of all rigs is {middle:.3f} times"
+            yield Finding(f"rig {rig}", what)

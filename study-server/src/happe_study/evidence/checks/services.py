@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study checked: for an asker, as the study stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_study.evidence.checks import clock, conditions, doubles, parts, power
+from happe_study.evidence.checks.gathering import Sources, gather
+from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.machines import T61
+from happe_study.evidence.traces.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.design.study import Study
+    from happe_study.evidence.checks.evidence import Evidence
+    from happe_study.evidence.checks.findings import Check
+    from happe_study.evidence.documents.machines import PowerModel
+    from happe_study.evidence.documents.reading import Measure
+
+CHECKS = (clock.check, conditions.check, parts.check, power.check, doubles.check)
+
+
+def checked(evidence: Evidence) -> list[Check]:
+    """Every check of what there is."""
+    return [check(evidence) for check in CHECKS]
+
+
+def check_study(  # noqa: PLR0913 - each is named
+    session: Session,
+    study: Study,
+    key: bytes,
+    traces: Path,
+    *,
+    conditions: bool = True,
+    deep: bool = False,
+    measures: Mapping[str, Measure] | None = None,
+    model: PowerModel | None = None,
+) -> list[Check]:
+    """Check a study in a session of which nothing has been asked yet but the study.
+
+    `conditions`: whether the asker may know conditions, of an unblinded study. `measures` and `model` are used instead
+    of those that were uploaded.
+    """
+    return checked(
+        gather(
+            session,
+            study,
+            Sources(
+                key=key,
+                storage=Storage(traces),
+                model=model or documents.model(session, study) or T61,
+                measures=documents.measures(session, study) if measures is None else measures,
+                deep=deep,
+            ),
+            conditions=conditions,
+        )
+    )

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JSON documents that an analysis reads: the runs' measured power, and the power model of a machine."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from jsonschema_rs import Draft202012Validator, Registry, ValidationError
+
+from happe_study import strict_json
+from happe_study.contract import MASK, MOST_LISTED, schema_folder
+from happe_study.evidence.documents.machines import PowerModel
+from happe_study.faults import BadDocumentError, pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["MOST_TOLD", "InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
+
+MOST_TOLD = 20
+
+
+class InputError(Exception):
+    """What is wrong with what was given: lines of FILE: PLACE: what is wrong."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Keep the lines."""
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none.
+
+    Times are microseconds of the server's clock; `seconds_w` are the means of the seconds after `from_us`, None where
+    there are no samples. What a document does not say is None or empty.
+    """
+
+    run: str
+    mean_w: float | None = None
+    uncertainty_w: float | None = None
+    calibration: str = ""
+    refused: str = ""
+    laptop: str = ""
+    meter: str = ""
+    trace: str = ""
+    from_us: int | None = None
+    to_us: int | None = None
+    seconds_w: tuple[float | None, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_measures(file: Path) -> dict[str, Measure]:
+    """The measures of a file by run. InputError says what is wrong with it."""
+    return measures_in(file.read_bytes(), str(file))
+
+
+def measures_in(raw: bytes, file: str) -> dict[str, Measure]:
+    """The measures in a file's bytes by run. InputError says what is wrong with it."""
+    document = _checked(raw, file, "power-measures")
+    measures = [_measure(each) for each in document["measures"]]
+    found = {each.run: each for each in measures}
+    if len(found) < len(measures):
+        [(twice, _)] = Counter(each.run for each in measures).most_common(1)
+        raise InputError([f"{file}: run {twice} is there twice"])
+    return found
+
+
+def _measure(fields: dict[str, Any]) -> Measure:
+    cut = {name: fields[name] for name in ("laptop", "meter", "trace", "from_us", "to_us") if name in fields}
+    if "refused" in fields:
+        return Measure(fields["run"], refused=fields["refused"], **cut)
+    calibration = fields["calibration"]
+    says = f"{calibration['standing']}: {calibration['says']}"
+    seconds = tuple(None if watts is None else float(watts) for watts in fields.get("seconds_w", ()))
+    watts, uncertainty = float(fields["mean_w"]), float(fields["expanded_uncertainty"])
+    notes = tuple(fields.get("notes", ()))
+    return Measure(fields["run"], watts, uncertainty, says, seconds_w=seconds, notes=notes, **cut)
+
+
+def read_model(file: Path) -> PowerModel:
+    """The power model of a file. InputError says what is wrong with it."""
+    return model_in(file.read_bytes(), str(file))
+
+
+def model_in(raw: bytes, file: str) -> PowerModel:
+    """The power model in a file's bytes. InputError says what is wrong with it."""
+    document = _checked(raw, file, "power-model")
+    rows, columns = document["frequencies_khz"], document["utilisations_percent"]
+    shape = [len(row) for row in document["watts"]]
+    if shape != [len(columns)] * len(rows):
+        raise InputError([f"{file}: /watts: must have a row for each frequency and a figure for each utilisation"])
+    for name, values in (("frequencies_khz", rows), ("utilisations_percent", columns)):
+        if sorted(set(values)) != values:
+            raise InputError([f"{file}: /{name}: must ascend"])
+    watts = tuple(tuple(map(float, row)) for row in document["watts"])
+    return PowerModel(document["machine"], document["measured"], tuple(rows), tuple(map(float, columns)), watts)
+
+
+def _checked(raw: bytes, file: str, kind: str) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = strict_json.read(raw, fractions=True)
+    except BadDocumentError as error:
+        raise InputError([f"{file}: {fault.pointer}: {fault.detail}" for fault in error.faults]) from None
+    validator = _validator(kind)
+    if validator.is_valid(document):
+        return document
+    if strict_json.deeper(document):
+        raise InputError([f"{file}: : {strict_json.TOO_DEEP.detail}"])
+    errors = _errors(validator, document, all_of_them=raw.count(b",") <= MOST_LISTED)
+    told = islice(errors, MOST_TOLD)
+    raise InputError([f"{file}: {pointer(error.instance_path)}: {error.message}" for error in told])
+
+
+def _errors(validator: Draft202012Validator, document: object, *, all_of_them: bool) -> Iterator[ValidationError]:
+    """What is wrong with a document that does not fit; see contract.py for why all are not looked for in a long one."""
+    if all_of_them:
+        yield from validator.iter_errors(document)
+        return
+    try:
+        validator.validate(document)
+    except ValidationError as error:
+        yield error
+
+
+@cache
+def _validator(kind: str) -> Draft202012Validator:
+    schemas = {path.name: json.loads(path.read_text()) for path in schema_folder().glob("*.schema.json")}
+    known = Registry([(schema["$id"], schema) for schema in schemas.values()])
+    return Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True, mask=MASK)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The measured power and the power model that were uploaded for a study's analysis."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from happe_study.audit.chain import append
+from happe_study.base.clock import now_us
+from happe_study.evidence.documents.reading import InputError, measures_in, model_in
+from happe_study.results.reports.models import AnalysisDocument, DocumentKind
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.design.study import Study
+    from happe_study.evidence.documents.machines import PowerModel
+    from happe_study.evidence.documents.reading import Measure
+
+READERS = {DocumentKind.MEASURES: measures_in, DocumentKind.MODEL: model_in}
+NAMES = {DocumentKind.MEASURES: "measures.json", DocumentKind.MODEL: "machine.json"}
+MOST_VALUES = 4_000_000  # counted as commas; what 32 MiB of measures have
+MOST_REFUSED = 200  # that are shown
+MOST_REMEMBERED = 4
+
+_REMEMBERED: OrderedDict[str, dict[str, Any]] = OrderedDict()  # by SHA-256
+
+
+def find(session: Session, study: Study, kind: DocumentKind) -> AnalysisDocument | None:
+    """A study's document of a kind."""
+    of_kind = select(AnalysisDocument).where(AnalysisDocument.study_id == study.id, AnalysisDocument.kind == kind)
+    return session.scalar(of_kind)
+
+
+def measures(session: Session, study: Study) -> dict[str, Measure] | None:
+    """The runs' measured power, if it was uploaded."""
+    found = find(session, study, DocumentKind.MEASURES)
+    return measures_in(found.content, NAMES[DocumentKind.MEASURES]) if found else None
+
+
+def model(session: Session, study: Study) -> PowerModel | None:
+    """The machine's power model, if it was uploaded."""
+    found = find(session, study, DocumentKind.MODEL)
+    return model_in(found.content, NAMES[DocumentKind.MODEL]) if found else None
+
+
+def told(document: AnalysisDocument) -> dict[str, Any]:
+    """What a document says, in short. Remembered: the page of a report in the making is asked for every two seconds."""
+    known = _REMEMBERED.get(document.sha256)
+    if known is None:
+        short = _measures_in_short if document.kind == DocumentKind.MEASURES else _model_in_short
+        known = _REMEMBERED[document.sha256] = short(document.content)
+        while len(_REMEMBERED) > MOST_REMEMBERED:
+            _REMEMBERED.popitem(last=False)
+    return known
+
+
+def _measures_in_short(content: bytes) -> dict[str, Any]:
+    measures = measures_in(content, NAMES[DocumentKind.MEASURES]).values()
+    refused = [each for each in measures if each.refused]
+    calibrations = sorted({each.calibration for each in measures if each.calibration})
+    counts = {"measured": len(measures) - len(refused), "refused": len(refused)}
+    return {**counts, "refusals": refused[:MOST_REFUSED], "calibrations": calibrations}
+
+
+def _model_in_short(content: bytes) -> dict[str, Any]:
+    return {"machine": model_in(content, NAMES[DocumentKind.MODEL]).machine}
+
+
+def read(kind: DocumentKind, raw: bytes) -> None:
+    """Read a document that was sent. InputError says what is wrong with it."""
+    if raw.count(b",") > MOST_VALUES:
+        raise InputError([f"has more than {MOST_VALUES} values"])
+    READERS[kind](raw, "")
+
+
+def keep(session: Session, study: Study, kind: DocumentKind, raw: bytes, who: Caller) -> None:
+    """Keep a document that was read without an error, in the place of the one before."""
+    known = find(session, study, kind)
+    if known is None:
+        known = AnalysisDocument(study_id=study.id, kind=kind)
+        session.add(known)
+    known.sha256 = hashlib.sha256(raw).hexdigest()
+    known.content, known.uploaded_us, known.account_id = raw, now_us(), who.id
+    append(session, "analysis.uploaded", who, study_id=study.id, study=study.name, kind=kind, sha256=known.sha256)

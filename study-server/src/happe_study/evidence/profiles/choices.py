@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a form lets people look for, in words: for each field its label, and each value with its words. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_study.design.protocol.conditions import Keys
+from happe_study.runs.records.lessons import LEVELS
+
+if TYPE_CHECKING:
+    from happe_study.design.protocol.reading import Protocol
+
+Choice = tuple[str, str, list[tuple[str, str]]]  # field, label, (value, words)
+
+ORDER: Choice = (
+    "sort",
+    "Order",
+    [
+        ("participant", "by participant"),
+        ("presses", "most presses first"),
+        ("latest", "last taught first"),
+        ("highest", "highest frequency first"),
+    ],
+)
+KEYS: Choice = (
+    "keys",
+    "Taught by",
+    [
+        ("", "anything or nothing"),
+        ("none", "no press at all"),
+        ("performance", "the performance key alone"),
+        ("power", "the power key alone"),
+        ("both", "both keys"),
+    ],
+)
+END: Choice = (
+    "end",
+    "At the ladder\N{RIGHT SINGLE QUOTATION MARK}s end",
+    [("", "or not"), ("top", "a press asked for the top"), ("bottom", "a press asked for the bottom")],
+)
+CHANGE: Choice = (
+    "change",
+    "Changed by a run",
+    [("", "or not"), ("changed", "changed"), ("unchanged", "never changed")],
+)
+LEVEL: Choice = (
+    "level",
+    "Level",
+    [("", "9, the highest"), *((str(level), str(level)) for level in range(LEVELS - 1))],
+)
+MARKED: Choice = (
+    "marked",
+    "Flags and notes",
+    [("", "or none"), ("flagged", "flagged"), ("unflagged", "not flagged"), ("noted", "with notes")],
+)
+CHECK: Choice = (
+    "check",
+    "Lessons and result",
+    [("", "agree or not"), ("disagrees", "don\N{RIGHT SINGLE QUOTATION MARK}t agree"), ("agrees", "agree")],
+)
+
+
+def applications(protocol: Protocol, *, every: bool) -> Choice:
+    """The study's applications, and all of them together if wanted."""
+    those = [(one.key, one.name) for one in protocol.applications]
+    return ("application", "Application", ([("", "all")] if every else []) + those)
+
+
+def seldom(protocol: Protocol) -> list[Choice]:
+    """What is looked for less often."""
+    teach = [(each.label, each.label) for each in protocol.conditions if each.keys is Keys.ACT]
+    return [("condition", "Taught under", [("", "any condition"), *teach]), KEYS, END, CHANGE, MARKED, CHECK, LEVEL]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles as charts. Pure: from levels and histories to what happe_study.base.charts draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from happe_study.base.charts import (
+    Axis,
+    Cell,
+    Cells,
+    Chart,
+    Mark,
+    Marks,
+    Step,
+    Table,
+    Tick,
+    categories,
+    numbers,
+    seconds,
+)
+from happe_study.evidence.profiles.words import PERCENT, ghz, percent_of, since
+from happe_study.runs.records.lessons import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from happe_study.evidence.profiles import history
+    from happe_study.evidence.profiles.history import Chapter, Levels
+
+GHZ = 1e6  # kHz
+SECOND_US = 1e6
+MILLION = 1e6
+MARGIN = 0.08  # of the ladder's width, above and below
+NAMES = [str(level) for level in range(LEVELS)]
+LEVEL = "level: the tenth of the top speed that is used"
+STEP_HEIGHT, STRIP_HEIGHT, TIME_HEIGHT, ROW_HEIGHT = 180, 28, 150, 30
+LOOKS = ("look-2", "look-1")
+
+
+def heat(khz: int, ladder: Sequence[int]) -> float:
+    """Where a frequency lies between the ladder's ends: 0 to 1."""
+    return (khz - ladder[0]) / (ladder[-1] - ladder[0]) if ladder[-1] > ladder[0] else 0.0
+
+
+def strip(levels: Sequence[int], ladder: Sequence[int], *, numbered: bool = False) -> Markup:
+    """Ten cells in a row as SVG, one a level, the hotter the higher its frequency."""
+    title, ends = " ".join(map(ghz, levels)), (ladder[0], ladder[-1])
+    cells = "".join(_cell(level, khz, ends, numbered) for level, khz in enumerate(levels))
+    box = f'<svg class="plot" role="img" aria-label="GHz by level: {title}" width="100%" height="{STRIP_HEIGHT}">'
+    return Markup(f"{box}{cells}</svg>")  # noqa: S704 - of numbers and Markup
+
+
+@lru_cache(maxsize=4096)
+def _cell(level: int, khz: int, ends: tuple[int, int], numbered: bool) -> Markup:  # noqa: FBT001 - lru_cache's way
+    """A cell of a strip. A list has hundreds, of which many are alike."""
+    words = ghz(khz) if numbered else ""
+    cell = Cell(level, 0, heat(khz, ends), words, f"level {level}: {ghz(khz)} GHz")
+    return Cells([cell]).shapes(Axis(0, LEVELS), Axis(0, 1))
+
+
+def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
+    """UAFPs on top of each other: two at most, of which the second is drawn last and whole."""
+    looks = LOOKS[-len(sides) :]
+    known = [(name, levels, look) for (name, levels), look in zip(sides, looks, strict=True) if levels is not None]
+    layers = tuple(Step(_points(levels), look, name, until=LEVELS) for name, levels, look in known)
+    every = [*ladder, *(khz for _name, levels, _look in known for khz in levels)]
+    said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels, _look in known)
+    rows = [[str(level), *(ghz(levels[level]) for _name, levels, _look in known)] for level in range(LEVELS)]
+    table = Table(["level", *(f"{name}, GHz" for name, _levels, _look in known)], rows)
+    return Chart(key, title, categories(NAMES, LEVEL), _ghz_axis(every), layers, said, STEP_HEIGHT, table)
+
+
+def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Chart:
+    """When a run's keys were pressed, and how busy the processor was: a sign for each lesson."""
+    layers = tuple(
+        Marks([_mark(step) for step in mine if step.lesson.key == name], look, f"{name} key", shape)
+        for name, look, shape in (("performance", "look-2", "up"), ("power", "look-3", "down"))
+    )
+    length = max((chapter.ended_us - chapter.started_us) / SECOND_US, 1.0)
+    y = Axis(0, 100, "utilisation, %", tuple(Tick(at, str(at)) for at in (0, 50, 100)))
+    rows = [[since(step), *_words(step)] for step in mine]
+    table = Table(["time", "key", "level", "utilisation", "GHz"], rows)
+    said = f"{len(mine)} lessons in {length:.0f} seconds"
+    title = f"Lessons of run {chapter.run}"
+    return Chart(key, title, seconds(0, length, "time of the run"), y, layers, said, TIME_HEIGHT, table)
+
+
+def spread(key: str, title: str, profiles: Sequence[tuple[Sequence[int], int]]) -> Chart:
+    """How many profiles ask for which frequency at each level. `profiles`: levels, and how many have them."""
+    counts: list[Counter[int]] = [Counter() for _ in NAMES]
+    for levels, count in profiles:
+        for level, khz in enumerate(levels):
+            counts[level][khz] += count
+    ladder = sorted(set().union(*counts))
+    total = max(sum(counts[0].values()), 1)
+    cells = [
+        Cell(level, row, counts[level][khz] / total if counts[level][khz] else None, *_share(counts[level], khz, total))
+        for row, khz in enumerate(ladder)
+        for level in range(LEVELS)
+    ]
+    rows = [[ghz(khz), *(str(counts[level][khz]) for level in range(LEVELS))] for khz in reversed(ladder)]
+    table = Table(["GHz", *(f"level {name}" for name in NAMES)], rows)
+    said = f"Of {total} profiles, the percentage that asks for each frequency at each level."
+    y = categories([ghz(khz) for khz in ladder], "GHz")
+    height = ROW_HEIGHT * max(len(ladder), 1)
+    return Chart(key, title, categories(NAMES, LEVEL), y, (Cells(cells),), said, height, table, look="spread")
+
+
+def _share(counts: Mapping[int, int], khz: int, total: int) -> tuple[str, str]:
+    number = counts[khz]
+    percent = percent_of(number, total).removesuffix(PERCENT) if number else ""
+    return percent, f"{ghz(khz)} GHz: {number} of {total}"
+
+
+def _points(levels: Levels) -> list[tuple[float, float]]:
+    return [(level, khz / GHZ) for level, khz in enumerate(levels)]
+
+
+def _ghz_axis(khz: Sequence[int]) -> Axis:
+    low, high = min(khz) / GHZ, max(khz) / GHZ
+    room = max((high - low) * MARGIN, 0.05)
+    return numbers(low - room, high + room, "GHz")
+
+
+def _mark(step: history.Step) -> Mark:
+    time, key, level, busy, change = (since(step), *_words(step))
+    at = step.since_us / SECOND_US
+    return Mark(
+        at,
+        100 * step.lesson.util_ppm / MILLION,
+        f"lesson {step.number}, {time}: {key}, level {level}, {busy}, {change}",
+    )
+
+
+def _words(step: history.Step) -> tuple[str, str, str, str]:
+    lesson = step.lesson
+    busy = percent_of(lesson.util_ppm, int(MILLION))
+    return lesson.key, str(lesson.level), busy, f"{ghz(lesson.from_khz)} \N{RIGHTWARDS ARROW} {ghz(lesson.to_khz)}"

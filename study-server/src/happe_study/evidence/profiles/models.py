@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was learned in runs: UAFPs and the key presses that made them. Shown to nobody before unblinding."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from happe_study.base.database import Base, Code, Micros, Name, Serial
+
+
+class Uafp(Base):
+    """A UAFP before or after a run: ten kHz values for levels 0 to 9 (A.4)."""
+
+    __tablename__ = "uafps"
+    __table_args__ = (
+        UniqueConstraint("run_id", "moment"),
+        CheckConstraint("moment IN ('before', 'after')", "moment"),
+    )
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    moment: Mapped[str] = mapped_column(Name)
+    khz: Mapped[list[int]]
+
+
+class LearningEvent(Base):
+    """A key press and what it taught."""
+
+    __tablename__ = "learning_events"
+    __table_args__ = (
+        Index("ix_learning_events_run_id_t_us", "run_id", "t_us"),
+        CheckConstraint("key IN ('performance', 'power')", "key"),
+    )
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    t_us: Mapped[int] = mapped_column(Micros)  # on the laptop's monotonic clock
+    key: Mapped[str] = mapped_column(Name)
+    policy: Mapped[int]
+    level: Mapped[int]
+    from_khz: Mapped[int]
+    to_khz: Mapped[int]
+    cur_khz: Mapped[int]
+    util_ppm: Mapped[int]
+
+
+class TaughtRun(Base):
+    """A run that served somebody: what its record says of where it was learned. Times are its laptop's monotonic ones.
+
+    `ladder`: the frequencies that its UAFP can hold, ascending, in kHz of the fastest ladder (docs/traces.md).
+    """
+
+    __tablename__ = "taught_runs"
+
+    run_id: Mapped[int] = mapped_column(
+        ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    started_us: Mapped[int] = mapped_column(Micros)
+    ended_us: Mapped[int] = mapped_column(Micros)
+    lessons: Mapped[int]
+    warm: Mapped[bool]  # it may have begun with levels that its record does not have (docs/traces.md, warm_start)
+    ladder: Mapped[list[int]]
+
+
+# The orders of lists, each of which an index has.
+BY_NAME = ("participant", "application")
+ORDERS = {"participant": BY_NAME} | {by: (by, *BY_NAME) for by in ("presses", "last_us", "highest_khz")}
+
+
+# What is true of few profiles, as SQLite and PostgreSQL say it.
+FEW = {"flagged": ("flagged = 1", "flagged"), "doubted": ("agrees = 0", "NOT agrees")}
+
+
+def _of_few(name: str, where: tuple[str, str]) -> Index:
+    sqlite, postgresql = map(text, where)
+    return Index(f"ix_profiles_{name}", "study_id", *BY_NAME, sqlite_where=sqlite, postgresql_where=postgresql)
+
+
+class Profile(Base):
+    """A participant's UAFP of an application as the last run left it, and what can be searched of its history.
+
+    `participant` is the code of `participant_id`, for the indices. All follows from the rows above (summaries.py),
+    but for `flagged` and `notes`, which follow from the reviews.
+    """
+
+    __tablename__ = "profiles"
+    __table_args__ = (
+        UniqueConstraint("participant_id", "application"),
+        Index("ix_profiles_study_id_application", "study_id", "application"),
+        *(_of_few(name, of) for name, of in FEW.items()),
+        *(Index(f"ix_profiles_study_id_{order}", "study_id", *columns) for order, columns in ORDERS.items()),
+    )
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    participant_id: Mapped[int] = mapped_column(ForeignKey("participants.id", ondelete="CASCADE"))
+    participant: Mapped[str] = mapped_column(Code)
+    application: Mapped[str] = mapped_column(Name)
+    khz: Mapped[list[int]]
+    ladder: Mapped[list[int]]
+    f_max_khz: Mapped[int]  # the ladder's top
+    highest_khz: Mapped[int]  # of level 9, which no level is above
+    runs: Mapped[int]  # that served the participant
+    performance: Mapped[int]  # presses that taught
+    power: Mapped[int]
+    presses: Mapped[int]  # of both
+    taught_in: Mapped[str] = mapped_column(Name)  # labels of conditions, each between spaces
+    hit_top: Mapped[bool]  # a press of the performance key asked for the ladder's top
+    hit_bottom: Mapped[bool]  # a press of the power key asked for its bottom
+    changed: Mapped[bool]  # a run left it otherwise than it found it
+    agrees: Mapped[bool]  # whether the lessons make of it what is stored (history.py)
+    last_us: Mapped[int] = mapped_column(Micros)  # when the last run that taught it was started; 0: none did
+    flagged: Mapped[bool] = mapped_column(default=False)
+    notes: Mapped[int] = mapped_column(default=0)
+
+
+class ReviewKind(StrEnum):
+    """What a reviewer did with a profile."""
+
+    NOTE = "note"
+    FLAG = "flag"
+    UNFLAG = "unflag"
+
+
+class ProfileReview(Base):
+    """What somebody wrote about a profile: a note, or why it is flagged or not any more. Nobody changes it."""
+
+    __tablename__ = "profile_reviews"
+    __table_args__ = (
+        CheckConstraint("kind IN ('note', 'flag', 'unflag')", "kind"),
+        Index("ix_profile_reviews_profile_id", "profile_id"),
+    )
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    profile_id: Mapped[int] = mapped_column(ForeignKey("profiles.id", ondelete="CASCADE"))
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))  # none: who has no account
+    kind: Mapped[str] = mapped_column(Name)
+    text: Mapped[str] = mapped_column(Text)
+    at_us: Mapped[int] = mapped_column(Micros)

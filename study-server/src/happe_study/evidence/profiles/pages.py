@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reviewer's pages: what was learned for whom, when, from which key presses. After unblinding, and not before.
+
+An address says all that a page shows, so that a link to it can be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from flask import Blueprint, Response, g, request, url_for
+from pydantic import ValidationError
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import counted, done, field, mistake, or_again, page
+from happe_study.base.codes import is_code
+from happe_study.base.parts import parts
+from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.profiles import choices, comparing, downloads, drawing, reviews, services, words
+from happe_study.evidence.profiles.models import ReviewKind
+from happe_study.evidence.profiles.reading import histories
+from happe_study.evidence.profiles.searching import LONGEST_CURSOR, Found, Part, Wanted, found, levels_of, matching
+from happe_study.results.unblinding.services import seed_of
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+    from werkzeug.datastructures import MultiDict
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.evidence.profiles.history import History
+    from happe_study.evidence.profiles.models import Profile
+
+pages = Blueprint("profile_pages", __name__)
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+MOST_STEPS = 200  # rows of lessons on one page
+MOST_DIGITS = 6
+BLINDED = "Nobody sees what was learned before the study is unblinded: it tells the conditions."
+NO_PARTICIPANT = "Nothing was learned for this participant, or there is none of this code."
+NONE_SUCH = Found([], None, 0)
+
+
+def after_unblinding(view: View) -> View:
+    """A view that says why there is nothing to see while a study is blinded, whatever it is asked for."""
+
+    @wraps(view)
+    def opened(study: str, **arguments: str) -> object:
+        with parts().database.reading() as session:
+            row = session.get_one(Study, g.happe_study_ids(study))
+            if row.state != StudyState.UNBLINDED:
+                if request.method == "POST":
+                    raise conflict("blinded", BLINDED)
+                return page("profiles_sealed", "Profiles", study=row)
+        return view(study=study, **arguments)
+
+    return cast("View", opened)
+
+
+@pages.get("/studies/<study>/profiles")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def profiles(study: str) -> Response:
+    """A study's profiles: those that are looked for, in an order."""
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        wanted, problem = _asked(request.args)
+        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part())
+        more = _facts(protocol, wanted) | {"found": rows, "left": services.left(session, row.id)}
+        return page("profiles", "Profiles", study=row, problem=problem, **more)
+
+
+@pages.get("/studies/<study>/profiles/map")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def heat_map(study: str) -> Response:
+    """One application over participants."""
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        wanted, problem = _asked(request.args)
+        wanted = wanted.model_copy(update={"application": wanted.application or protocol.applications[0].key})
+        levels = [] if problem else levels_of(session, matching(row.id, protocol, wanted))
+        count = sum(many for _levels, many in levels)
+        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part(), count=count)
+        name = _names(protocol).get(wanted.application, wanted.application)
+        chart = drawing.spread("spread", f"{name}: percentage of profiles by frequency", levels)
+        more = _facts(protocol, wanted, every=False) | {"found": rows, "chart": chart, "called": name}
+        return page("profile_map", f"Map of {name}", study=row, problem=problem, trail=_above(study), **more)
+
+
+@pages.get("/studies/<study>/profiles/comparison")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def comparison(study: str) -> Response:
+    """Two profiles, or one at two times, beside each other."""
+    texts = {name: request.args.get(name, "")[: comparing.LONGEST] for name in ("one", "other")}
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        sides, problem = _sides(session, row.id, texts)
+        more: dict[str, Any] = {"texts": texts, "sides": sides, "names": _names(protocol), "ghz": words.ghz}
+        if len(sides) == len(texts):
+            named = [(f"{side.participant} {side.application}, {side.when}", side.levels) for side in sides]
+            ladder = sorted({khz for side in sides for khz in side.ladder})
+            more["chart"] = drawing.steps("both", "Both", named, ladder)
+        return page("profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more)
+
+
+@pages.get("/studies/<study>/profiles/<code>")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def participant(study: str, code: str) -> Response:
+    """One participant over applications."""
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        if not is_code(code):
+            raise not_found(NO_PARTICIPANT)
+        wanted = Wanted(participant=code)
+        rows = found(session, row.id, protocol, wanted, _part())
+        if not rows.rows:
+            raise not_found(NO_PARTICIPANT)
+        facts = _facts(protocol, wanted) | {"found": rows, "code": code}
+        return page("profile_participant", f"Profiles of {code}", study=row, trail=_above(study), **facts)
+
+
+@pages.get("/studies/<study>/profiles/<code>/<application>")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def profile(study: str, code: str, application: str, problem: Problem | None = None) -> Response:
+    """One profile: what it is, how it came to be, and what was written about it."""
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        one = _profile(session, row.id, code, application)
+        history = histories(session, [one.participant_id], application)[one.participant_id, application]
+        name = _names(protocol).get(application, application)
+        trail = (*_above(study), (url_for("profile_pages.participant", study=study, code=code), code))
+        more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
+        more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history)}
+        return page("profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
+
+
+@pages.post("/studies/<study>/profiles/<code>/<application>")
+@staff(Right.PROFILE_REVIEW)
+@after_unblinding
+@or_again(profile)
+def review(study: str, code: str, application: str) -> AnyResponse:
+    """Write a note, flag a profile, or take its flag away."""
+    if (do := request.form.get("do", "")) not in set(ReviewKind):
+        raise mistake("do", "There is no such thing to do.")
+    kind = ReviewKind(do)
+    text = _note() if kind is ReviewKind.NOTE else field("reason", longest=reviews.LONGEST_REASON, what="The reason")
+    with parts().database.writing() as session:
+        reviews.review(session, _profile(session, g.happe_study_ids(study), code, application), kind, text, caller())
+    said = {ReviewKind.NOTE: "The note is kept.", ReviewKind.FLAG: "The profile is flagged."}
+    there = {"study": study, "code": code, "application": application}
+    return done(said.get(kind, "The profile is not flagged any more."), "profile_pages.profile", **there)
+
+
+@pages.post("/studies/<study>/profiles/<code>/<application>/lessons")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def lessons(study: str, code: str, application: str) -> Response:
+    """The lessons of one profile as CSV."""
+    with parts().database.writing() as session:
+        one = _profile(session, g.happe_study_ids(study), code, application)
+        history = histories(session, [one.participant_id], application)[one.participant_id, application]
+        downloads.note_lessons(session, one, caller())
+    return attached(downloads.lessons(history), downloads.As.CSV, f"{study}-{code}-{application}-lessons.csv")
+
+
+@pages.post("/studies/<study>/profiles/download")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def download(study: str) -> Response:
+    """The profiles that are looked for, as a file."""
+    asked = request.form.copy()
+    form = asked.pop("format", "")
+    asked.pop("csrf_token", None)
+    if form not in set(downloads.As):
+        raise mistake("format", "Must be csv or json.")
+    wanted, problem = _asked(asked)
+    if problem:
+        raise problem
+    database = parts().database
+    with database.writing() as session:
+        row, protocol = _study(session, study)
+        made = downloads.prepare(session, row, protocol, (wanted, downloads.As(form)), caller())
+    return attached(downloads.stream(database, made), made.form, made.file_name)
+
+
+@pages.post("/studies/<study>/profiles/take-in")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def take_in(study: str) -> AnyResponse:
+    """Take out of their records what runs taught whose record came, or was restored, after the unblinding."""
+    with parts().database.writing() as session:
+        row, _protocol = _study(session, study)
+        seed_of(row, parts().secrets)  # another key would find every record damaged
+        taken = services.take_out(session, row.id, parts().secrets)
+    said = f"{counted(taken.records, 'record')} taken in."
+    if taken.unreadable:
+        said += f" {counted(len(taken.unreadable), 'record')} can\N{RIGHT SINGLE QUOTATION MARK}t be read."
+    return done(said, "profile_pages.profiles", study=study)
+
+
+def attached(content: Any, form: downloads.As, name: str) -> Response:  # noqa: ANN401 - any pieces
+    """An answer that is a file."""
+    response = Response(content)
+    response.headers["Content-Type"] = downloads.MEDIA_TYPES[form]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def wanted_of(values: dict[str, Any]) -> Wanted:
+    """What is looked for, by the fields of a form. Raises Problem 422 with every mistake."""
+    try:
+        return Wanted.model_validate({name: values[name] for name in Wanted.model_fields if name in values})
+    except ValidationError as error:
+        wrong = [FieldError(f"/{each['loc'][0]}", WORDS.get(str(each["loc"][0]), NO_CHOICE)) for each in error.errors()]
+        raise unprocessable("There is no such list of profiles.", *wrong) from None
+
+
+WORDS = {
+    "level": "Must be a level from 0 to 9.",
+    "above_mhz": "Must be a whole number of MHz, at most 20000.",
+    "q": "Must have at most 100 characters.",
+}
+NO_CHOICE = "Must be one of the choices."
+
+
+def _asked(values: MultiDict[str, str]) -> tuple[Wanted, Problem | None]:
+    """What is looked for; with mistakes, what is right of it and they."""
+    said = {name: value for name, value in values.items() if value}
+    try:
+        return wanted_of(said), None
+    except Problem as problem:
+        wrong = {error.pointer.removeprefix("/") for error in problem.errors}
+        return wanted_of({name: value for name, value in said.items() if name not in wrong}), problem
+
+
+def _part() -> Part:
+    cursor = request.args.get("cursor", "")
+    return Part(cursor=cursor[:LONGEST_CURSOR] or None)
+
+
+def _study(session: Session, name: str) -> tuple[Study, Protocol]:
+    row = session.get_one(Study, g.happe_study_ids(name))
+    return row, protocol_of(row)
+
+
+def _profile(session: Session, study_id: int, code: str, application: str) -> Profile:
+    one = comparing.profile_of(session, study_id, code, application)
+    if one is None:
+        raise not_found("There is no profile of this participant and application.")
+    return one
+
+
+def _facts(protocol: Protocol, wanted: Wanted, *, every: bool = True) -> dict[str, Any]:
+    """What a list needs: of every application, or of one."""
+    often = [choices.applications(protocol, every=every), choices.ORDER]
+    facts = {"wanted": wanted, "names": _names(protocol), "often": often, "seldom": choices.seldom(protocol)}
+    return facts | {"drawing": drawing, "words": words}
+
+
+def _names(protocol: Protocol) -> dict[str, str]:
+    return {one.key: one.name for one in protocol.applications}
+
+
+def _sides(session: Session, study_id: int, texts: dict[str, str]) -> tuple[list[comparing.Side], Problem | None]:
+    """The profiles that are named; the mistakes of both at once."""
+    sides: list[comparing.Side] = []
+    wrong: list[FieldError] = []
+    for name, text in texts.items():
+        try:
+            sides += [comparing.side(session, study_id, name, text)] if text.strip() else []
+        except Problem as problem:
+            wrong += problem.errors
+    return sides, unprocessable("Not both can be found.", *wrong) if wrong else None
+
+
+def _at(history: History) -> dict[str, Any]:
+    """Which lesson is looked at (`after`; by itself the last one), and the lessons near it."""
+    every = len(history.steps)
+    text = request.args.get("after", "")
+    after = min(int(text), every) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else every
+    first = max(0, min(after - MOST_STEPS // 2, every - MOST_STEPS))
+    return {"after": after, "shown": history.steps[first : first + MOST_STEPS]}
+
+
+def _above(study: str) -> tuple[tuple[str, str], ...]:
+    return ((url_for("profile_pages.profiles", study=study), "Profiles"),)
+
+
+def _note() -> str:
+    """A note: lines of text."""
+    text = request.form.get("note", "").replace("\r\n", "\n").strip()
+    if not 1 <= len(text) <= reviews.LONGEST_NOTE:
+        raise mistake("note", f"Must have 1 to {reviews.LONGEST_NOTE} characters." if text else "Fill this in.")
+    if not all(letter.isprintable() or letter == "\n" for letter in text):
+        raise mistake("note", "The note must be text.")
+    return text

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which profiles of a study are wanted, in which order, a page at a time."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from sqlalchemy import Select, String, and_, cast, false, func, or_, select, tuple_
+
+from happe_study.base.codes import is_code
+from happe_study.base.problems import FieldError, unprocessable
+from happe_study.evidence.profiles.models import Profile
+from happe_study.runs.records.lessons import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import InstrumentedAttribute, Session
+
+    from happe_study.design.protocol.reading import Protocol
+
+ROWS = 50
+MOST_ROWS = 200
+LONGEST_CURSOR = 400
+MHZ = 1000  # kHz
+MOST_MHZ = 20_000
+
+Text = Annotated[str, Field(max_length=100)]
+
+
+def _none_if_empty(value: object) -> object:
+    """What a form's empty field means."""
+    return None if value == "" else value
+
+
+class Wanted(BaseModel):
+    """What somebody looks for; what is empty does not matter. A form and the API send the same words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: Text = ""
+    participant: Annotated[str, Field(max_length=16)] = ""
+    application: Text = ""
+    condition: Text = ""
+    marked: Literal["", "flagged", "unflagged", "noted"] = ""
+    keys: Literal["", "none", "performance", "power", "both"] = ""
+    end: Literal["", "top", "bottom"] = ""
+    change: Literal["", "changed", "unchanged"] = ""
+    check: Literal["", "agrees", "disagrees"] = ""
+    level: Annotated[Annotated[int, Field(ge=0, lt=LEVELS)] | None, BeforeValidator(_none_if_empty)] = None
+    above_mhz: Annotated[Annotated[int, Field(ge=0, le=MOST_MHZ)] | None, BeforeValidator(_none_if_empty)] = None
+    sort: Literal["participant", "presses", "latest", "highest"] = "participant"
+
+    def said(self) -> dict[str, Any]:
+        """The fields that say something, for an address."""
+        return {
+            name: value for name, value in self if value not in ("", None) and (name, value) != ("sort", "participant")
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page of profiles, where the next one begins, and how many there are on all pages."""
+
+    rows: Sequence[Profile]
+    following: str | None
+    count: int
+
+
+# What an order goes by besides participant and application, the greatest first.
+ORDERS: dict[str, InstrumentedAttribute[int]] = {
+    "presses": Profile.presses,
+    "latest": Profile.last_us,
+    "highest": Profile.highest_khz,
+}
+
+
+def matching(study_id: int, protocol: Protocol, wanted: Wanted) -> Select[Profile]:
+    """The profiles that are wanted, in no order."""
+    return select(Profile).where(Profile.study_id == study_id, *_conditions(protocol, wanted))
+
+
+def found(  # noqa: PLR0913 - a page of a list
+    session: Session, study_id: int, protocol: Protocol, wanted: Wanted, part: Part, *, count: int | None = None
+) -> Found:
+    """A page of what is wanted, of which there are `count`, if that is known. Raises Problem 422: no such cursor."""
+    every = matching(study_id, protocol, wanted)
+    if count is None:
+        count = session.scalar(every.with_only_columns(func.count(), maintain_column_froms=True)) or 0
+    order = ORDERS.get(wanted.sort)
+    names = (Profile.participant, Profile.application)
+    columns = [*names] if order is None else [order, *names]
+    query = every.order_by(*columns if order is None else (each.desc() for each in columns))
+    if part.cursor is not None:
+        query = query.where(_after(order, *_read(part.cursor)))
+    rows = session.scalars(query.limit(part.limit + 1)).all() if count else []
+    more, rows = len(rows) > part.limit, rows[: part.limit]
+    return Found(rows, _cursor(order, rows[-1]) if more else None, count)
+
+
+def levels_of(session: Session, query: Select[Profile]) -> list[tuple[list[int], int]]:
+    """The levels that the profiles of a query have, and how many have them: as texts, of which many are alike."""
+    text = cast(Profile.khz, String)
+    counted = query.with_only_columns(text, func.count(), maintain_column_froms=True).group_by(text)
+    return [(json.loads(levels), count) for levels, count in session.execute(counted)]
+
+
+class Part(BaseModel):
+    """Which part of a list: `cursor` is `next` of the one before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cursor: Annotated[str, Field(max_length=LONGEST_CURSOR)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = ROWS
+
+
+def _conditions(protocol: Protocol, wanted: Wanted) -> list[ColumnElement[bool]]:
+    found = [condition(getattr(wanted, name)) for name, condition in SIMPLE.items() if getattr(wanted, name)]
+    if wanted.q:
+        found.append(_search(protocol, wanted.q.strip()))
+    if wanted.participant:
+        found.append(Profile.participant == wanted.participant if is_code(wanted.participant) else false())
+    if wanted.above_mhz is not None:
+        level = LEVELS - 1 if wanted.level is None else wanted.level  # level 9 is the highest of all
+        found.append(Profile.khz[level].as_integer() > wanted.above_mhz * MHZ)
+    return found
+
+
+def _search(protocol: Protocol, text: str) -> ColumnElement[bool]:
+    """Codes that begin with a text, or applications in whose key or name it is."""
+    those = [one.key for one in protocol.applications if text.lower() in f"{one.key} {one.name}".lower()]
+    begins = text.isascii() and text.isalnum()
+    code = Profile.participant.startswith(text.upper(), autoescape=True) if begins else false()
+    return or_(code, Profile.application.in_(those))
+
+
+def _taught_in(label: str) -> ColumnElement[bool]:
+    """Profiles that a run under a condition has taught."""
+    return Profile.taught_in.contains(f" {label.strip()} ", autoescape=True)
+
+
+KEYS = {
+    "none": Profile.presses == 0,
+    "performance": and_(Profile.performance > 0, Profile.power == 0),
+    "power": and_(Profile.performance == 0, Profile.power > 0),
+    "both": and_(Profile.performance > 0, Profile.power > 0),
+}
+MARKED = {"flagged": Profile.flagged, "unflagged": ~Profile.flagged, "noted": Profile.notes > 0}
+SIMPLE: dict[str, Any] = {
+    "application": lambda key: Profile.application == key,
+    "condition": _taught_in,
+    "marked": MARKED.get,
+    "keys": KEYS.get,
+    "end": {"top": Profile.hit_top, "bottom": Profile.hit_bottom}.get,
+    "change": {"changed": Profile.changed, "unchanged": ~Profile.changed}.get,
+    "check": {"agrees": Profile.agrees, "disagrees": ~Profile.agrees}.get,
+}
+
+
+def _after(order: InstrumentedAttribute[int] | None, value: int, code: str, application: str) -> ColumnElement[bool]:
+    """Rows behind one in an order: by names it ascends, else it descends."""
+    names = tuple_(Profile.participant, Profile.application)
+    if order is None:
+        return names > (code, application)
+    return tuple_(order, *names.clauses) < (value, code, application)
+
+
+def _cursor(order: InstrumentedAttribute[int] | None, last: Profile) -> str:
+    value = 0 if order is None else getattr(last, order.key)
+    place = json.dumps([value, last.participant, last.application], separators=(",", ":"))
+    return base64.urlsafe_b64encode(place.encode()).rstrip(b"=").decode()
+
+
+def _read(cursor: str) -> tuple[int, str, str]:
+    try:
+        value, code, application = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError, TypeError):
+        value, code, application = None, None, None
+    texts = isinstance(code, str) and is_code(code) and isinstance(application, str) and "\0" not in application
+    if type(value) is not int or not 0 <= value < 1 << 62 or not texts:
+        raise unprocessable("There is no such page.", FieldError("query: cursor", "is none that was given out"))
+    return value, code, application

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What runs taught, taken out of their records into rows, in which it can be searched.
+
+Nobody may see any of it before the study is unblinded, so nothing is taken out before: an upload is quicker, and until
+then the database has no row that tells who learned what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from sqlalchemy import Select, delete, insert, select, update
+
+from happe_study import contract
+from happe_study.base.database import table
+from happe_study.contract import Kind
+from happe_study.design.allocation.sealing import SealError
+from happe_study.evidence.profiles import summaries
+from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.faults import BadDocumentError
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.lessons import ladders, untaught
+from happe_study.runs.records.record import run_record
+from happe_study.runs.records.stored import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.config import Secrets
+    from happe_study.runs.records.record import RunRecord as Content
+    from happe_study.strict_json import Json
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 100  # records; a long one takes some megabytes
+MOST_LISTED = 100
+MOST_RECORDS = 1 << 31
+_UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), insert(table(TaughtRun))
+
+
+@dataclass
+class Taken:
+    """How many records were taken out, and the codes of runs whose record can't be."""
+
+    records: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a record taught, and the kHz that its UAFP could hold."""
+
+    run_id: int
+    record: Content
+    ladder: list[int]
+    warm: bool
+
+
+def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
+    """Make rows of what the records of an unblinded study taught and are not made of yet.
+
+    A record that does not open is left, and looked at again the next time: it may have been restored by then.
+    """
+    taken, last = Taken(), 0
+    while found := session.execute(_left(study_id, last)).all():
+        last = found[-1].id
+        read = [(row, _learned(row, secrets)) for row in found]
+        taken.unreadable += [row.code for row, learned in read if learned is None]
+        done = [row.id for row, learned in read if learned is not None]
+        _keep(session, [learned for _row, learned in read if learned is not None])
+        session.execute(update(RunRecord).where(RunRecord.id.in_(done)).values(taken_out=True))
+        summaries.refresh(session, study_id, {row.participant_id for row, learned in read if learned is not None})
+        taken.records += len(done)
+    return taken
+
+
+def left(session: Session, study_id: int) -> list[str]:
+    """Codes of runs whose record has come and is not taken out yet, at most 100.
+
+    The limit within keeps SQLite from asking every run of the study: those that are left are few, and in an index.
+    """
+    untaken = select(RunRecord.run_id).where(~RunRecord.taken_out).limit(MOST_RECORDS).subquery()
+    mine = select(Run.code).join(untaken, Run.id == untaken.c.run_id).where(Run.study_id == study_id)
+    return list(session.scalars(mine.limit(MOST_LISTED)))
+
+
+def _left(study_id: int, after: int) -> Select[int, int, str, int, str, bytes]:
+    run = (RunRecord.run_id, Run.code, Run.participant_id)
+    columns = select(RunRecord.id, *run, RunRecord.client_id, RunRecord.document)
+    mine = columns.join(Run, RunRecord.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
+    untaken = mine.where(Participant.study_id == study_id, ~RunRecord.taken_out, RunRecord.id > after)
+    return untaken.order_by(RunRecord.id).limit(AT_ONCE).with_for_update(of=RunRecord)
+
+
+def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a row of `_left`
+    """A stored record. It kept its contract when it came; one that does not any more must not stop an unblinding."""
+    try:
+        document = contract.check(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
+        record = run_record(document, run=row.code, client_id=row.client_id)
+    except SealError:
+        log.error("a stored record does not open")  # noqa: TRY400 - it has no more to say
+        return None
+    except BadDocumentError as error:
+        log.error("a stored record breaks its contract", faults=len(error.faults))  # noqa: TRY400 - as above
+        return None
+    header = document["header"]
+    return Learned(row.run_id, record, shared_ladder(header), header.get("settings", {}).get("warm_start", False))
+
+
+def shared_ladder(header: Json) -> list[int]:
+    """The kHz that a UAFP can hold, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
+    every = [ladder.khz for ladder in ladders(header).values()]
+    ref = max(khz[-1] for khz in every)
+    return sorted({untaught(header)[0], *(one * ref // khz[-1] for khz in every for one in khz)})
+
+
+def _keep(session: Session, learned: Sequence[Learned]) -> None:
+    """Put rows in the place of those that an earlier taking out made."""
+    runs = [each.run_id for each in learned]
+    for model in (Uafp, LearningEvent, TaughtRun):
+        session.execute(delete(model).where(model.run_id.in_(runs)))
+    uafps = [
+        {"run_id": each.run_id, "moment": moment, "khz": list(khz)}
+        for each in learned
+        for moment, khz in (("before", each.record.profile_before), ("after", each.record.profile_after))
+        if khz
+    ]
+    events = [{"run_id": each.run_id, **vars(lesson)} for each in learned for lesson in each.record.learned]
+    served = [_taught_run(each) for each in learned if each.record.served is not None]
+    for statement, rows in ((_UAFPS, uafps), (_EVENTS, events), (_RUNS, served)):
+        if rows:
+            session.execute(statement, rows)
+
+
+def _taught_run(learned: Learned) -> dict[str, Any]:
+    record = learned.record
+    times = {"started_us": record.started_us, "ended_us": record.ended_us}
+    about = {"lessons": len(record.learned), "warm": learned.warm, "ladder": learned.ladder}
+    return {"run_id": learned.run_id, **times, **about}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of one run: how far it is; after unblinding, to who may export, what was recorded and measured of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, g, request, url_for
+from sqlalchemy import select
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import page
+from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
+from happe_study.design.allocation.sealing import SealError
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.run_page import figure
+from happe_study.evidence.run_page.series import run_series
+from happe_study.evidence.run_page.window import Window, window
+from happe_study.evidence.traces.storage import Storage
+from happe_study.runs.course import services
+from happe_study.runs.course.models import RunRecord
+from happe_study.runs.course.routes import shown
+from happe_study.runs.records.stored import opened
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.charts import Chart, Table
+    from happe_study.evidence.run_page.power import Measured
+    from happe_study.evidence.run_page.series import RunSeries
+    from happe_study.evidence.traces.power_view import Stretch
+    from happe_study.runs.course.models import Run
+    from happe_study.strict_json import Json
+
+pages = Blueprint("run_view", __name__)
+
+COLUMNS = 1000  # of a chart of power
+READING_SECONDS = 0.4  # that a page spends on what no summary is kept of
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a trace has of a window: its chart, or why there is none; and what it rests on."""
+
+    of: Measured
+    chart: Chart | None
+    found: Stretch | None
+    calibration: str
+    calibrated: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is drawn of a run."""
+
+    window: Window
+    series: RunSeries
+    charts: list[Chart]
+    powers: list[Power]
+    table: Table
+    condition: Json = field(default_factory=dict)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether another look would show more."""
+        return any(each.found and each.found.unread for each in self.powers)
+
+
+@pages.get("/studies/<study>/runs/<code>")
+@staff(Right.RUN_READ)
+def run(study: str, code: str) -> Response:
+    """One run. `from` and `to`, in seconds, are the part of it that is drawn."""
+    from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - megabytes of each worker, which uploads do without
+
+    with parts().database.reading() as session:
+        found = session.get_one(Study, g.happe_study_ids(study))
+        row = services.find(session, found.id, code)
+        facts = shown(session, found.id, [row])[0]
+        application = protocol_of(found).application(row.application).name
+        closed = _closed(found, row)
+        record = None if closed else _record(session, row)
+        traces = measured(session, row, record, _storage(), keep=_has_room()) if record else []
+    above = (
+        (url_for("participant_staff.participants", study=study), "Participants"),
+        (url_for("participant_staff.participant", study=study, code=facts["participant"]), facts["participant"]),
+    )
+    drawn, problem = _drawn(record, traces) if record else (None, None)
+    if not closed and record is None:
+        closed = "Its record does not open: it was changed, or the server has another key than when it came."
+    more: dict[str, Any] = {"run": facts, "application": application, "closed": closed, "figure": drawn}
+    return page("run", f"Run {code}", study=found, problem=problem, trail=above, **more)
+
+
+def _closed(study: Study, row: Run) -> str:
+    """Why what was recorded is not shown; nothing if it is."""
+    if study.state != StudyState.UNBLINDED:
+        return (
+            "What was recorded of it is sealed: utilisation, frequency, key presses and power tell its condition. "
+            "They are shown here after the study is unblinded."
+        )
+    if not caller().may(Right.EXPORT, study.id):
+        return "What was recorded of it is for those who analyse the study."
+    if row.record_us is None:
+        return "Its record has not arrived."
+    return ""
+
+
+def _record(session: Session, row: Run) -> Json | None:
+    """A run's record; None if it does not open."""
+    document = session.scalar(select(RunRecord.document).where(RunRecord.run_id == row.id))
+    if document is None:
+        return None
+    try:
+        record: Json = json.loads(opened(parts().secrets.allocation, row.code, document))
+    except SealError:
+        return None
+    return record
+
+
+def _drawn(record: Json, traces: list[Measured]) -> tuple[Figure, Problem | None]:
+    """The figure of what was asked for, of the whole run if that can't be."""
+    series = run_series(record)
+    problem = None
+    try:
+        part = window(request.args.get("from", ""), request.args.get("to", ""), series.seconds)
+    except Problem as wrong:
+        part, problem = Window(0, series.seconds, series.seconds), wrong
+    until = time.monotonic() + READING_SECONDS
+    powers = [_power(number, each, part, until) for number, each in enumerate(traces, start=1)]
+    drawn = [each.chart for each in powers if each.chart]
+    charts = [*figure.charts(series, part, shows_x=not drawn), *drawn]
+    measures = [
+        (f"mean of {each.of.meter}" if len(powers) > 1 else "mean", each.of.placed, each.found)
+        for each in powers
+        if each.of.placed and each.found
+    ]
+    return Figure(part, series, charts, powers, figure.table(series, part, measures), record["machine"]), problem
+
+
+def _power(number: int, of: Measured, part: Window, until: float) -> Power:
+    says, good = _calibration(of.header)
+    if of.placed is None:
+        return Power(of, None, None, says, good)
+    found = of.placed.stretch(part.begin, part.end, COLUMNS, until)
+    title = f"Power at {of.meter}"
+    return Power(of, figure.power(f"power-{number}", title, of.placed, found, part), found, says, good)
+
+
+def _calibration(header: Json) -> tuple[str, bool]:
+    """Which record was in force when a trace began, and whether it held."""
+    record = header["calibration"]
+    if record is None:
+        return "none: what these watts are worth is not known", False
+    day = datetime.fromtimestamp(header["started"]["realtime_us"] // 1_000_000, UTC).date()
+    name = f"{record['name']}, of {record['date']}"
+    if day >= date.fromisoformat(record["expires"]):
+        return f"{name}, had expired on {record['expires']}", False
+    if day < date.fromisoformat(record["date"]):
+        return f"{name}, made after the measurement", False
+    return f"{name}, holds until {record['expires']}", True
+
+
+def _storage() -> Storage:
+    return Storage(parts().config.traces_folder)
+
+
+def _has_room() -> bool:
+    return _storage().free() > parts().config.limits.free_bytes

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power of a run: which traces were recorded meanwhile, and where their samples lie in the run's own time.
+
+A run's record has the laptop's clock, a trace the meter's. Both were compared with the server's: so a time of the run
+becomes the server's, then the meter's, then a position among the samples, each within a bound that is told.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import defer
+
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.power_view import Recording
+from happe_study.evidence.traces.summaries import Source
+from happe_study.evidence.traces.watts import NoWattsError, rig_of
+from happe_study.people.devices.models import ClockEstimate, Device
+from happe_study.people.devices.server_time import ClockSetError, server_time
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.evidence.traces.power_view import Stretch
+    from happe_study.evidence.traces.storage import Storage
+    from happe_study.evidence.traces.time_line import TimeLine
+    from happe_study.people.devices.server_time import ServerTime
+    from happe_study.runs.course.models import Run
+    from happe_study.strict_json import Json
+
+SECOND_US = 1_000_000
+MOST_TRACES = 4  # that a page shows of a run
+RESTARTS = frozenset({"overflow", "stall", "unplugged", "killed"})  # in others the count of samples goes on
+LATE_US = 30 * 86_400 * SECOND_US  # a meter may send what it has recorded so long afterwards
+
+
+class Interval(NamedTuple):
+    """A run by its laptop's clock, in microseconds."""
+
+    begin_us: int
+    end_us: int
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A recording laid over a run, which began at `begin_us` of the meter's clock."""
+
+    recording: Recording
+    line: TimeLine
+    begin_us: float
+    us_a_second: float  # of the meter's clock, a second of the laptop's
+    offset_us: float  # the meter's clock less the laptop's
+    bound_us: float
+
+    @property
+    def samples_a_second(self) -> float:
+        """By the meter's own rate."""
+        return self.us_a_second / self.line.period_us
+
+    def position(self, seconds: float) -> float:
+        """Where a time of the run is among the samples."""
+        return self.line.index(self.begin_us + self.us_a_second * seconds)
+
+    def seconds(self, position: float) -> float:
+        """The time of the run of a position."""
+        return (self.line.us(position) - self.begin_us) / self.us_a_second
+
+    def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
+        """Watts between two times of the run."""
+        return self.recording.stretch(self.position(begin), self.position(end), most_columns, until)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trace that was recorded during a run. `placed` is None where its power can't be shown, and `why` says why."""
+
+    trace: str
+    meter: str
+    header: Json
+    sealed: bool
+    placed: Placed | None
+    why: str = ""
+
+
+def measured(session: Session, run: Run, record: Json, storage: Storage, *, keep: bool) -> list[Measured]:
+    """The traces of a run's laptop that were recorded during the run, by when they began. `keep`: summaries too."""
+    if run.device_id is None:
+        return []
+    query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))
+    mine = query.where(
+        Trace.laptop_id == run.device_id,
+        Trace.created_us <= (run.record_us or 0) + LATE_US,
+        or_(Trace.sealed_us.is_(None), Trace.sealed_us >= run.started_us),  # which is after the recording
+    )
+    looked_at = _Looking(session, record["clock"], run.device_id, Interval(record["started_us"], record["ended_us"]))
+    found = []
+    for trace, meter in session.execute(mine.order_by(Trace.created_us, Trace.id)):
+        try:
+            placed = looked_at.placed(trace, storage, keep=keep)
+        except (NoWattsError, ClockSetError, NotPlacedError) as error:
+            found.append(Measured(trace.client_id, meter, trace.header, trace.sealed_us is not None, None, str(error)))
+        else:
+            if placed is not None:
+                sealed = trace.sealed_us is not None
+                found.append(Measured(trace.client_id, meter, trace.header, sealed, placed))
+    return found[:MOST_TRACES]
+
+
+class NotPlacedError(Exception):
+    """It is not known when a trace was recorded; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """A run that power is looked for of: its laptop, the clock of its record, when it went on."""
+
+    session: Session
+    clock: str
+    laptop_id: int
+    run: Interval
+
+    def placed(self, trace: Trace, storage: Storage, *, keep: bool) -> Placed | None:
+        """A trace laid over the run; None: it was recorded at another time.
+
+        Raises NoWattsError, ClockSetError, NotPlacedError.
+        """
+        at_us, bound_us = self._by_meter(trace)
+        started_us = trace.header["started"]["monotonic_us"]
+        if at_us[1] < started_us or (trace.seconds is not None and _ended_us(trace, started_us) < at_us[0]):
+            return None
+        whole = _recording(self.session, trace, storage, keep=keep)
+        recording = whole.around(*at_us)
+        if recording is None and len(whole.bad) == len(whole.sources) > 0:
+            raise NotPlacedError(f"none of it can be read: {min(whole.bad.items())[1]}")
+        return None if recording is None else self._laid(recording, _restarts(trace, recording), at_us, bound_us)
+
+    def _by_meter(self, trace: Trace) -> tuple[tuple[float, float], float]:
+        """When the run went on by the meter's clock, and within what bound."""
+        if trace.header["clock"] == self.clock:
+            return (self.run.begin_us, self.run.end_us), 0.0
+        laptop = self._known(self.laptop_id, self.clock, "laptop")
+        meter = self._known(trace.device_id, trace.header["clock"], "meter")
+        begin, end = (meter.device_us(laptop.server_us(us)) for us in self.run)
+        laptops = max(laptop.offset(us).bound_us for us in self.run)
+        return (begin, end), laptops + max(meter.offset(us).bound_us for us in (begin, end))
+
+    def _known(self, device_id: int, clock: str, of: str) -> ServerTime:
+        query = select(ClockEstimate).where(ClockEstimate.device_id == device_id, ClockEstimate.clock == clock)
+        found = server_time(self.session.scalars(query))
+        if found is None:
+            raise NotPlacedError(f"the {of}'s clock was never compared with the server's")
+        return found
+
+    def _laid(
+        self, recording: Recording, restarts: list[tuple[int, int]], at_us: tuple[float, float], bound_us: float
+    ) -> Placed:
+        line = recording.line(restarts)
+        rate = (at_us[1] - at_us[0]) / (self.run.end_us - self.run.begin_us) * SECOND_US
+        return Placed(recording, line, at_us[0], rate, at_us[0] - self.run.begin_us, bound_us + line.bound_us)
+
+
+def _restarts(trace: Trace, recording: Recording) -> list[tuple[int, int]]:
+    """The gaps in which the instrument was started anew: all, until the manifest says of what kind they are."""
+    gaps = recording.gaps
+    if not gaps or trace.manifest is None:
+        return gaps
+    said = ((each["from_index"], each["to_index"]) for each in trace.manifest["gaps"] if each["reason"] in RESTARTS)
+    return [(begin, end) for begin, end in said if begin < gaps[-1][1] and end > gaps[0][0]]
+
+
+def _ended_us(trace: Trace, started_us: int) -> int:
+    """When a sealed trace ended, rounded up to a second."""
+    return started_us + ((trace.seconds or 0) + 1) * SECOND_US
+
+
+def _recording(session: Session, trace: Trace, storage: Storage, *, keep: bool) -> Recording:
+    """Raises NoWattsError."""
+    rig = rig_of(trace.header)
+    name = UUID(trace.client_id)
+    query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)
+    sources = [
+        Source(storage.part(name, number), trace.client_id, number, sha256, trace.header_sha256)
+        for number, sha256 in session.execute(query)
+    ]
+    started = trace.header["started"]["monotonic_us"]
+    return Recording(sources, rig, started, trace.header["part_seconds"] * SECOND_US, time.monotonic, keep)

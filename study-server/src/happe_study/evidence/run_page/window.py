@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which part of a run is looked at, in seconds from its start, and where one can go from there. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from happe_study.base.problems import FieldError, unprocessable
+
+LEAST = 1e-4  # seconds: ten samples at 100 kS/s
+CLOSER = 4
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Window:
+    """From `begin` to `end` of a run of `length` seconds."""
+
+    begin: float
+    end: float
+    length: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the run is looked at."""
+        return self.begin <= 0 and self.end >= self.length
+
+    @property
+    def width(self) -> float:
+        """How long it is."""
+        return self.end - self.begin
+
+    def zoomed(self, times: float) -> Window:
+        """The middle made `times` longer, or shorter, as far as there is something."""
+        width = min(max(self.width * times, LEAST), self.length)
+        return _within(self.begin + (self.width - width) / 2, width, self.length)
+
+    def moved(self, share: float) -> Window:
+        """As long as before, later by a share of its length, as far as there is something."""
+        return _within(self.begin + share * self.width, self.width, self.length)
+
+    def query(self) -> dict[str, str]:
+        """Its place in an address."""
+        return {} if self.is_whole else {"from": written(self.begin), "to": written(self.end)}
+
+    def ways(self) -> list[tuple[str, dict[str, str] | None]]:
+        """Where one can go: in words, and as a query; None where there is nothing more that way."""
+        closer, further = self.zoomed(1 / CLOSER), self.zoomed(CLOSER)
+        earlier, later = self.moved(-0.5), self.moved(0.5)
+        return [
+            ("Closer", closer.query() if closer.width < self.width else None),
+            ("Further away", further.query() if not self.is_whole else None),
+            ("Earlier", earlier.query() if earlier.begin < self.begin else None),
+            ("Later", later.query() if later.end > self.end else None),
+            ("All of it", {} if not self.is_whole else None),
+        ]
+
+
+def written(seconds: float) -> str:
+    """Seconds as an address and a field have them."""
+    return f"{seconds:.{DIGITS}f}".rstrip("0").rstrip(".") or "0"
+
+
+def window(begin: str, end: str, length: float) -> Window:
+    """The window that somebody asked for; "" stands for the run's start or end. Raises Problem 422."""
+    first, last = _number("from", begin, 0.0, length), _number("to", end, length, length)
+    if last - first < LEAST * (1 - 1e-6):
+        detail = f"Must be at least {written(LEAST)} seconds after the start, at most {written(length)}."
+        raise unprocessable("This is no part of the run.", FieldError("/to", detail))
+    return Window(first, last, length)
+
+
+def _number(field: str, text: str, otherwise: float, length: float) -> float:
+    if not text:
+        return otherwise
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= length + 10**-DIGITS:
+        detail = f"Must be a number of seconds from 0 to {written(length)}."
+        raise unprocessable("This is no part of the run.", FieldError(f"/{field}", detail))
+    return min(value, length)
+
+
+def _within(begin: float, width: float, length: float) -> Window:
+    begin = min(max(begin, 0.0), length - width)
+    return Window(begin, min(begin + width, length), length)

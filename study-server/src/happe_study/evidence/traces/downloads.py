@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study's power traces as folders that `happe-power` reads: docs/power-logger.md, Files.
+
+OUT/STUDY/UUID has the header, the parts, each compared with what the meter sent, the gaps, the clock estimates and the
+manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left is not taken for
+a trace; the next one begins that trace again and passes over those that are there with their manifest. One that was
+not sealed then is fetched anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from happe_cli.disk import UNFINISHED, sync_file, sync_folder
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.people.devices.models import ClockEstimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.evidence.traces.storage import Storage
+
+PIECE = 1 << 20
+REPLACED = ".replaced"
+HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "clocks.jsonl", "manifest.json"
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A trace that was written, or why it was not. `bytes` are its parts'."""
+
+    trace: str
+    folder: Path
+    parts: int = 0
+    bytes: int = 0
+    there: bool = False  # already, sealed
+    sealed: bool = True
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    number: int
+    bytes: int
+    sha256: str
+
+
+def download(session: Session, study_id: int, storage: Storage, out: Path) -> Iterator[Downloaded]:
+    """Write each trace of a study into a folder of its own in `out`. Raises OSError."""
+    traces = select(Trace).where(Trace.study_id == study_id).order_by(Trace.client_id)
+    for trace in session.scalars(traces).all():
+        folder = out / trace.client_id
+        if (folder / MANIFEST).exists():
+            yield Downloaded(trace.client_id, folder, there=True)
+        elif others := _others(folder):
+            said = f"is no whole download, and has what none writes ({', '.join(others)}): move it away"
+            yield Downloaded(trace.client_id, folder, sealed=trace.sealed_us is not None, faults=(said,))
+        else:
+            yield _downloaded(session, trace, storage, folder)
+
+
+def _others(folder: Path) -> list[str]:
+    """What is in a folder and from nobody's download: somebody's work, or a spool that is recorded into."""
+    ours = {HEADER, PARTS, GAPS, CLOCKS}
+    return sorted({path.name for path in folder.iterdir()} - ours) if folder.exists() else []
+
+
+def _downloaded(session: Session, trace: Trace, storage: Storage, folder: Path) -> Downloaded:
+    parts = _parts(session, trace)
+    unfinished, replaced = (folder.with_name(f".{folder.name}{end}") for end in (UNFINISHED, REPLACED))
+    for each in (unfinished, replaced):
+        shutil.rmtree(each, ignore_errors=True)
+    faults = tuple(_written(session, trace, parts, storage, unfinished))
+    if faults:
+        shutil.rmtree(unfinished)
+    else:
+        if folder.exists():
+            folder.rename(replaced)
+        unfinished.rename(folder)
+        sync_folder(folder.parent)
+        shutil.rmtree(replaced, ignore_errors=True)
+    size, sealed = sum(part.bytes for part in parts), trace.sealed_us is not None
+    return Downloaded(trace.client_id, folder, len(parts), size, sealed=sealed, faults=faults)
+
+
+def _parts(session: Session, trace: Trace) -> list[_Part]:
+    """The parts that a trace must have: those of its manifest, else those that arrived."""
+    if trace.manifest is not None:
+        return [_Part(each["number"], each["bytes"], each["sha256"]) for each in trace.manifest["parts"]]
+    rows = session.scalars(select(TracePart).where(TracePart.trace_id == trace.id).order_by(TracePart.number))
+    return [_Part(row.number, row.bytes, row.sha256) for row in rows]
+
+
+def _written(session: Session, trace: Trace, parts: Sequence[_Part], storage: Storage, folder: Path) -> Iterator[str]:
+    """Write a trace's folder; what is wrong with its parts."""
+    (folder / PARTS).mkdir(parents=True)
+    for part in parts:
+        source = storage.part(UUID(trace.client_id), part.number)
+        try:
+            found = _copied(source, folder / PARTS / f"{part.number:06}.parquet")
+        except FileNotFoundError:
+            yield f"part {part.number} is missing"
+            continue
+        if found != part.sha256:
+            yield f"part {part.number} is not what the meter sent: its SHA-256 differs"
+    manifest: dict[str, Any] = trace.manifest or {}
+    _write(folder / HEADER, json.dumps(trace.header))
+    _write(folder / GAPS, "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())))
+    _write(folder / CLOCKS, "".join(f"{json.dumps(line)}\n" for line in _clocks(session, trace)))
+    if trace.manifest is not None:
+        _write(folder / MANIFEST, json.dumps(trace.manifest))
+    for each in (folder / PARTS, folder):
+        sync_folder(each)
+
+
+def _clocks(session: Session, trace: Trace) -> Iterator[dict[str, Any]]:
+    clock = trace.header["clock"]
+    mine = select(ClockEstimate).where(ClockEstimate.device_id == trace.device_id, ClockEstimate.clock == clock)
+    for each in session.scalars(mine.order_by(ClockEstimate.device_us)):
+        yield {
+            "clock": clock,
+            "monotonic_us": each.device_us,
+            "offset_us": each.offset_us,
+            "uncertainty_us": each.uncertainty_us,
+        }
+
+
+def _copied(source: Path, to: Path) -> str:
+    """Copy a file onto the disk; its SHA-256. Raises OSError."""
+    digest = hashlib.sha256()
+    with source.open("rb") as read, to.open("wb") as written:
+        while piece := read.read(PIECE):
+            digest.update(piece)
+            written.write(piece)
+        sync_file(written)
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        sync_file(file)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power of a stretch of a trace, for a chart: so many columns from summaries, or single samples from the parts.
+
+However long the stretch is, no more than a part's piece and a number of columns is in memory, and what can't be read in
+the time there is stays for the next look.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.evidence.traces.part_files import BadPartError, Head, head
+from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
+from happe_study.evidence.traces.time_line import TimeLine, time_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_study.evidence.traces.watts import Rig
+
+THREADS = 2
+MOST_LONGER, MORE_ROWS = 2, 1000  # than a part's rate and length give
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Watts of a stretch of positions (indices with fractions), from `begin` to `end`.
+
+    `columns`: begin, lowest, highest, mean, number of samples of each column with any, `width` positions wide; with
+    `single` each is one sample. `gaps` have no samples, `unread` waits for the next look, `bad` says which parts can't
+    be read.
+    """
+
+    begin: float
+    end: float
+    width: float
+    columns: NDArray[np.float64]
+    single: bool
+    samples: int
+    joules_hz: float  # the sum of all samples' watts
+    gaps: tuple[Span, ...]
+    unread: tuple[Span, ...]
+    bad: tuple[str, ...]
+
+    @property
+    def mean_w(self) -> float | None:
+        """Mean watts of the samples; None: there are none."""
+        return self.joules_hz / self.samples if self.samples else None
+
+    @property
+    def lost(self) -> float:
+        """How many positions are in gaps."""
+        return sum(end - begin for begin, end in self.gaps)
+
+    @property
+    def coverage(self) -> float:
+        """The part of the stretch that has samples."""
+        return min(1.0, self.samples / (self.end - self.begin))
+
+
+@dataclass
+class Recording:
+    """The parts of a trace around an interval of the meter's clock. `now` is a clock in seconds, for `until`."""
+
+    sources: Sequence[Source]  # by number
+    rig: Rig
+    started_us: int
+    part_us: int
+    now: Callable[[], float]
+    keep: bool = True
+    bad: dict[int, str] = field(default_factory=dict)
+    _read: dict[int, tuple[Head, Bins | None]] = field(default_factory=dict)
+
+    def around(self, begin_us: float, end_us: float) -> Recording | None:
+        """The same, of the parts that may have samples of an interval alone; None if there are none."""
+        first = bisect_right(self.sources, begin_us, key=self._begins_us)
+        last = bisect_left(self.sources, end_us, key=self._begins_us)
+        near = [each for each in self.sources[max(0, first - 2) : last + 1] if self._head(each)]
+        fit = [each for each in near if self._covers(each, begin_us, end_us)]
+        if not fit:
+            return None
+        known_heads = {each.number: self._read[each.number] for each in fit}
+        return Recording(fit, self.rig, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_heads)
+
+    @cached_property
+    def gaps(self) -> list[tuple[int, int]]:
+        """The indices that its parts do not have, from one up to another."""
+        runs = sorted(run for each in self._heads() for run in each.runs)
+        edges = pairwise((first, first + rows) for first, rows in runs)
+        return [(end, begin) for (_, end), (begin, _) in edges if end < begin]
+
+    def line(self, restarts: Sequence[tuple[int, int]]) -> TimeLine:
+        """From indices to the meter's clock. `restarts`: the gaps that the instrument was started anew in."""
+        return time_line((pair for each in self._heads() for pair in each.pairs), self.rig.rate_hz, restarts)
+
+    def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
+        """Watts from position `begin` to `end`, to a hundredth of a sample."""
+        begin, end = round(begin, 2), round(end, 2)
+        step = step_of(self.rig.rate_hz)
+        mine = [each for each in self.sources if self._overlaps(each, begin, end)]
+        if step > 1 and end - begin < most_columns * step:
+            narrow = max(1, int((end - begin) / most_columns))
+            return self._gathered(begin, end, most_columns, self._from_parts(mine, begin, end, narrow), [])
+        return self._gathered(begin, end, most_columns, *self._from_summaries(mine, until))
+
+    def _gathered(
+        self, begin: float, end: float, most_columns: int, pieces: Iterable[Bins], unread: list[Source]
+    ) -> Stretch:
+        single = end - begin <= most_columns
+        width = 1.0 if single else (end - begin) / most_columns
+        columns = _Columns(np.floor(begin) if single else begin, width, int(np.ceil((end - begin) / width)) + single)
+        for each in pieces:
+            columns.add(each, begin, end)
+        spans = [_within(self._span(each), begin, end) for each in unread]
+        return Stretch(
+            begin,
+            end,
+            width,
+            columns.rows(),
+            single,
+            columns.samples,
+            columns.total,
+            tuple(self._gaps(begin, end)),
+            tuple(spans),
+            tuple(self.bad[number] for number in sorted(self.bad)),
+        )
+
+    def _from_parts(self, mine: list[Source], begin: float, end: float, step: int) -> list[Bins]:
+        found = []
+        for each in mine:
+            stretches = watts_of(each, self._read[each.number][0], self.rig, int(begin), int(np.ceil(end)))
+            try:
+                found.append(reckoned(stretches, step))
+            except BadPartError as error:
+                self.bad[each.number] = str(error)
+        return found
+
+    def _from_summaries(self, mine: list[Source], until: float) -> tuple[list[Bins], list[Source]]:
+        """What is known, and what could be reckoned in time: at least one part, so that looks come to an end."""
+        todo = [each for each in mine if self._read[each.number][1] is None and each.number not in self.bad]
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(lambda each: self._summarise(each, until if each is not todo[0] else None), todo))
+        found = [self._read[each.number][1] for each in mine]
+        unread = [each for each in todo if self._read[each.number][1] is None and each.number not in self.bad]
+        return [each for each in found if each is not None], unread
+
+    def _summarise(self, source: Source, until: float | None) -> None:
+        if until is not None and self.now() >= until:
+            return
+        try:
+            self._read[source.number] = made(source, self.rig, keep=self.keep)
+        except BadPartError as error:
+            self.bad[source.number] = str(error)
+
+    def _gaps(self, begin: float, end: float) -> Iterable[Span]:
+        runs = [run for each in self._heads() for run in each.runs]
+        edges = [(begin, begin), *((first, first + rows) for first, rows in runs), (end, end)]
+        for (_, before), (after, _) in pairwise(edges):
+            span = _within((before, after), begin, end)
+            if span[1] - span[0] > 1:
+                yield span
+
+    def _heads(self) -> list[Head]:
+        return [self._read[each.number][0] for each in self.sources]
+
+    def _head(self, source: Source) -> Head | None:
+        if source.number in self.bad:
+            return None
+        if source.number not in self._read:
+            try:
+                found = known(source) or (head(source.path, source.trace, source.number), None)
+                self._require_possible(found[0], source.number)
+                self._read[source.number] = found
+            except BadPartError as error:
+                self.bad[source.number] = str(error)
+                return None
+        return self._read[source.number][0]
+
+    def _require_possible(self, found: Head, number: int) -> None:
+        """A part of a few bytes may say that it has any number of rows, and does if they are alike."""
+        most = MOST_LONGER * self.rig.rate_hz * self.part_us / 1e6 + MORE_ROWS
+        if found.rows > most or len(found.pairs) > most:
+            raise BadPartError(f"part {number} has more rows than {self.part_us / 1e6:g} s can have")
+
+    def _begins_us(self, source: Source) -> float:
+        """When a part begins, nearly: by its first pair; where it can't be read, by its number."""
+        found = self._head(source)
+        if found is None:
+            return self.started_us + source.number * self.part_us
+        index, us = found.pairs[0]
+        return us - (index - found.first_index) * 1e6 / self.rig.rate_hz
+
+    def _covers(self, source: Source, begin_us: float, end_us: float) -> bool:
+        found = self._read[source.number][0]
+        begins = self._begins_us(source)
+        return begins < end_us and begins + (found.end_index - found.first_index) * 1e6 / self.rig.rate_hz > begin_us
+
+    def _span(self, source: Source) -> Span:
+        found = self._read[source.number][0]
+        return found.first_index, found.end_index
+
+    def _overlaps(self, source: Source, begin: float, end: float) -> bool:
+        first, last = self._span(source)
+        return first < end and last > begin
+
+
+class _Columns:
+    """Columns of a chart, into which bins are gathered."""
+
+    def __init__(self, begin: float, width: float, many: int) -> None:
+        self._begin, self._width = begin, width
+        self._low, self._high = np.full(many, np.inf), np.full(many, -np.inf)
+        self._total, self._count = np.zeros(many), np.zeros(many)
+
+    def add(self, bins: Bins, begin: float, end: float) -> None:
+        """Gather the bins that begin between two positions."""
+        a, b = np.searchsorted(bins.first, [np.floor(begin), end])
+        if a == b:
+            return
+        at = ((bins.first[a:b] - self._begin) // self._width).astype(np.int64).clip(0, len(self._low) - 1)
+        starts = np.flatnonzero(np.diff(at, prepend=-1))
+        here = at[starts]
+        self._low[here] = np.minimum(self._low[here], np.minimum.reduceat(bins.low[a:b], starts))
+        self._high[here] = np.maximum(self._high[here], np.maximum.reduceat(bins.high[a:b], starts))
+        self._total[here] += np.add.reduceat(bins.total[a:b], starts)
+        self._count[here] += np.add.reduceat(bins.count[a:b], starts)
+
+    @property
+    def samples(self) -> int:
+        """How many samples were gathered."""
+        return int(self._count.sum())
+
+    @property
+    def total(self) -> float:
+        """The sum of their watts."""
+        return float(self._total.sum())
+
+    def rows(self) -> NDArray[np.float64]:
+        """Begin, lowest, highest, mean and number of each column with samples."""
+        there = np.flatnonzero(self._count)
+        count = self._count[there]
+        begins = self._begin + there * self._width
+        return np.stack([begins, self._low[there], self._high[there], self._total[there] / count, count], axis=1)
+
+
+def _within(span: Span, begin: float, end: float) -> Span:
+    return min(max(span[0], begin), end), max(min(span[1], end), begin)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power traces: begun, filled part by part, sealed. What was acknowledged is on the disk and stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import IO, TYPE_CHECKING
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.orm import aliased, defer
+
+from happe_study import contract
+from happe_study.audit import chain
+from happe_study.base.clock import now_us
+from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
+from happe_study.base.uploads import of_document
+from happe_study.contract import Kind
+from happe_study.design.study import Study
+from happe_study.evidence.traces.header import TraceHeader, trace_header
+from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.faults import BadDocumentError
+from happe_study.people.devices.models import Device, DeviceKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Limits
+    from happe_study.base.database import Database
+    from happe_study.evidence.traces.storage import Announced, Storage
+    from happe_study.strict_json import Json
+
+SECOND = 1_000_000
+
+
+class NotWholeProblem(Problem):
+    """409: a manifest does not go with what has arrived. The answer lists the numbers of the parts."""
+
+    def __init__(self, found: Comparison) -> None:
+        """Tell what was found."""
+        super().__init__(
+            HTTPStatus.CONFLICT, "not-whole", "The parts received are not those of the manifest. Send what is missing."
+        )
+        self.found = found
+
+    def document(self) -> dict[str, object]:
+        """The problem, with the parts that are missing here, that are other than said, and that nobody spoke of."""
+        lists = {name: list(getattr(self.found, name)) for name in ("missing", "mismatched", "unexpected")}
+        return super().document() | lists
+
+
+@dataclass(frozen=True)
+class Header:
+    """A trace's header, as checked, and the SHA-256 of how it came."""
+
+    document: Json
+    content: TraceHeader
+    sha256: str
+
+
+def read_header(raw: bytes, trace: UUID) -> Header:
+    """The header in a request's body. Raises Problem 422."""
+    try:
+        document = contract.check(Kind.POWER_TRACE, raw)
+        return Header(document, trace_header(document, trace=str(trace)), hashlib.sha256(raw).hexdigest())
+    except BadDocumentError as error:
+        raise of_document(error) from None
+
+
+def begin(database: Database, header: Header, meter: Caller) -> tuple[Trace, bool]:
+    """Begin a trace, in a transaction of its own; whether it is new. Raises Problem 409: the id has another header."""
+    try:
+        with database.writing() as session:
+            return _begin(session, header, meter)
+    except IntegrityError:  # another meter's trace that began between our look and our insert
+        raise _other_header() from None
+
+
+def find(session: Session, trace: UUID, meter: Caller, *, lock: bool = False) -> Trace:
+    """A meter's own trace, without its manifest. Raises Problem 404: it has no such trace."""
+    query = select(Trace).where(Trace.client_id == str(trace), Trace.device_id == meter.id)
+    found = session.scalar((query.with_for_update() if lock else query).options(defer(Trace.manifest)))
+    if found is None:
+        raise not_found()
+    return found
+
+
+def received(session: Session, trace: Trace) -> set[int]:
+    """The numbers of the parts that are there."""
+    return set(session.scalars(select(TracePart.number).where(TracePart.trace_id == trace.id)))
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """Takes parts of traces. `put` is told who sends what; `limits` is what fits."""
+
+    database: Database
+    storage: Storage
+    limits: Limits
+
+    def put(self, trace: UUID, announced: Announced, body: IO[bytes], meter: Caller) -> bool:
+        """Keep a part; whether it is new. When this returns, it is on the disk.
+
+        Raises Problem: 404 no such trace; 409 the number has other bytes, or the trace is sealed; 507 no room; and what
+        Storage.receiving raises. Then nothing was kept.
+        """
+        with self.database.reading() as session:
+            row = find(session, trace, meter)
+            if _is_known(session, row, announced):
+                return False
+            self._require_room(session, row, announced)
+        with self.storage.receiving(trace, announced, body) as unfinished:
+            try:
+                with self.database.writing() as session:
+                    return self._keep(session, trace, announced, unfinished, meter)
+            except Exception:
+                self._tidy(trace, announced.number)
+                raise
+
+    def _keep(self, session: Session, trace: UUID, announced: Announced, unfinished: Path, meter: Caller) -> bool:
+        row = find(session, trace, meter, lock=True)
+        if _is_known(session, row, announced):
+            return False
+        self._require_room(session, row, announced)
+        self.storage.keep(unfinished, trace, announced.number)
+        part = {"number": announced.number, "bytes": announced.bytes, "sha256": announced.sha256}
+        session.add(TracePart(trace_id=row.id, received_us=now_us(), **part))
+        row.stored_bytes += announced.bytes
+        return True
+
+    def _require_room(self, session: Session, trace: Trace, announced: Announced) -> None:
+        """Problem 507 for what is too much for the device, the study or the disk, which the database needs, too.
+
+        Meters that upload at the same moment on PostgreSQL may go beyond the study's limit by a part each.
+        """
+        total = select(func.coalesce(func.sum(Trace.stored_bytes), 0))
+        of_device = session.scalar(total.where(Trace.device_id == trace.device_id)) or 0
+        of_study = session.scalar(total.where(Trace.study_id == trace.study_id)) or 0
+        if of_device + announced.bytes > self.limits.device_bytes:
+            raise storage_full("This device has used all of its room. The server's staff can give it more.")
+        if of_study + announced.bytes > self.limits.study_bytes:
+            raise storage_full("The study has used all of its room. The server's staff can give it more.")
+        if self.storage.free() - announced.bytes < self.limits.free_bytes:
+            raise storage_full()
+
+    def _tidy(self, trace: UUID, number: int) -> None:
+        """Remove the file of a part whose row did not come to be. A database that is away leaves it to `upkeep`."""
+        with suppress(DBAPIError), self.database.writing() as session:
+            locked = select(Trace.id).where(Trace.client_id == str(trace)).with_for_update()
+            here = select(TracePart.id).where(TracePart.trace_id == session.scalar(locked), TracePart.number == number)
+            if session.scalar(here) is None:
+                self.storage.drop(trace, number)
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """A trace's manifest, as it came and as checked."""
+
+    document: Json
+    said: Manifest
+    sha256: str
+
+
+def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> Sealing:
+    """The manifest in a request's body, checked before any transaction writes. Raises Problem 404, 422."""
+    first_index = find(session, trace, meter).header["started"]["index"]
+    try:
+        document = contract.check(Kind.POWER_TRACE_MANIFEST, raw)
+        said = manifest(document, trace=str(trace), first_index=first_index)
+        return Sealing(document, said, hashlib.sha256(raw).hexdigest())
+    except BadDocumentError as error:
+        raise of_document(error) from None
+
+
+def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller) -> None:
+    """Seal a trace with its manifest: from now on it takes no part. The same manifest again: nothing more.
+
+    Raises Problem: 404 no such trace; 409 it is sealed with another manifest; NotWholeProblem.
+    """
+    row = find(session, trace, meter, lock=True)
+    if row.sealed_us is not None:
+        if row.manifest_sha256 != sealing.sha256:
+            raise conflict("sealed", "The trace is sealed with another manifest, which stays.")
+        return
+    comparison = compare(sealing.said, _contents(session, row))
+    if not comparison.whole:
+        raise NotWholeProblem(comparison)
+    row.manifest, row.manifest_sha256, row.sealed_us = sealing.document, sealing.sha256, now_us()
+    row.parts = len(sealing.said.parts)
+    row.seconds = (sealing.document["ended"]["monotonic_us"] - row.header["started"]["monotonic_us"]) // SECOND
+    chain.append(
+        session,
+        "trace.sealed",
+        meter,
+        study_id=meter.study_id,
+        trace=str(trace),
+        manifest_sha256=sealing.sha256,
+        parts=row.parts,
+    )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trace is, as staff may know it: neither bytes nor watts. `of` is None until it is sealed."""
+
+    trace: str
+    meter: str  # code
+    laptop: str | None  # code
+    created_us: int
+    sealed_us: int | None
+    received: int  # parts
+    of: int | None
+    seconds: int  # by the manifest; before it, what parts of nominal length make
+
+
+def progress(session: Session, study_id: int, after: UUID | None, most: int) -> list[Progress]:
+    """How far a study's traces are, by their ids: the first ones after an id, or of all."""
+    meter, laptop = aliased(Device), aliased(Device)
+    counted = select(func.count()).where(TracePart.trace_id == Trace.id).scalar_subquery()
+    query = (
+        select(Trace, meter.code, laptop.code, counted)
+        .join(meter, Trace.device_id == meter.id)
+        .outerjoin(laptop, Trace.laptop_id == laptop.id)
+        .where(Trace.study_id == study_id)
+        .order_by(Trace.client_id)
+        .limit(most)
+        .options(defer(Trace.manifest))
+    )
+    if after is not None:
+        query = query.where(Trace.client_id > str(after))
+    return [_progress(*row) for row in session.execute(query)]
+
+
+def _progress(row: Trace, meter: str, laptop: str | None, received: int) -> Progress:
+    seconds = row.seconds if row.seconds is not None else received * row.header["part_seconds"]
+    return Progress(row.client_id, meter, laptop, row.created_us, row.sealed_us, received, row.parts, seconds)
+
+
+def _begin(session: Session, header: Header, meter: Caller) -> tuple[Trace, bool]:
+    laptop_id = _named(session, header.content, meter)
+    known = session.scalar(select(Trace).where(Trace.client_id == header.content.trace).options(defer(Trace.manifest)))
+    if known is not None:
+        if (known.device_id, known.header_sha256) != (meter.id, header.sha256):
+            raise _other_header()
+        return known, False
+    row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=header.content.trace)
+    row.header, row.header_sha256, row.created_us = header.document, header.sha256, now_us()
+    session.add(row)
+    chain.append(
+        session,
+        "trace.begun",
+        meter,
+        study_id=meter.study_id,
+        trace=row.client_id,
+        header_sha256=header.sha256,
+        measured=header.content.measured,
+    )
+    return row, True
+
+
+def _named(session: Session, content: TraceHeader, meter: Caller) -> int:
+    """The laptop that a header names. Problem 422 unless study, meter and laptop are the sender's own."""
+    query = select(Device.id).where(Device.code == content.measured, Device.study_id == meter.study_id)
+    laptop_id = session.scalar(query.where(Device.kind == DeviceKind.LAPTOP))
+    own = {
+        "/study": content.study == session.get_one(Study, meter.study_id).name,
+        "/meter": content.meter == meter.name,
+        "/measured": laptop_id is not None,
+    }
+    details = {"/study": "is not this device's study", "/meter": "is not this device"}
+    wrong = [FieldError(at, details.get(at, "is no laptop of this study")) for at, right in own.items() if not right]
+    if laptop_id is None or wrong:
+        raise unprocessable("The header names what is not there.", *wrong)
+    return laptop_id
+
+
+def _is_known(session: Session, row: Trace, announced: Announced) -> bool:
+    """Whether this very part is there. Problem 409 if the number has other bytes, or nothing more may come."""
+    query = select(TracePart.bytes, TracePart.sha256).where(TracePart.trace_id == row.id)
+    there = session.execute(query.where(TracePart.number == announced.number)).first()
+    if there is not None and tuple(there) == (announced.bytes, announced.sha256):
+        return True
+    if there is not None:
+        raise conflict("part", "There is a part of this number with other bytes. It stays.")
+    if row.sealed_us is not None:
+        raise conflict("sealed", "The trace is sealed: nothing more may come.")
+    return False
+
+
+def _contents(session: Session, row: Trace) -> dict[int, Content]:
+    query = select(TracePart.number, TracePart.bytes, TracePart.sha256).where(TracePart.trace_id == row.id)
+    return {number: Content(size, sha256) for number, size, sha256 in session.execute(query)}
+
+
+def _other_header() -> Problem:
+    return conflict("trace", "This id has another header. Make a new id for a new trace.")

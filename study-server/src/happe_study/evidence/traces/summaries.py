@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A part's watts in bins of 10 ms, reckoned once and kept beside it: `NNNNN.watts`.
+
+Kept for speed alone: it is made anew if it is missing, damaged, or of other bytes or another calibration. None is made
+before the study is unblinded, as nobody may look at power then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.evidence.traces.part_files import BadPartError, Head, head, head_of, samples
+from happe_study.evidence.traces.storage import sha256_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from happe_study.evidence.traces.watts import Rig
+
+BINS_A_SECOND = 100
+SUFFIX = ".watts"
+FORMAT = "happe-part-watts/1"
+FIELDS = 5
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Samples in bins, ascending: each bin's first index, and lowest, highest, sum and number of what is in it."""
+
+    first: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    total: NDArray[np.float64]
+    count: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """How many bins there are."""
+        return len(self.first)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A part to be read: its file, its trace's id, its number, and what its watts follow from."""
+
+    path: Path
+    trace: str
+    number: int
+    part_sha256: str
+    header_sha256: str
+
+    @property
+    def kept(self) -> Path:
+        """Where its summary is kept."""
+        return self.path.with_suffix(SUFFIX)
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What a summary must be of."""
+        return {"format": FORMAT, "part": self.part_sha256, "header": self.header_sha256}
+
+
+def step_of(rate_hz: float) -> int:
+    """How many samples a bin of a summary has."""
+    return max(1, round(rate_hz / BINS_A_SECOND))
+
+
+def known(source: Source) -> tuple[Head, Bins] | None:
+    """The summary that is kept of a part; None if there is none that can be used."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        said, _, body = source.kept.read_bytes().partition(b"\n")
+        facts = json.loads(said)
+        if facts["of"] == source.identity and facts["crc32"] == zlib.crc32(body):
+            return head_of(facts), Bins(*np.frombuffer(body).reshape(FIELDS, -1))
+    return None
+
+
+def made(source: Source, rig: Rig, *, keep: bool) -> tuple[Head, Bins]:
+    """The summary of a part, reckoned, and kept if wanted and possible. Raises BadPartError."""
+    _require_same(source)
+    found = head(source.path, source.trace, source.number)
+    bins = reckoned(watts_of(source, found, rig), step_of(rig.rate_hz))
+    if keep:
+        with suppress(OSError):  # no room: it is made again
+            _keep(source, found, bins)
+    return found, bins
+
+
+def _require_same(source: Source) -> None:
+    """A summary is said to be of the bytes that arrived, so it must be of no others."""
+    try:
+        here = sha256_of(source.path)
+    except OSError as error:
+        raise BadPartError(f"part {source.number} can't be read: {type(error).__name__}") from error
+    if here != source.part_sha256:
+        raise BadPartError(f"part {source.number} is not what the meter sent")
+
+
+def watts_of(
+    source: Source, found: Head, rig: Rig, begin: int = 0, end: int | None = None
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """First index and watts of each stretch of a part without a gap, from index `begin` up to `end`.
+
+    Raises BadPartError.
+    """
+    starts = np.cumsum([0, *(rows for _first, rows in found.runs)])
+    for row, columns in samples(source.path, source.number, rig.columns):
+        size = len(columns[0])
+        for (first, rows), start in zip(found.runs, starts.tolist(), strict=False):
+            low, high = max(row, start), min(row + size, start + rows)
+            if end is not None:
+                low, high = max(low, start + begin - first), min(high, start + end - first)
+            if low < high:
+                yield first + low - start, rig.watts(tuple(each[low - row : high - row] for each in columns))
+
+
+def reckoned(stretches: Iterator[tuple[int, NDArray[np.float64]]], step: int) -> Bins:
+    """Bins of `step` indices. A bin that two stretches share is there twice. What is not finite is left out."""
+    pieces = [_binned(first, watts, step) for first, watts in stretches]
+    whole = np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
+    return Bins(*whole)
+
+
+def _binned(first: int, watts: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    if not np.isfinite(watts[-1]) or not np.isfinite(watts.sum()):
+        return _of_the_finite(first, watts, step)
+    starts = np.unique(np.concatenate(([0], np.arange(-first % step, len(watts), step))))
+    return np.stack(
+        (
+            (first + starts).astype(np.float64),
+            np.minimum.reduceat(watts, starts),
+            np.maximum.reduceat(watts, starts),
+            np.add.reduceat(watts, starts),
+            np.diff(starts, append=len(watts)).astype(np.float64),
+        )
+    )
+
+
+def _of_the_finite(first: int, watts: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    edges = np.flatnonzero(np.diff(np.isfinite(watts).astype(np.int8), prepend=0, append=0))
+    pieces = [_binned(first + a, watts[a:b], step) for a, b in edges.reshape(-1, 2).tolist()]
+    return np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
+
+
+def _keep(source: Source, found: Head, bins: Bins) -> None:
+    """Under a name of its own first. A torn file does not have its sum, so nothing is waited for."""
+    body = np.stack([bins.first, bins.low, bins.high, bins.total, bins.count]).tobytes()
+    facts = {"of": source.identity, "crc32": zlib.crc32(body), "runs": found.runs, "time_base": found.pairs}
+    unfinished = source.kept.with_name(f"{source.kept.name}-{secrets.token_hex(8)}.upload")
+    try:
+        unfinished.write_bytes(json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body)
+        os.replace(unfinished, source.kept)  # noqa: PTH105 - as it is
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pages about accounts: the administrator's list and roles, and one's own password and tokens.
+
+Whoever gives roles gives away everything else, so a page that does asks for the password again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, request, url_for
+from sqlalchemy import select
+
+from happe_study.access.rights import Right, Role
+from happe_study.access.rules import caller, signed_in, signed_in_again, staff
+from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.base.parts import parts
+from happe_study.base.problems import not_found
+from happe_study.design.study import Study
+from happe_study.people.accounts import services
+from happe_study.people.accounts.routes import named_study, shown
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+    from happe_study.people.accounts.models import Account
+
+pages = Blueprint("account_pages", __name__)
+
+ONE = "account_pages.account"
+EVERY_STUDY = "*"
+PASSWORD_BYTES = 15  # of a password that is given: 20 characters
+
+
+@pages.get("/accounts")
+@staff(Right.ACCOUNT_MANAGE, everywhere=True)
+def accounts() -> Response:
+    """Every account."""
+    with parts().database.reading() as session:
+        rows = [(shown(session, account), account.password_given) for account in services.every(session)]
+        return page("accounts", "Accounts", rows=rows)
+
+
+@pages.get("/new-account")
+@staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
+def new_account_form(problem: Problem | None = None) -> Response:
+    """The address of a new account."""
+    return page("account_new", "New account", problem=problem, trail=_above())
+
+
+@pages.post("/new-account")
+@staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
+@or_again(new_account_form)
+def new_account() -> Response:
+    """Make an account, and show its first password this once."""
+    email, password = field("email", longest=254), secrets.token_urlsafe(PASSWORD_BYTES)
+    with parts().database.writing() as session:
+        made = services.create(session, caller(), email, password, given=True)
+        return _password_page(made, password)
+
+
+@pages.get("/accounts/<email>")
+@staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
+def account(email: str, problem: Problem | None = None) -> Response:
+    """One account and its roles."""
+    with parts().database.reading() as session:
+        found = services.get(session, email)
+        names = session.scalars(select(Study.name).order_by(Study.name)).all()
+        places = [(EVERY_STUDY, "every study"), *((name, name) for name in names)]
+        facts: dict[str, Any] = {
+            "account": shown(session, found),
+            "given": found.password_given,
+            "own": found.id == caller().id,
+        }
+        roles = [(role, role.capitalize()) for role in Role]
+        return page("account", found.email, problem=problem, trail=_above(), places=places, roles=roles, **facts)
+
+
+@pages.post("/accounts/<email>")
+@staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
+@or_again(account)
+def change_account(email: str) -> AnyResponse:
+    """Do what the button that was pressed says."""
+    doing = CHANGES.get(request.form.get("do", ""))
+    if doing is None:
+        raise not_found()
+    with parts().database.writing() as session:
+        return doing(session, services.get(session, email))
+
+
+@pages.get("/me")
+@signed_in
+def me() -> Response:
+    """One's own account."""
+    with parts().database.reading() as session:
+        mine = services.get(session, caller().name)
+        return page("me", "You", account=shown(session, mine), tokens=services.token_count(session, mine))
+
+
+@pages.get("/me/token")
+@signed_in_again
+def token_form(problem: Problem | None = None) -> Response:
+    """How long a new access token is valid."""
+    return page("token", "New access token", problem=problem, trail=_mine(), longest=services.LONGEST_TOKEN_DAYS)
+
+
+@pages.post("/me/token")
+@signed_in_again
+@or_again(token_form)
+def token() -> Response:
+    """Make an access token, and show it this once."""
+    days = field("days", longest=6)
+    if not days.isascii() or not days.isdigit() or not 1 <= int(days) <= services.LONGEST_TOKEN_DAYS:
+        raise mistake("days", f"Must be a number from 1 to {services.LONGEST_TOKEN_DAYS}.")
+    with parts().database.writing() as session:
+        made = services.issue_token(session, caller(), services.get(session, caller().name), int(days))
+        return page("token_made", "Your access token", trail=_mine(), token=made, days=int(days))
+
+
+@pages.post("/me/tokens/end")
+@signed_in
+def end_tokens() -> AnyResponse:
+    """End one's own access tokens."""
+    with parts().database.writing() as session:
+        services.revoke_tokens(session, caller(), services.get(session, caller().name))
+    return done("Your access tokens have ended.", "account_pages.me")
+
+
+def _grant(session: Session, found: Account) -> AnyResponse:
+    role, study = _role_and_study(session)
+    services.grant(session, caller(), found, role, study)
+    return done(f"{found.email} is {role} of {study.name if study else 'every study'}.", ONE, email=found.email)
+
+
+def _revoke(session: Session, found: Account) -> AnyResponse:
+    role, study = _role_and_study(session)
+    services.revoke(session, caller(), found, role, study)
+    where = study.name if study else "every study"
+    return done(f"{found.email} is no longer {role} of {where}.", ONE, email=found.email)
+
+
+def _disable(session: Session, found: Account) -> AnyResponse:
+    services.disable(session, caller(), found)
+    return done(f"{found.email} is disabled: sessions and tokens have ended.", "account_pages.accounts")
+
+
+def _enable(session: Session, found: Account) -> AnyResponse:
+    services.enable(session, caller(), found)
+    return done(f"{found.email} can sign in again.", "account_pages.accounts")
+
+
+def _give_password(session: Session, found: Account) -> AnyResponse:
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    services.set_password(session, caller(), found, password, given=True)
+    return _password_page(found, password)
+
+
+CHANGES = {
+    "grant": _grant, "revoke": _revoke, "disable": _disable, "enable": _enable, "password": _give_password,
+}  # fmt: skip
+
+
+def _role_and_study(session: Session) -> tuple[Role, Study | None]:
+    role, place = request.form.get("role", ""), request.form.get("study", "")
+    if role not in set(Role):
+        raise mistake("role", "Choose a role.")
+    return Role(role), named_study(session, None if place == EVERY_STUDY else place)
+
+
+def _password_page(account: Account, password: str) -> Response:
+    return page("password_given", "The password of the account", trail=_above(), account=account, password=password)
+
+
+def _above() -> tuple[tuple[str, str], ...]:
+    return ((url_for("account_pages.accounts"), "Accounts"),)
+
+
+def _mine() -> tuple[tuple[str, str], ...]:
+    return ((url_for("account_pages.me"), "You"),)

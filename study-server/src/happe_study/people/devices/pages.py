@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Staff's pages about devices: the list, a new one's enrolment code, which is shown once, renewing and revoking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, g, request, url_for
+from sqlalchemy import select
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.base.clock import now_us
+from happe_study.base.parts import parts
+from happe_study.base.problems import not_found
+from happe_study.design.study import Study
+from happe_study.people.devices import services
+from happe_study.people.devices.models import Device, DeviceKind
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+
+pages = Blueprint("device_pages", __name__)
+
+LONGEST_NAME = 64
+KINDS = (
+    (DeviceKind.LAPTOP, "Laptop: participants use it, and runs are started on it"),
+    (DeviceKind.METER, "Meter: measures power"),
+)
+
+
+@pages.get("/studies/<study>/devices")
+@staff(Right.DEVICE_READ)
+def devices(study: str) -> Response:
+    """A study's devices, by name."""
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        rows = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name)).all()
+        return page(
+            "devices", "Devices", study=found, rows=rows, clocks=services.last_clocks(session, found.id), now=now_us()
+        )
+
+
+@pages.get("/studies/<study>/new-device")
+@staff(Right.DEVICE_MANAGE)
+def new_device_form(study: str, problem: Problem | None = None) -> Response:
+    """Name and kind of a new device."""
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        return page("device_new", "New device", study=found, problem=problem, trail=_above(study), kinds=KINDS)
+
+
+@pages.post("/studies/<study>/new-device")
+@staff(Right.DEVICE_MANAGE)
+@or_again(new_device_form)
+def new_device(study: str) -> Response:
+    """Name a new device, and show its enrolment code this once."""
+    name = field("name", longest=LONGEST_NAME, what="The name")
+    kind = request.form.get("kind", "")
+    if kind not in set(DeviceKind):
+        raise mistake("kind", "Choose one.")
+    with parts().database.writing() as session:
+        found = _study(session, study)
+        device, code = services.create(session, found.id, name, DeviceKind(kind), caller())
+        return _code(found, device, code)
+
+
+@pages.get("/studies/<study>/devices/<code>/renew")
+@staff(Right.DEVICE_MANAGE)
+def renew_form(study: str, code: str, problem: Problem | None = None) -> Response:
+    """What a new enrolment code means."""
+    return _about_one("device_renew", "New enrolment code", study, code, problem)
+
+
+@pages.post("/studies/<study>/devices/<code>/renew")
+@staff(Right.DEVICE_MANAGE)
+@or_again(renew_form)
+def renew(study: str, code: str) -> Response:
+    """Let a device enrol again."""
+    with parts().database.writing() as session:
+        found = _study(session, study)
+        device = services.find(session, found.id, code)
+        return _code(found, device, services.renew(session, device, caller()))
+
+
+@pages.get("/studies/<study>/devices/<code>/revoke")
+@staff(Right.DEVICE_MANAGE)
+def revoke_form(study: str, code: str, problem: Problem | None = None) -> Response:
+    """What revoking means."""
+    return _about_one("device_revoke", "Revoke a device", study, code, problem)
+
+
+@pages.post("/studies/<study>/devices/<code>/revoke")
+@staff(Right.DEVICE_MANAGE)
+@or_again(revoke_form)
+def revoke(study: str, code: str) -> AnyResponse:
+    """End a device's tokens now."""
+    with parts().database.writing() as session:
+        device = services.find(session, g.happe_study_ids(study), code)
+        services.revoke(session, device, caller())
+        return done(f"{device.name} is revoked.", "device_pages.devices", study=study)
+
+
+def _study(session: Session, name: str) -> Study:
+    """A study that the rule has let the caller see."""
+    return session.get_one(Study, g.happe_study_ids(name))
+
+
+def _above(study: str) -> tuple[tuple[str, str], ...]:
+    return ((url_for("device_pages.devices", study=study), "Devices"),)
+
+
+def _code(study: Study, device: Device, code: str) -> Response:
+    title = f"Enrolment code of {device.name}"
+    return page("device_code", title, study=study, trail=_above(study.name), device=device, code=code)
+
+
+def _about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        device = session.scalar(select(Device).where(Device.code == code, Device.study_id == found.id))
+        if device is None:
+            raise not_found()
+        return page(name, title, study=found, problem=problem, trail=_above(study), device=device)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the study was blind: the indices of James and of Bang, from what participants guessed.
+
+Sources: James et al., Statistics in Medicine 15 (1996); Bang, Ni and Davis, Controlled Clinical Trials 25 (2004).
+James: 1 if all say "don't know", 0.5 at random guessing, 0 if all guess right; guesses count 0 if right and 0.5 if
+wrong, "don't know" 1; blinding is called lacking if the upper limit is below 0.5. Bang, for each arm: (right - wrong) /
+all, 0 at random guessing, 1 if all guess right, -1 if all guess the other arm.
+
+The published standard errors take guesses as independent of each other, but here each person guesses many times. So the
+intervals are percentile ones of a bootstrap by participant; the published errors are given beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis import intervals
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from happe_study.results.analysis.tidy import Floats
+
+JAMES_WEIGHTS = np.array([[0.0, 0.5], [0.5, 0.0]])  # guess x arm
+DONT_KNOW = 2
+RESAMPLES = 4999
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index, its 95 % interval by participants, and the published standard error (independent guesses).
+
+    `guesses` and `participants` are those that it is made of: of Bang's, its own arm's.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    published_error: float
+    guesses: int
+    participants: int
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a participant guessed of a run: 0 or 1 for an arm, 2 for "don't know"; and which arm it was."""
+
+    participant: str
+    arm: int
+    guess: int
+
+
+def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
+    """James's index and Bang's of both arms. Refusal if an arm has no guess, or there are too few participants."""
+    people = sorted({guess.participant for guess in guesses})
+    tables = np.zeros((len(people), 3, 2))
+    for each in guesses:
+        tables[people.index(each.participant), each.guess, each.arm] += 1
+    whole = tables.sum(axis=0)
+    if not whole.sum(axis=0).all():
+        raise Refusal(f"nobody guessed about runs of {arms[int(whole.sum(axis=0)[0] > 0)]}")
+    drawn = np.tensordot(intervals.weights(len(people), RESAMPLES), tables, axes=1)
+    wanted: list[tuple[str, Callable[[Floats], Floats], float, Floats]] = [
+        ("James", james, james_error(whole), tables),
+        *((f"Bang, {name}", _bang_of(arm), bang_error(whole, arm), tables[..., arm]) for arm, name in enumerate(arms)),
+    ]
+    return [
+        Index(name, float(index(whole)), *_percentiles(index(drawn)), error, int(used.sum()), _people(used))
+        for name, index, error, used in wanted
+    ]
+
+
+def _people(tables: Floats) -> int:
+    """How many participants, the first axis, guessed at all."""
+    return int(tables.reshape(len(tables), -1).any(axis=1).sum())
+
+
+def _bang_of(arm: int) -> Callable[[Floats], Floats]:
+    return lambda table: bang(table, arm)
+
+
+def _percentiles(values: Floats) -> tuple[float, float]:
+    usable = values[np.isfinite(values)]
+    if len(usable) < (1 - intervals.MOST_DEGENERATE) * len(values):
+        raise Refusal("too few participants guessed in both arms for an interval")
+    low, high = np.quantile(usable, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def james(table: Floats) -> Floats:
+    """James's index of tables guess x arm (the last two axes): rows are arm 0, arm 1, "don't know".
+
+    (1 + P(dk) + (1 - P(dk)) K) / 2 with K = (P_o - P_e) / P_e, where P_o is the mean weight of those who guess, and
+    P_e what it would be if guesses had nothing to do with arms.
+    """
+    p = table / table.sum(axis=(-2, -1), keepdims=True)
+    unknown = p[..., DONT_KNOW, :].sum(axis=-1)
+    guessed = p[..., :DONT_KNOW, :]
+    rows, columns = guessed.sum(axis=-1), guessed.sum(axis=-2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (JAMES_WEIGHTS * guessed).sum(axis=(-2, -1)) / (1 - unknown)
+        expected = (JAMES_WEIGHTS * rows[..., :, None] * columns[..., None, :]).sum(axis=(-2, -1)) / (1 - unknown) ** 2
+        index = (1 + unknown + (1 - unknown) * (observed - expected) / expected) / 2
+    return np.where(unknown == 1, 1.0, index)
+
+
+def bang(table: Floats, arm: int) -> Floats:
+    """Bang's index of an arm: (right - wrong) / all."""
+    counts = table[..., arm]
+    with np.errstate(invalid="ignore"):
+        index: Floats = (counts[..., arm] - counts[..., 1 - arm]) / counts.sum(axis=-1)
+    return index
+
+
+def bang_error(table: Floats, arm: int) -> float:
+    """The standard error of independent guesses: of a difference of two shares of one multinomial."""
+    n = float(table[:, arm].sum())
+    right, wrong = table[arm, arm] / n, table[1 - arm, arm] / n
+    return float(np.sqrt((right + wrong - (right - wrong) ** 2) / n))
+
+
+def james_error(table: Floats, step: float = 1e-6) -> float:
+    """The standard error of independent guesses: the delta method on the six shares of one multinomial."""
+    n = table.sum()
+    p = table / n
+    moves = step * np.eye(p.size).reshape(p.size, *p.shape)
+    slopes = (james(p + moves) - james(np.maximum(p - moves, 0))) / (2 * step)
+    share = p.ravel()
+    usable = share > 0
+    mean = (share * slopes)[usable].sum()
+    return float(np.sqrt((share * (slopes - mean) ** 2)[usable].sum() / n))

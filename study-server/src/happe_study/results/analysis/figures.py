@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's figures A.1, A.2, A.4 and A.5 from a study: from plain data to a matplotlib figure.
+
+Nothing depends on clock, random numbers or fonts of the host: matplotlib's own DejaVu Sans is used. Blue and orange
+differ for all common kinds of colour vision, and marks and lines differ too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from happe_study.results.analysis.tidy import Floats
+
+WIDTH = 7.6  # inches
+INK, QUIET, GRID, BLUE, ORANGE = "#1b1f24", "#4f5963", "#d5dae0", "#0b5394", "#b0470a"
+SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.edgecolor": QUIET,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "legend.frameon": False,
+    "svg.hashsalt": "happe",
+    "text.color": INK,
+    "text.parse_math": False,  # a name may hold dollars
+    "pdf.fonttype": 42,
+}
+LOOKS: tuple[dict[str, Any], dict[str, Any]] = (
+    {"color": ORANGE, "marker": "s", "markerfacecolor": "white"},
+    {"color": BLUE, "marker": "o"},
+)
+MARK: dict[str, Any] = {"linestyle": "none", "markersize": 4, "elinewidth": 1, "capsize": 2}
+
+P = ParamSpec("P")
+
+
+def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draw with these settings and no others."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS}):
+            figure = draw(*args, **kwargs)
+            FigureCanvasAgg(figure)
+            return figure
+
+    return drawn
+
+
+def _figure(height: float) -> Figure:
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+@dataclass(frozen=True)
+class AtLevels:
+    """One participant's ratings of one application at each level (NaN: none), and CPU 0's mean utilisation, percent."""
+
+    ratings: Floats
+    busy_percent: Floats
+
+
+@styled
+def satisfaction_by_level(
+    people: Mapping[str, Mapping[str, AtLevels]], applications: Sequence[str], scale: tuple[int, int]
+) -> Figure:
+    """Figure A.1: a row for each participant, a column for each application; ratings, and utilisation dashed."""
+    figure = _figure(0.6 + 0.85 * len(people))
+    panels = figure.subplots(len(people), len(applications), sharex=True, sharey=True, squeeze=False)
+    for row, (person, found) in zip(panels, people.items(), strict=True):
+        for panel, application in zip(row, applications, strict=True):
+            if application in found:
+                _at_levels(panel, found[application])
+            panel.set_ylim(scale[0] - 0.3, scale[1] + 0.3)
+            panel.set_yticks([scale[0], sum(scale) // 2, scale[1]])
+        row[0].set_ylabel(person, rotation=0, ha="right", va="center", family="monospace")
+    for panel, application in zip(panels[0], applications, strict=True):
+        panel.set_title(_short(application, LONGEST_TITLE))
+    figure.supxlabel("frequency level, 1 is the lowest", fontsize=8.5)
+    figure.suptitle(
+        "rating (blue line, left axis) and CPU utilisation (orange, dashed; the panel is 0 to 100 %)", fontsize=8.5
+    )
+    return figure
+
+
+def _at_levels(panel: Axes, found: AtLevels) -> None:
+    levels = np.arange(1, len(found.ratings) + 1)
+    busy = panel.twinx()
+    busy.set(ylim=(-5, 105), yticks=[])
+    busy.grid(visible=False)
+    busy.plot(levels, found.busy_percent, color=ORANGE, linestyle="--", marker="s", markersize=2.5, linewidth=1)
+    panel.plot(levels, found.ratings, color=BLUE, marker="o", markersize=3, linewidth=1.2)
+    panel.set_xticks(levels)
+
+
+@styled
+def distribution(questions: Mapping[str, Mapping[str, int]]) -> Figure:
+    """Figure A.2: how many participants gave each answer, a panel for each question."""
+    heights = [len(answers) + 1.2 for answers in questions.values()]
+    figure = _figure(0.3 + 0.27 * sum(heights))
+    panels = figure.subplots(len(questions), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
+    for panel, (question, answers) in zip(panels, questions.items(), strict=True):
+        names = [_short(answer, LONGEST) for answer in answers]
+        bars = panel.barh(range(len(names)), list(answers.values()), color=BLUE, height=0.65)
+        panel.bar_label(bars, padding=2)
+        panel.set_yticks(range(len(names)), names)
+        panel.invert_yaxis()
+        panel.grid(visible=False, axis="y")
+        panel.set_title(question)
+    panels[-1].set_xlabel("participants")
+    return figure
+
+
+LONGEST = 32  # characters of an answer
+LONGEST_TITLE = 20  # of a panel
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
+
+
+@dataclass(frozen=True)
+class UserMeans:
+    """A condition's figure for each participant: the mean over applications, and its sample standard deviation."""
+
+    condition: str
+    power_mean_w: Floats
+    power_sd_w: Floats
+    rating_mean: Floats
+    rating_sd: Floats
+
+
+@styled
+def by_user(participants: Sequence[str], conditions: Sequence[UserMeans], scale: tuple[int, int]) -> Figure:
+    """Figure A.4: each participant's mean power and rating under two conditions; bars are a standard deviation."""
+    figure = _figure(5.2)
+    above, below = figure.subplots(2, 1, sharex=True)
+    places = np.arange(1, len(participants) + 1)
+    for found, look, aside in zip(conditions, LOOKS, (-0.13, 0.13), strict=True):
+        for panel, mean, spread in (
+            (above, found.power_mean_w, found.power_sd_w),
+            (below, found.rating_mean, found.rating_sd),
+        ):
+            panel.errorbar(places + aside, mean, np.nan_to_num(spread), **MARK, **look, label=found.condition)
+    above.set_title("power, W")
+    below.set_title("rating")
+    below.set_ylim(scale[0] - 0.5, scale[1] + 0.9)
+    below.set_yticks(range(scale[0], scale[1] + 1))
+    below.set_xticks(places, participants, rotation=90, family="monospace", fontsize=6.5)
+    above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    return figure
+
+
+@dataclass(frozen=True)
+class Course:
+    """A run's frequency over time: seconds at the ends of its sample periods, and kHz."""
+
+    application: str
+    condition: str
+    seconds: Floats
+    khz: Floats
+
+
+@styled
+def frequency_over_time(courses: Sequence[Course]) -> Figure:
+    """Figure A.5: one participant's frequency over time, a panel for each run."""
+    figure = _figure(0.4 + 1.25 * len(courses))
+    panels = figure.subplots(len(courses), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for panel, course in zip(panels, courses, strict=True):
+        color = BLUE if course.condition.endswith("-HAPPE") else ORANGE
+        panel.plot(course.seconds, course.khz / 1e6, drawstyle="steps-pre", color=color, linewidth=1.4)
+        panel.set_title(f"{course.application}, {course.condition}: frequency, GHz")
+        panel.set_ylim(0, None)
+    panels[-1].set_xlabel("time, s")
+    return figure

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole report from what was given, section by section."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from happe_study.design.protocol.reading import ProtocolError, read_protocol
+from happe_study.evidence.documents.reading import MOST_TOLD, InputError, read_measures, read_model
+from happe_study.results.analysis import best_possible, intervals
+from happe_study.results.analysis.reading import read_export, with_power
+from happe_study.results.analysis.report import Report
+from happe_study.results.analysis.sections import paper, people, pictures, power, ratings, runs
+from happe_study.results.analysis.study import Study, not_finite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.results.analysis.reading import Export
+    from happe_study.results.analysis.report import Section
+    from happe_study.results.analysis.tidy import Runs
+
+SECTIONS: tuple[Callable[[Study], Section], ...] = (
+    runs.section,
+    paper.section,
+    power.saving_section,
+    ratings.noninferiority_section,
+    ratings.ratings_section,
+    power.model_section,
+    power.period_section,
+    people.presses_section,
+    people.blinding_section,
+    people.groups_section,
+    pictures.section,
+)
+FIXED_ORDER = (
+    "Everybody had the conditions in the same order, as in the paper, and knew it: whatever changes with time, like "
+    "practice or boredom, cannot be told from the conditions. Nothing here shows cause."
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a report is made from: an export, and what may be given with it."""
+
+    export: Path
+    power: Path | None = None
+    protocol: Path | None = None
+    machine: Path | None = None
+    resamples: int = intervals.RESAMPLES
+
+
+def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Report:
+    """The report. `progress` is told what comes next. InputError for what cannot be read."""
+    progress("reading the export")
+    export = read_export(given.export)
+    if not export.runs.rows:
+        raise InputError([f"{given.export}: no run of it counts: none is complete"])
+    study, warnings = _study(given, export)
+    made = []
+    for section in SECTIONS:
+        progress(f"{section.__module__.rpartition('.')[2]}: {section.__name__.replace('_', ' ')}")
+        made.append(_sound(section(study)))
+    return Report(export.study, _title(study), _facts(given, study), warnings, made)
+
+
+def _sound(section: Section) -> Section:
+    """The section, refused as a whole if a number of it is none: better no figure than one that looks like one."""
+    place = not_finite(section.data)
+    if place is None:
+        return section
+    why = f"{place}: is no number, which is a mistake of the program's; please report it"
+    return replace(section, tables=(), pictures=(), data=None, refused=(*section.refused, why))
+
+
+def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
+    measures = read_measures(given.power) if given.power else {}
+    measured, notes = with_power(export.runs, measures) if given.power else (export.runs, _NO_POWER)
+    protocol = _protocol(given, export)
+    model = read_model(given.machine) if given.machine else best_possible.T61
+    study = Study(export, measured, protocol, measures, model, given.resamples)
+    _check_ratings(given, study)
+    return study, [*_order_warnings(measured), *notes]
+
+
+def _check_ratings(given: Given, study: Study) -> None:
+    """InputError names the ratings that are not on the scale."""
+    lowest, highest = study.scale
+    scale = "the scale of the protocol" if study.protocol else "the paper's scale; --protocol gives another one"
+    [file] = [given.export / name for name in study.export.digests if name.startswith(f"{study.export.study}-ratings.")]
+    wrong = [run for run in study.runs.rows if run.rating is not None and not lowest <= run.rating <= highest]
+    if wrong:
+        lines = [
+            f"{file}: run {run.run}: rating: is {run.rating}, must be {lowest} to {highest}, {scale}" for run in wrong
+        ]
+        raise InputError(lines[:MOST_TOLD])
+
+
+def _order_warnings(runs: Runs) -> list[str]:
+    """What cannot be told apart because of the order of the runs."""
+    places = {name: {run.place for run in runs.rows if run.condition == name} for name in runs.conditions}
+    still = [name for name, found in places.items() if len(found) == 1]
+    if len(places) > 1 and len(still) == len(places):
+        return [FIXED_ORDER]
+    return [f"{name} was always in the same place: what changes with time cannot be told from it." for name in still]
+
+
+_NO_POWER = ["No measured power was given (--power): everything about power is missing."]
+
+
+def _protocol(given: Given, export: Export) -> Protocol | None:
+    """The locked protocol: the export's, which another one that is given must equal; or the one that is given."""
+    locked = export.protocol
+    if given.protocol is None:
+        return _read_protocol(locked.encode(), "the export's protocol") if locked is not None else None
+    content = given.protocol.read_bytes()
+    if locked is not None and content.decode("utf-8-sig", "replace") != locked:
+        raise InputError([f"{given.protocol}: is not the protocol that was locked, which the export has"])
+    protocol = _read_protocol(content, str(given.protocol))
+    if protocol.name != export.study:
+        raise InputError([f"{given.protocol}: is the protocol of {protocol.name}, the export is of {export.study}"])
+    return protocol
+
+
+def _read_protocol(content: bytes, name: str) -> Protocol:
+    try:
+        return read_protocol(content, name)
+    except ProtocolError as error:
+        raise InputError(str(error).splitlines()) from None
+
+
+def _title(study: Study) -> str:
+    return study.protocol.title if study.protocol else study.export.study
+
+
+def _facts(given: Given, study: Study) -> list[tuple[str, str]]:
+    """Where everything comes from, so that it can be made again."""
+    facts = [("Study", study.export.study), ("Protocol", _protocol_fact(given, study.export))]
+    for name, file in (("Power", given.power), ("Machine", given.machine)):
+        facts.append((name, f"{file.name}, SHA-256 {_digest(file)}" if file else "not given"))
+    facts += [(name, f"SHA-256 {digest}") for name, digest in study.export.digests.items()]
+    facts.append(("Resamples", f"{given.resamples}, seed {intervals.SEED}"))
+    return facts
+
+
+def _protocol_fact(given: Given, export: Export) -> str:
+    if export.protocol is not None:
+        return f"as it was locked, SHA-256 {hashlib.sha256(export.protocol.encode()).hexdigest()}"
+    if given.protocol is None:
+        return "not given"
+    return f"{given.protocol.name}, not checked against the lock, SHA-256 {_digest(given.protocol)}"
+
+
+def _digest(file: Path) -> str:
+    """As the study's page shows it, of a protocol without its byte order mark."""
+    return hashlib.sha256(file.read_bytes().removeprefix(b"\xef\xbb\xbf")).hexdigest()

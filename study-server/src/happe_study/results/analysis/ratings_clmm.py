@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A cumulative-link (proportional odds) mixed model of ratings, with a random intercept for each participant.
+
+    logit P(rating of participant i <= j) = theta_j - x b - u_i,   u_i ~ N(0, sigma^2)
+
+the model and signs of clmm2 and clmm of R's package ordinal (Christensen, A tutorial on fitting cumulative link mixed
+models with clmm2). Maximum likelihood; u is integrated out by adaptive Gauss-Hermite quadrature with 25 nodes a
+participant, about the mode and with the curvature of each one's integrand (Liu and Pierce, Biometrika 81, 1994).
+Standard errors are from the observed information, tests are Wald's (normal), and the likelihood ratio's for all
+conditions together. Assumed: a condition moves every threshold alike (proportional odds) and everybody alike; it is
+the second that a cluster bootstrap does without. Points of the scale that nobody used have no threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_study.results.analysis.tidy import Floats
+
+    Ints = NDArray[np.int64]
+
+NODES = 25
+NEWTON_STEPS = 100
+NEWTON_TOLERANCE = 1e-10
+FEWEST_PARTICIPANTS = 3
+SMALLEST_SIGMA = 1e-3  # below it the variance is taken as 0
+LEAST_GAIN = 1e-6  # in log likelihood, that a random effect must bring to be kept
+LARGEST_EFFECT = 12.0  # log odds; what is larger grows without end: separation
+LARGEST_ERROR = 8.0  # log odds; where it is larger the likelihood is flat: the same
+STEP = 1e-4  # of the differences that the information is taken from
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A coefficient: `estimate` is a log odds ratio, above 0 for higher ratings; two-sided p; 95 % interval (Wald)."""
+
+    name: str
+    estimate: float
+    error: float
+    z: float
+    p: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold between two points of the scale that are next to each other among those that were used."""
+
+    below: int
+    above: int
+    estimate: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model. `sigma` is the random intercept's standard deviation on the scale of log odds; may be 0."""
+
+    effects: tuple[Effect, ...]
+    thresholds: tuple[Threshold, ...]
+    sigma: float
+    log_likelihood: float
+    parameters: int
+    ratings: int
+    participants: int
+    covariance: Floats = field(repr=False)  # of thresholds, then effects
+
+
+@dataclass(frozen=True)
+class RatioTest:
+    """A likelihood ratio test between nested models."""
+
+    statistic: float
+    dof: int
+    p: float
+
+
+def fit(ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> Fit:
+    """Fit the model. `columns` has a column for each name. Refusal where no finite estimate exists."""
+    model = _Model.of(ratings, columns, names, participants)
+    start = _maximum(model, model.start(), with_sigma=False)
+    best = _maximum(model, np.append(start.x, 0.0), with_sigma=True)
+    mixed = np.exp(best.x[-1]) > SMALLEST_SIGMA and start.fun - best.fun > LEAST_GAIN
+    return _fit(model, best if mixed else start, with_sigma=mixed)
+
+
+def likelihood_ratio(full: Fit, smaller: Fit) -> RatioTest:
+    """The test of the terms that the smaller model lacks (chi-squared)."""
+    if len(full.effects) <= len(smaller.effects):
+        raise Refusal("the models have the same terms, so that there is nothing to test")
+    statistic = max(0.0, 2 * (full.log_likelihood - smaller.log_likelihood))
+    dof = len(full.effects) - len(smaller.effects)
+    return RatioTest(statistic, dof, float(stats.chi2.sf(statistic, dof)))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The data, sorted by participant. `at` says where each participant's ratings begin."""
+
+    ratings: Ints  # places among `points`
+    columns: Floats
+    names: tuple[str, ...]
+    points: tuple[int, ...]
+    owner: Ints
+    at: Ints
+
+    @classmethod
+    def of(cls, ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> _Model:
+        points = tuple(sorted(set(ratings)))
+        people = sorted(set(participants))
+        if len(points) <= 1:
+            raise Refusal("all ratings are equal" if points else "there are no ratings")
+        if len(people) < FEWEST_PARTICIPANTS:
+            raise Refusal(f"{len(people)} participants; a variance between them needs at least {FEWEST_PARTICIPANTS}")
+        owner = np.array([people.index(each) for each in participants])
+        order = np.argsort(owner, kind="stable")
+        matrix = np.asarray(columns, dtype=float).reshape(len(ratings), len(names))
+        _require_full_rank(matrix)
+        places = np.array([points.index(rating) for rating in ratings])[order]
+        at = np.searchsorted(owner[order], np.arange(len(people)))
+        return cls(places, matrix[order], tuple(names), points, owner[order], at)
+
+    @property
+    def cuts(self) -> int:
+        return len(self.points) - 1
+
+    def start(self) -> Floats:
+        """Thresholds from the frequencies, effects of 0; thresholds as the first and logarithms of the steps."""
+        below = np.cumsum(np.bincount(self.ratings))[:-1] / len(self.ratings)
+        cuts = special.logit(below)
+        return np.concatenate([cuts[:1], np.log(np.diff(cuts)), np.zeros(len(self.names))])
+
+    def natural(self, free: Floats) -> Floats:
+        """Thresholds, effects (and log sigma) from the free parameters."""
+        cuts = free[0] + np.concatenate([[0.0], np.cumsum(np.exp(free[1 : self.cuts]))])
+        return np.concatenate([cuts, free[self.cuts :]])
+
+    def jacobian(self, free: Floats) -> Floats:
+        """Derivatives of the natural parameters by the free ones."""
+        matrix = np.eye(len(free))
+        matrix[: self.cuts, 0] = 1
+        for k in range(1, self.cuts):
+            matrix[:k, k] = 0
+            matrix[k : self.cuts, k] = np.exp(free[k])
+        return matrix
+
+    def likelihood(self, natural: Floats, *, with_sigma: bool) -> tuple[float, Floats]:
+        """The log likelihood and its gradient by the natural parameters."""
+        cuts = np.concatenate([[-np.inf], natural[: self.cuts], [np.inf]])
+        effects = natural[self.cuts : self.cuts + len(self.names)]
+        shift = self.columns @ effects
+        upper, lower = cuts[self.ratings + 1] - shift, cuts[self.ratings] - shift
+        if with_sigma:
+            return self._mixed(upper, lower, float(np.exp(natural[-1])))
+        log_p, by_upper, by_lower, _ = _logistic(upper, lower)
+        return float(log_p.sum()), self._gradient(by_upper, by_lower)
+
+    def _mixed(self, upper: Floats, lower: Floats, sigma: float) -> tuple[float, Floats]:
+        """With u = sigma v and v standard normal; the nodes of each participant stand about the mode of v."""
+        mode, spread = self._modes(upper, lower, sigma)
+        x, w = np.polynomial.hermite.hermgauss(NODES)
+        v = mode[:, None] + np.sqrt(2) * spread[:, None] * x
+        moved = sigma * v[self.owner]
+        log_p, by_upper, by_lower, _ = _logistic(upper[:, None] - moved, lower[:, None] - moved)
+        log_terms = (
+            np.add.reduceat(log_p, self.at) - v**2 / 2 + np.log(w) + x**2 + np.log(spread / np.sqrt(np.pi))[:, None]
+        )
+        each = special.logsumexp(log_terms, axis=1)
+        share = np.exp(log_terms - each[:, None])  # of each node in the participant's integral
+        mean = share[self.owner]
+        gradient = self._gradient((mean * by_upper).sum(axis=1), (mean * by_lower).sum(axis=1))
+        by_u = -np.add.reduceat(by_upper + by_lower, self.at)
+        by_log_sigma = float((share * by_u * sigma * v).sum())
+        return float(each.sum()), np.append(gradient, by_log_sigma)
+
+    def _modes(self, upper: Floats, lower: Floats, sigma: float) -> tuple[Floats, Floats]:
+        """The mode of each participant's integrand in v, and its spread there (Newton; it is log-concave)."""
+        v = np.zeros(len(self.at))
+        for _ in range(NEWTON_STEPS):
+            moved = sigma * v[self.owner]
+            _, by_upper, by_lower, second = _logistic(upper - moved, lower - moved)
+            slope = -sigma * np.add.reduceat(by_upper + by_lower, self.at) - v
+            bend = 1 - sigma**2 * np.add.reduceat(second, self.at)
+            step = np.clip(slope / bend, -1, 1)
+            v = v + step
+            if np.abs(step).max() < NEWTON_TOLERANCE:
+                break
+        return v, 1 / np.sqrt(bend)
+
+    def _gradient(self, by_upper: Floats, by_lower: Floats) -> Floats:
+        cuts = np.zeros(self.cuts + 2)
+        np.add.at(cuts, self.ratings + 1, by_upper)
+        np.add.at(cuts, self.ratings, by_lower)
+        return np.concatenate([cuts[1:-1], -self.columns.T @ (by_upper + by_lower)])
+
+
+def _logistic(upper: Floats, lower: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """log(F(upper) - F(lower)), its derivatives by both, and the second one by a move of both.
+
+    With F logistic, F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)), which keeps its digits where both are near 1.
+    """
+    gap = -np.expm1(lower - upper)
+    log_p = special.log_expit(upper) + special.log_expit(-lower) + np.log(gap)
+    ratio = np.exp(lower - upper) / gap
+    by_upper = special.expit(-upper) + ratio
+    by_lower = -special.expit(lower) - ratio
+    second = -special.expit(upper) * special.expit(-upper) - special.expit(lower) * special.expit(-lower)
+    return log_p, by_upper, by_lower, second
+
+
+def _require_full_rank(columns: Floats) -> None:
+    with_mean = np.column_stack([np.ones(len(columns)), columns])
+    if np.linalg.matrix_rank(with_mean) < with_mean.shape[1]:
+        raise Refusal("the terms of the model cannot be told apart in these runs")
+
+
+def _maximum(model: _Model, start: Floats, *, with_sigma: bool) -> optimize.OptimizeResult:
+    def loss(free: Floats) -> tuple[float, Floats]:
+        value, gradient = model.likelihood(model.natural(free), with_sigma=with_sigma)
+        return -value, -(model.jacobian(free).T @ gradient)
+
+    bounds = [(-30.0, 30.0)] * (len(start) - with_sigma) + [(-12.0, 4.0)] * with_sigma
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_STRICT)
+    natural = model.natural(found.x)
+    effects = natural[model.cuts : model.cuts + len(model.names)]
+    for name, effect in zip(model.names, effects, strict=True):
+        if abs(effect) > LARGEST_EFFECT:
+            raise Refusal(f"{name} separates the ratings perfectly, so that no finite effect fits best")
+    return found
+
+
+_STRICT = {"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-8}
+
+
+def _fit(model: _Model, found: optimize.OptimizeResult, *, with_sigma: bool) -> Fit:
+    natural = model.natural(found.x)
+    covariance = _covariance(model, natural, with_sigma=with_sigma)
+    errors = np.sqrt(np.diag(covariance))
+    _require_known(model, errors)
+    shown = model.cuts + len(model.names)
+    return Fit(
+        tuple(map(_effect, model.names, natural[model.cuts : shown].tolist(), errors[model.cuts : shown].tolist())),
+        tuple(map(Threshold, model.points, model.points[1:], natural[: model.cuts].tolist(), errors.tolist())),
+        float(np.exp(natural[-1])) if with_sigma else 0.0,
+        -float(found.fun),
+        len(natural),
+        len(model.ratings),
+        len(model.at),
+        covariance[:shown, :shown],
+    )
+
+
+def _require_known(model: _Model, errors: Floats) -> None:
+    for name, error in zip(model.names, errors[model.cuts :], strict=False):
+        if not error <= LARGEST_ERROR:
+            raise Refusal(f"{name} separates the ratings so well that its effect has no bound")
+
+
+def _covariance(model: _Model, natural: Floats, *, with_sigma: bool) -> Floats:
+    """The inverse of the observed information, by central differences of the gradient. Refusal if there is none."""
+    size = len(natural)
+    steps = STEP * np.eye(size)
+    rows = [
+        model.likelihood(natural + step, with_sigma=with_sigma)[1]
+        - model.likelihood(natural - step, with_sigma=with_sigma)[1]
+        for step in steps
+    ]
+    information = -np.array(rows) / (2 * STEP)
+    information = (information + information.T) / 2
+    if not np.isfinite(information).all() or np.linalg.eigvalsh(information).min() <= 0:
+        raise Refusal("the likelihood has no proper maximum: too few ratings for this model")
+    return np.asarray(np.linalg.inv(information), dtype=float)
+
+
+def _effect(name: str, estimate: float, error: float) -> Effect:
+    z = estimate / error
+    half = float(stats.norm.ppf(0.975)) * error
+    return Effect(name, estimate, error, z, float(2 * stats.norm.sf(abs(z))), estimate - half, estimate + half)

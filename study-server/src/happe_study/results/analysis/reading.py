@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a folder that `happe-server study export` wrote to the tidy table of runs, every run that is left out named.
+
+A run counts if it is complete and its participant has neither withdrawn nor been replaced. Of presses less than a
+second apart, of one key, the first counts (docs/traces.md).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from happe_study.evidence.documents.reading import InputError
+from happe_study.results.analysis.tidy import Run, Runs
+from happe_study.results.exports.formats import FORMULA, Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from happe_study.evidence.documents.reading import Measure
+
+SERIES_US = 1_000_000
+GONE = ("withdrawn", "replaced")
+MOST_W = 400.0  # the largest supplies of laptops deliver so much, a T61's 90 W
+TOO_MUCH = (
+    "Fault: run {}: power: {:.6g} W is more than any laptop's supply delivers ({:.0f} W), so this run has no power "
+    "here. Look at the shunt, its range and the calibration."
+)
+Row = dict[str, Any]
+
+# The columns that are needed of each table, and what they are; tables after the first three may be absent.
+NEEDED: dict[str, dict[str, type]] = {
+    "runs": {
+        "run": str,
+        "participant": str,
+        "application": str,
+        "condition": str,
+        "position": int,
+        "seconds": int,
+        "state": str,
+    },
+    "ratings": {"run": str, "rating": int, "guess": str},
+    "participants": {"participant": str, "state": str},
+    "records": {"run": str, "started_us": int, "ended_us": int},
+    "keys": {"run": str, "t_us": int, "key": str},
+    "study": {"study": str, "protocol_sha256": str, "protocol": str},
+    "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
+}
+OPTIONAL = ("records", "keys", "samples", "study")
+MAY_BE_EMPTY = {"guess", "cur_khz"}
+BLINDED = {"condition", "guess", "protocol"}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that does not count, and why."""
+
+    run: str
+    participant: str
+    condition: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample period of a run: its end in seconds from the run's beginning, the frequency, the busiest CPU."""
+
+    second: float
+    khz: int | None
+    busy_percent: float
+
+
+@dataclass(frozen=True)
+class Export:
+    """What an export holds, tidy. `digests` are its files' SHA-256 by name; `protocol` is the one that was locked."""
+
+    study: str
+    runs: Runs
+    left_out: tuple[LeftOut, ...]
+    answers: Mapping[str, Mapping[str, str]]  # by question, then participant
+    participants: Mapping[str, int]  # by state
+    samples: Mapping[str, tuple[Sample, ...]]  # by run
+    digests: Mapping[str, str]
+    protocol: str | None = None
+
+
+def read_export(folder: Path) -> Export:
+    """Read a folder. InputError names file, line and column of what is wrong."""
+    files = _files(folder)
+    tables = {name: _table(name, file) for name, file in files.items()}
+    people = {row["participant"]: row["state"] for row in tables["participants"]}
+    counting, left_out = _sorted_out(tables["runs"], people, files["runs"])
+    ratings = {row["run"]: row for row in tables["ratings"]}
+    presses = _presses(tables.get("keys"), tables.get("records"))
+    lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in tables.get("records", ())}
+    runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
+    return Export(
+        study=files["runs"].name.removesuffix(f"-runs{files['runs'].suffix}"),
+        runs=Runs(tuple(_in_order(runs, tables["runs"]))),
+        left_out=tuple(left_out),
+        answers=_answers(tables["participants"], people),
+        participants=Counter(people.values()),
+        samples=_samples(tables.get("samples", ())),
+        digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
+        protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
+    )
+
+
+def _locked(file: Path, rows: list[Row]) -> str:
+    """The locked protocol's text. InputError if it is not what its digest says."""
+    protocol: str = rows[0]["protocol"] if rows else ""
+    if not rows or hashlib.sha256(protocol.encode()).hexdigest() != rows[0]["protocol_sha256"]:
+        raise InputError([f"{file}: the protocol is not the one whose SHA-256 was locked"])
+    return protocol
+
+
+def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[str]]:
+    """The runs with their measured power, and what is to be said of runs without, faults first.
+
+    A figure of more power than a laptop takes is a fault, and set aside.
+    """
+    known = {run.run for run in runs.rows}
+    faults = []
+    notes = [f"run {code}: is measured but not among the runs that count" for code in sorted(set(measures) - known)]
+    made = []
+    for run in runs.rows:
+        measure = measures.get(run.run)
+        if measure is None or measure.refused:
+            notes.append(f"run {run.run}: {f'refused: {measure.refused}' if measure else 'is not measured'}")
+        elif (measure.mean_w or 0.0) > MOST_W:
+            faults.append(TOO_MUCH.format(run.run, measure.mean_w, MOST_W))
+            measure = None
+        made.append(replace(run, mean_w=measure.mean_w, uncertainty_w=measure.uncertainty_w) if measure else run)
+    return Runs(tuple(made)), [*faults, *notes]
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The export's tables, all of one study."""
+    if not folder.is_dir():
+        raise InputError([f"{folder}: is no folder; give the one that `happe-server study export` wrote"])
+    found: dict[str, Path] = {}
+    for table in NEEDED:
+        here = sorted(file for form in Format for file in folder.glob(f"*-{table}.{form}"))
+        if len(here) > 1:
+            raise InputError([f"{folder}: has {here[0].name} and {here[1].name}; one export has one"])
+        if here:
+            found[table] = here[0]
+        elif table not in OPTIONAL:
+            raise InputError([f"{folder}: has no table of {table}; `happe-server study export` writes it"])
+    studies = {file.name.removesuffix(f"-{table}{file.suffix}") for table, file in found.items()}
+    if len(studies) > 1:
+        raise InputError([f"{folder}: has tables of {' and '.join(sorted(studies))}; one export has one study"])
+    return found
+
+
+def _table(name: str, file: Path) -> list[Row]:
+    """A table's rows, each with the columns that are needed, checked, and any others as they are."""
+    rows, columns = _rows(file)
+    for column in NEEDED[name]:
+        if column not in columns:
+            why = "; the export is from before the study was unblinded" if column in BLINDED else ""
+            raise InputError([f"{file}: has no column {column}{why}"])
+    wrong = [fault for number, row in enumerate(rows, start=1) for fault in _faults(name, row, f"{file}: row {number}")]
+    if wrong:
+        raise InputError(wrong[:20])
+    return rows
+
+
+def _rows(file: Path) -> tuple[list[Row], list[str]]:
+    try:
+        if file.suffix == ".parquet":
+            table = pq.read_table(file)
+            return table.to_pylist(), table.column_names
+        if file.suffix == ".jsonl":
+            rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            return rows, list(rows[0]) if rows else [c for columns in NEEDED.values() for c in columns]
+        csv.field_size_limit(sys.maxsize)
+        with file.open(encoding="utf-8", newline="") as opened:
+            reader = csv.DictReader(opened, strict=True)
+            return [_uncsv(row) for row in reader], list(reader.fieldnames or ())
+    except (ValueError, csv.Error, pa.ArrowException) as error:
+        raise InputError([f"{file}: cannot be read: {error}"]) from None
+
+
+def _uncsv(row: Mapping[Any, Any]) -> Row:
+    """Undo what an export does to texts that look like formulas; nothing is None."""
+    return {name: _uncell(text) for name, text in row.items() if name is not None}
+
+
+def _uncell(text: str | None) -> str | None:
+    if text and text.startswith("'") and text[1:].startswith(FORMULA):
+        return text[1:]
+    return text or None
+
+
+def _faults(table: str, row: Row, where: str) -> Iterable[str]:
+    """Turn a row's cells into what they are; say which cannot be."""
+    for column, kind in NEEDED[table].items():
+        value = row.get(column)
+        if value is None:
+            if column not in MAY_BE_EMPTY:
+                yield f"{where}: {column}: is empty"
+            continue
+        try:
+            row[column] = kind(value)
+        except ValueError:
+            yield f"{where}: {column}: must be a whole number, is {value!r}"
+
+
+def _sorted_out(rows: Iterable[Row], people: Mapping[str, str], file: Path) -> tuple[list[Row], list[LeftOut]]:
+    counting: list[Row] = []
+    left_out: list[LeftOut] = []
+    taken: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        if row["participant"] not in people:
+            raise InputError([f"{file}: run {row['run']}: nobody is participant {row['participant']}"])
+        why = _why_left_out(row, people[row["participant"]])
+        if why:
+            left_out.append(LeftOut(row["run"], row["participant"], row["condition"], why))
+            continue
+        other = taken.setdefault((row["participant"], row["application"], row["condition"]), row["run"])
+        if other != row["run"]:
+            raise InputError([f"{file}: runs {other} and {row['run']} are both the complete one of one place"])
+        counting.append(row)
+    return counting, left_out
+
+
+def _why_left_out(row: Row, state: str) -> str:
+    if state in GONE:
+        return f"the participant was {state}" if state == "replaced" else "the participant withdrew"
+    if row["state"] == "complete":
+        return ""
+    reason = row.get("abort_reason")
+    return f"{row['state']}: {reason}" if reason else str(row["state"])
+
+
+def _run(row: Row, rating: Row | None, presses: tuple[int, int] | None, seconds: float | None) -> Run:
+    performance, power = presses or (None, None)
+    return Run(
+        run=row["run"],
+        participant=row["participant"],
+        application=row["application"],
+        condition=row["condition"],
+        position=row["position"],
+        seconds=float(row["seconds"]) if seconds is None else seconds,
+        rating=rating["rating"] if rating else None,
+        guess=rating["guess"] if rating else None,
+        performance=performance,
+        power=power,
+    )
+
+
+def _in_order(runs: Iterable[Run], rows: Iterable[Row]) -> Iterable[Run]:
+    """By participant and position, each with its place among the application's runs and the condition before.
+
+    Runs that do not count have places too: they were begun, or their time was.
+    """
+    orders: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    for row in sorted(rows, key=lambda each: each["position"]):
+        orders[row["participant"], row["application"]][row["position"]] = row["condition"]
+    for run in sorted(runs, key=lambda each: (each.participant, each.position)):
+        order = orders[run.participant, run.application]
+        at = list(order).index(run.position)
+        yield replace(run, place=at + 1, before=list(order.values())[at - 1] if at else "")
+
+
+def _presses(keys: Iterable[Row] | None, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:
+    """Counted presses of the performance and the power key by run, for every run that has a record."""
+    if keys is None or records is None:
+        return {}
+    times: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in keys:
+        times[row["run"], row["key"]].append(row["t_us"])
+    return {
+        row["run"]: (_series(times[row["run"], "performance"]), _series(times[row["run"], "power"])) for row in records
+    }
+
+
+def _series(times_us: list[int]) -> int:
+    """How many presses begin a series: those at least a second after the press before."""
+    ordered = sorted(times_us)
+    return (
+        sum(at - before >= SERIES_US for before, at in zip([ordered[0] - SERIES_US, *ordered], ordered, strict=False))
+        if ordered
+        else 0
+    )
+
+
+def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in rows:
+        for column, value in row.items():
+            if column.startswith("answer_") and value is not None and people[row["participant"]] not in GONE:
+                found[column.removeprefix("answer_")][row["participant"]] = str(value)
+    return dict(found)
+
+
+def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
+    """Each period's frequency, of the first policy, and the busiest CPU."""
+    periods: dict[str, dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        at = periods[row["run"]].setdefault(row["t_us"], dict(row))
+        at["util_ppm"] = max(at["util_ppm"], row["util_ppm"])
+    return {run: tuple(_of_period(at, min(found)) for _, at in sorted(found.items())) for run, found in periods.items()}
+
+
+def _of_period(row: Row, first_us: int) -> Sample:
+    """The first period's end stands a period after the run's beginning, which is not in the table: a second."""
+    return Sample(1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)

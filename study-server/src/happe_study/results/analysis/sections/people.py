@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Key presses, guesses, and groups of participants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis import blinding_index, groups, key_presses, paper_tables
+from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
+from happe_study.results.analysis.design import of_application, of_condition
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.report import Section, Table, Weight
+from happe_study.results.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
+from happe_study.results.analysis.tidy import watts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from happe_study.results.analysis.groups import Question
+    from happe_study.results.analysis.study import Study
+
+MOST_ANSWERS = 8
+PRESSES = (
+    "A series of presses with gaps under a second is one press. Training is T-HAPPE; the operating phase is O-HAPPE "
+    "and B-HAPPE together, which the paper does not say but describes alike."
+)
+RATES = (
+    "Negative-binomial regression with the run's minutes as exposure; errors clustered by participant, Student's t. A "
+    "rate ratio above 1: pressed more often than under the first condition."
+)
+BLINDING = (
+    "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
+    "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: percentile bootstrap "
+    "of participants. The published standard error takes every guess as another person's."
+)
+GROUPS = (
+    "The mean over applications and HAPPE conditions of the group's improvement (section A.5.6), and Welch's analysis "
+    "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions. Nobody "
+    "was assigned to a group, so a difference has other explanations than the answer."
+)
+
+
+def presses_section(study: Study) -> Section:
+    """Table A.3, and the regression of presses on conditions."""
+    refused: list[str] = []
+    table = attempt(refused, "Table A.3", lambda: paper_tables.table_a3(study.runs))
+    fitted = {
+        key: found
+        for key in ("performance", "power")
+        if (found := attempt(refused, f"model of the {key} key", partial(_rates, study, key)))
+    }
+    tables = [_a3(study, table)] if table else []
+    tables += [_rates_table(key, found) for key, found in fitted.items()]
+    data = {"table_a3": plain(table), "models": plain(fitted)}
+    return Section(
+        "presses", "Key presses: Table A.3", Weight.PAPER, (PRESSES, RATES), tuple(tables), (), tuple(refused), data
+    )
+
+
+def _a3(study: Study, table: Sequence[paper_tables.Presses]) -> Table:
+    rows = tuple(
+        (study.name(each.application), each.phase, str(each.runs), fixed(each.performance), fixed(each.power))
+        for each in table
+    )
+    notes = ("Rounded to two decimals, half away from zero.",)
+    columns = ("Application", "Phase", "Runs", "Performance key", "Power key")
+    return Table("Table A.3: presses per minute, mean over users", columns, rows, notes, names=2)
+
+
+def _rates(study: Study, key: str) -> key_presses.Fit:
+    runs = [run for run in study.runs.under(study.happe).rows if getattr(run, key) is not None and run.seconds > 0]
+    if not runs:
+        raise Refusal("no run under HAPPE has counts of key presses")
+    conditions = [condition for condition in study.happe if any(run.condition == condition for run in runs)]
+    terms = of_condition(runs, conditions).beside(of_application(runs, study.runs.applications))
+    return key_presses.fit(
+        [getattr(run, key) for run in runs],
+        [run.seconds / paper_tables.SECONDS_PER_MINUTE for run in runs],
+        terms.columns,
+        terms.names,
+        [run.participant for run in runs],
+    )
+
+
+def _rates_table(key: str, found: key_presses.Fit) -> Table:
+    rows = tuple(
+        (
+            each.name,
+            fixed(float(np.exp(each.estimate)), 3),
+            f"{fixed(float(np.exp(each.low)), 3)} to {fixed(float(np.exp(each.high)), 3)}",
+            p_value(each.p),
+        )
+        for each in found.rates
+    )
+    kind = f"alpha {fixed(found.alpha, 3)}" if found.alpha else "no more scatter than Poisson's"
+    notes = (
+        (
+            f"{found.presses} presses in {found.runs} runs of {found.participants} participants; {kind}. The intercept "
+            "is presses a minute, the others are ratios."
+        ),
+    )
+    return Table(f"Presses of the {key} key", ("Term", "Rate or ratio", "95 % interval", "p"), rows, notes)
+
+
+def blinding_section(study: Study) -> Section:
+    """The blinding indices."""
+    refused: list[str] = []
+    arms = ("usual control", "learning control")
+    found = attempt(refused, "indices", lambda: blinding_index.indices(_guesses(study), arms))
+    table = Table(
+        "Blinding indices",
+        ("Index", "n", "Guesses", "Value", "95 % interval", "Published s. e."),
+        tuple(
+            (
+                each.name,
+                str(each.participants),
+                str(each.guesses),
+                fixed(each.value, 3),
+                f"{fixed(each.low, 3)} to {fixed(each.high, 3)}",
+                fixed(each.published_error, 3),
+            )
+            for each in found or ()
+        ),
+    )
+    tables = (table,) if found else ()
+    return Section("blinding", "Was it blind?", Weight.ESTIMATED, (BLINDING,), tables, (), tuple(refused), plain(found))
+
+
+def _guesses(study: Study) -> list[Guess]:
+    """Guesses of main runs: arm 0 is the kernel's control, arm 1 HAPPE's. T-HAPPE, which comes first, is left out."""
+    answers = {"usual": 0, "learning": 1, "dont-know": DONT_KNOW}
+    found = [
+        Guess(run.participant, int(run.condition.endswith("-HAPPE")), answers[run.guess])
+        for run in study.runs.rows
+        if run.guess in answers and run.condition != "T-HAPPE"
+    ]
+    if not found:
+        raise Refusal("nobody was asked to guess between the usual and the learning control")
+    return found
+
+
+def groups_section(study: Study) -> Section:
+    """Savings by the answers to the questionnaire."""
+    refused: list[str] = []
+    found = [
+        made
+        for key, answers in sorted(study.export.answers.items())
+        if (made := attempt(refused, key, partial(_question, study, key, answers)))
+    ]
+    corrected = groups.holm([each.p for each in found])
+    found = [replace(each, holm=p) for each, p in zip(found, corrected, strict=True)]
+    return Section(
+        "groups",
+        "Groups of participants",
+        Weight.EXPLORATORY,
+        (GROUPS,),
+        (_groups_table(found),) if found else (),
+        (),
+        tuple(refused),
+        plain(found),
+    )
+
+
+def _question(study: Study, key: str, answers: Mapping[str, str]) -> Question:
+    if len(set(answers.values())) > MOST_ANSWERS:
+        raise Refusal(f"has more than {MOST_ANSWERS} different answers, which make no groups")
+    if not study.happe:
+        raise Refusal("HAPPE governed no run")
+    return groups.of_question(study.runs.panel(watts), study.happe, study.reference, key, answers)
+
+
+def _groups_table(found: Sequence[Question]) -> Table:
+    rows = tuple(
+        (
+            question.key,
+            group.answer,
+            str(group.participants),
+            percent(group.paper),
+            percent_interval(group.estimate) if group.estimate else "\u2014",
+            p_value(question.p),
+            p_value(question.holm),
+        )
+        for question in found
+        for group in question.groups
+    )
+    notes = tuple(
+        f"{each.key}: fewer than two participants answered {listed(each.left_out)}, left out."
+        for each in found
+        if each.left_out
+    )
+    columns = ("Question", "Answer", "n", "Saved, %", "95 % interval of own savings", "p", "p, Holm")
+    return Table("Power saved by group", columns, rows, notes, names=2)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's figures, from a study. Whom they show is a rule that does not know how a run came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis import figures
+from happe_study.results.analysis.figures import AtLevels, Course, UserMeans
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.report import Picture, Section, Weight
+from happe_study.results.analysis.study import attempt, plain
+from happe_study.results.analysis.tidy import satisfaction, watts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from happe_study.results.analysis.reading import Sample
+    from happe_study.results.analysis.study import Study
+    from happe_study.results.analysis.tidy import Floats, Panel
+
+MOST_ROWS = 12
+MOST_ANSWERS = 12
+LEVEL = "fixed-"
+
+
+def section(study: Study) -> Section:
+    """Figures A.1, A.2, A.4 and A.5, those for which there are data."""
+    refused: list[str] = []
+    made = [
+        attempt(refused, name, partial(draw, study))
+        for name, draw in (
+            ("Figure A.1", _levels),
+            ("Figure A.2", _distribution),
+            ("Figure A.4", _users),
+            ("Figure A.5", _courses),
+        )
+    ]
+    drawn = tuple(each[0] for each in made if each)
+    data = {each[0].key: each[1] for each in made if each}
+    return Section("figures", "Figures", Weight.PAPER, (), (), drawn, tuple(refused), data)
+
+
+def _levels(study: Study) -> tuple[Picture, object]:
+    levels = [condition for condition in study.runs.conditions if condition.startswith(LEVEL)]
+    if not levels:
+        raise Refusal("no run was at a fixed frequency")
+    shown = study.runs.participants[:MOST_ROWS]
+    rating = study.runs.panel(satisfaction)
+    people = {person: _person(study, rating, person, levels) for person in shown}
+    names = [study.name(application) for application in study.runs.applications]
+    named = {
+        person: {study.name(application): found for application, found in by.items()} for person, by in people.items()
+    }
+    drawn = figures.satisfaction_by_level(named, names, study.scale)
+    rest = len(study.runs.participants) - len(shown)
+    caption = "Figure A.1: ratings and CPU utilisation at each frequency level"
+    caption += f", of the first {len(shown)} participants by code" if rest else ""
+    about = f"Ratings of {len(shown)} participants for {len(names)} applications at {len(levels)} frequency levels."
+    data = {
+        person: {
+            application: {"ratings": _numbers(each.ratings), "busy_percent": _numbers(each.busy_percent)}
+            for application, each in found.items()
+        }
+        for person, found in named.items()
+    }
+    return Picture("figure-a1", caption, about, drawn), data
+
+
+def _person(study: Study, rating: Panel, person: str, levels: list[str]) -> dict[str, AtLevels]:
+    row = rating.participants.index(person)
+    runs = {(run.application, run.condition): run.run for run in study.runs.rows if run.participant == person}
+    found = {}
+    for column, application in enumerate(rating.applications):
+        ratings = np.array([rating.of(level)[row, column] for level in levels])
+        busy = [_busy(study.export.samples, runs.get((application, level))) for level in levels]
+        found[application] = AtLevels(ratings, np.array(busy))
+    return found
+
+
+def _busy(samples: Mapping[str, tuple[Sample, ...]], run: str | None) -> float:
+    periods = samples.get(run or "", ())
+    return float(np.mean([each.busy_percent for each in periods])) if periods else float("nan")
+
+
+def _distribution(study: Study) -> tuple[Picture, object]:
+    counts = {key: _counted(study, key, answers) for key, answers in study.export.answers.items()}
+    shown = {_question(study, key): found for key, found in counts.items() if len(found) <= MOST_ANSWERS}
+    if not shown:
+        raise Refusal("no question has answers that can be counted")
+    about = "; ".join(f"{key}: {', '.join(f'{a} {n}' for a, n in found.items())}" for key, found in shown.items())
+    picture = Picture("figure-a2", "Figure A.2: distribution of participants", about, figures.distribution(shown))
+    return picture, counts
+
+
+def _counted(study: Study, key: str, answers: Mapping[str, str]) -> dict[str, int]:
+    """How often each answer was given: options in the protocol's order, then others by name."""
+    found = Counter(answers.values())
+    items = study.protocol.questionnaire.items if study.protocol else ()
+    options = next((item.options for item in items if item.key == key), ())
+    return {answer: found[answer] for answer in [*options, *sorted(set(found) - set(options))]}
+
+
+def _question(study: Study, key: str) -> str:
+    items = {item.key: item.question for item in study.protocol.questionnaire.items} if study.protocol else {}
+    return items.get(key, key)
+
+
+def _users(study: Study) -> tuple[Picture, object]:
+    treatment = study.protocol.analysis.treatment if study.protocol and study.protocol.analysis else "O-HAPPE"
+    power, rating = study.runs.panel(watts), study.runs.panel(satisfaction)
+    if np.isnan(power.values).all():
+        raise Refusal("no run has power")
+    means = [_means(power, rating, condition) for condition in (study.reference, treatment)]
+    about = (
+        f"Mean power and mean rating of {len(power.participants)} participants under {study.reference} and {treatment}."
+    )
+    caption = f"Figure A.4: each participant under {study.reference} and {treatment}; mean and s. d. over applications"
+    drawn = figures.by_user(power.participants, means, study.scale)
+    data = [
+        {"condition": each.condition}
+        | {name: _numbers(getattr(each, name)) for name in ("power_mean_w", "power_sd_w", "rating_mean", "rating_sd")}
+        for each in means
+    ]
+    return Picture("figure-a4", caption, about, drawn), {"participants": plain(power.participants), "conditions": data}
+
+
+def _means(power: Panel, rating: Panel, condition: str) -> UserMeans:
+    return UserMeans(condition, *_row_figures(power.of(condition)), *_row_figures(rating.of(condition)))
+
+
+def _row_figures(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and sample standard deviation of each row's figures that are there; NaN of too few."""
+    n = (~np.isnan(values)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(values, axis=1) / n
+        spread = np.sqrt(np.nansum((values - mean[:, None]) ** 2, axis=1) / (n - 1))
+    return mean, np.where(n > 1, spread, np.nan)
+
+
+def _courses(study: Study) -> tuple[Picture, object]:
+    """The first participant by code whose first two applications were recorded under ondemand and O-HAPPE."""
+    applications, conditions = study.runs.applications[:2], ("ondemand", "O-HAPPE")
+    by_place = {(run.participant, run.application, run.condition): run.run for run in study.runs.rows}
+    wanted = [(application, condition) for application in applications for condition in conditions]
+    for person in study.runs.participants:
+        samples = [study.export.samples.get(by_place.get((person, *place), ""), ()) for place in wanted]
+        courses = [
+            _course(study.name(application), condition, each)
+            for (application, condition), each in zip(wanted, samples, strict=True)
+        ]
+        if all(len(course.khz) for course in courses):
+            caption = (
+                f"Figure A.5: frequency over time of participant {person}, the first by code with records of the first "
+                "two applications under both conditions"
+            )
+            drawn = figures.frequency_over_time(courses)
+            data = [{"application": c.application, "condition": c.condition, "khz": _numbers(c.khz)} for c in courses]
+            return Picture("figure-a5", caption, f"{len(courses)} runs of participant {person}.", drawn), data
+    raise Refusal("no participant has records of two applications under ondemand and O-HAPPE")
+
+
+def _course(application: str, condition: str, samples: tuple[Sample, ...]) -> Course:
+    known = [each for each in samples if each.khz is not None]
+    seconds = np.array([each.second for each in known])
+    return Course(application, condition, seconds, np.array([each.khz for each in known], dtype=float))
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else round(float(value), 6) for value in values]

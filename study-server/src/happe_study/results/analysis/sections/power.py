@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Savings with intervals, the best possible, and the mixed model of power with period and carry-over."""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis import best_possible, intervals, power_model, savings
+from happe_study.results.analysis.design import NOTHING, changing_places, compared, of_application, period_terms
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.report import Section, Table, Weight
+from happe_study.results.analysis.study import attempt, fixed, p_value, percent, percent_interval, plain
+from happe_study.results.analysis.tidy import watts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from happe_study.results.analysis.design import Terms
+    from happe_study.results.analysis.savings import Saving
+    from happe_study.results.analysis.study import Study
+    from happe_study.results.analysis.tidy import Runs
+
+SAVINGS = (
+    (
+        "1 - ratio of mean powers, over the participants with both runs; the last row is the mean over applications. "
+        "Intervals: 95 %, studentised bootstrap of participants, so that all runs of a person are drawn together. They "
+        "are not corrected for their number."
+    ),
+    (
+        "The last column bounds what the meter can have done to a figure, in percentage points, if its errors in both "
+        "conditions (k = 2) were as unlucky as can be: on one rig most of them cancel."
+    ),
+)
+MODEL = (
+    "log power = condition + application, with random parts for the participant, the participant in an application and "
+    "the participant under a condition; REML, Student's t with Satterthwaite's degrees of freedom. A saving here is "
+    "one of geometric means. One spread of savings is assumed for all conditions."
+)
+PERIOD = (
+    "The same with the run's place among the runs of its application (period) and the condition before it "
+    "(carry-over). Conditions that are always in one place are left out of it. These terms were not what the study was "
+    "sized for."
+)
+
+
+def saving_section(study: Study) -> Section:
+    """The improvement of each condition and application, and how close it is to the best possible."""
+    refused: list[str] = []
+    panel = study.runs.panel(watts)
+    found = [
+        saving
+        for treatment in study.treatments
+        for saving in attempt(
+            refused,
+            treatment,
+            partial(savings.savings, panel, treatment, study.reference, resamples=study.resamples),
+        )
+        or ()
+    ]
+    return Section(
+        "savings",
+        f"Power saved over {study.reference}",
+        Weight.ESTIMATED,
+        text=SAVINGS,
+        tables=((_savings(study, found), _bounds(study, found)) if found else ()),
+        refused=tuple(refused),
+        data={"savings": plain(found), "model": plain(study.model)},
+    )
+
+
+def _savings(study: Study, found: Sequence[Saving]) -> Table:
+    rows = tuple(
+        (
+            each.treatment,
+            study.name(each.application),
+            str(each.estimate.participants),
+            str(each.pairs),
+            str(each.missing),
+            percent(each.estimate.value),
+            percent_interval(each.estimate),
+            percent(_meter(study, each), 1),
+        )
+        for each in found
+    )
+    columns = ("Condition", "Application", "n", "Pairs", "Missing", "Saved, %", "95 % interval", "Meter, +-")
+    return Table(f"Power saved over {study.reference}", columns, rows, study.meter, names=2)
+
+
+def _meter(study: Study, saving: Saving) -> float:
+    """The most by which the meter's expanded uncertainties can move an improvement: (1 - s) (U_t / t + U_o / o)."""
+    relative = [
+        _relative(study.runs.under([condition]), saving.application)
+        for condition in (saving.treatment, saving.reference)
+    ]
+    return (1 - saving.estimate.value) * sum(relative)
+
+
+def _relative(runs: Runs, application: str | None) -> float:
+    return fmean(
+        run.uncertainty_w / run.mean_w
+        for run in runs.rows
+        if run.mean_w and run.uncertainty_w is not None and application in {None, run.application}
+    )
+
+
+def _bounds(study: Study, found: Sequence[Saving]) -> Table:
+    rows = [
+        (
+            each.treatment,
+            fixed(bound.utilisation_percent, 0),
+            percent(bound.best),
+            percent(each.estimate.value),
+            percent(bound.share, 1),
+        )
+        for each in found
+        if each.application is None and each.treatment in (study.happe or study.treatments)
+        for bound in best_possible.bounds(study.model, each.estimate.value)
+    ]
+    notes = (
+        (
+            f"Of {study.model.machine} (measured {study.model.measured}): 1 - power at the lowest frequency / power at "
+            "the highest, at the same utilisation. Another machine's model says little of this one's: give its own."
+        ),
+    )
+    columns = ("Condition", "Utilisation, %", "Best possible, %", "Saved, %", "Part of the best, %")
+    return Table("Distance to the best possible", columns, tuple(rows), notes)
+
+
+def model_section(study: Study) -> Section:
+    """The mixed model of power."""
+    refused: list[str] = []
+    fitted = attempt(refused, "model", lambda: _fit(study, study.runs.with_figure(watts)))
+    return Section(
+        "power-model",
+        "Mixed model of power",
+        Weight.ESTIMATED,
+        text=(MODEL,),
+        tables=_tables(study, fitted),
+        refused=tuple(refused),
+        data=plain(fitted),
+    )
+
+
+def period_section(study: Study) -> Section:
+    """Period and carry-over terms."""
+    refused: list[str] = []
+    fitted = attempt(refused, "model", lambda: _fit_with_period(study))
+    return Section(
+        "period",
+        "Period and carry-over",
+        Weight.EXPLORATORY,
+        text=(PERIOD,),
+        tables=_tables(study, fitted, "Effects on power, with period and carry-over"),
+        refused=tuple(refused),
+        data=plain(fitted),
+    )
+
+
+def _fit(study: Study, runs: Runs, more: Terms = NOTHING) -> power_model.Fit:
+    if len(runs.participants) < intervals.FEWEST:
+        raise Refusal(f"{len(runs.participants)} participants with power; a model needs at least {intervals.FEWEST}")
+    terms = compared(runs, study.reference).beside(of_application(runs.rows, runs.applications)).beside(more)
+    return power_model.fit(
+        [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
+        terms.columns,
+        terms.names,
+        [run.participant for run in runs.rows],
+        {
+            "application": [run.application for run in runs.rows],
+            "condition": [run.condition for run in runs.rows],
+        },
+    )
+
+
+def _fit_with_period(study: Study) -> power_model.Fit:
+    runs = changing_places(study.runs.with_figure(watts))
+    return _fit(study, runs, period_terms(runs))
+
+
+def _tables(study: Study, fitted: power_model.Fit | None, caption: str = "Effects on power") -> tuple[Table, ...]:
+    if fitted is None:
+        return ()
+    rows = tuple(
+        (
+            term.name,
+            percent(1 - np.exp(term.estimate)),
+            f"{percent(1 - np.exp(term.high))} to {percent(1 - np.exp(term.low))}",
+            fixed(term.dof, 1),
+            p_value(term.p),
+        )
+        for term in fitted.terms[1:]
+    )
+    spread = ", ".join(f"{name} {fixed(value, 4)}" for name, value in fitted.deviations.items())
+    notes = (
+        f"{fitted.runs} runs of {fitted.participants} participants. Standard deviations of log W: {spread}.",
+        study.missing(fitted.runs),
+        "Two-sided p, not corrected for their number. Above 0: power saved.",
+    )
+    return (Table(caption, ("Term", "Saved, %", "95 % interval", "d. f.", "p"), rows, notes),)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a report is made from: the runs with their power, the protocol, and what is compared with what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, is_dataclass
+from math import isfinite
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from happe_study.results.analysis.paper_tables import rounded
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.evidence.documents.reading import Measure, PowerModel
+    from happe_study.results.analysis.intervals import Estimate
+    from happe_study.results.analysis.reading import Export
+    from happe_study.results.analysis.tidy import Runs
+
+Made = TypeVar("Made")
+KERNEL = "ondemand"
+SCALE = (1, 5)  # of the paper's ratings
+HUGE = 1e9  # of which no decimals are shown
+MOST_NOTES = 10  # below a table
+SMALLEST_SHOWN = 0.0005  # p: below it three decimals are 0
+
+
+class Study(NamedTuple):
+    """Everything that sections are made from."""
+
+    export: Export
+    runs: Runs
+    protocol: Protocol | None
+    measures: dict[str, Measure]
+    model: PowerModel
+    resamples: int
+
+    @property
+    def reference(self) -> str:
+        """What others are compared with: the protocol's, else ondemand, else the last (the highest frequency)."""
+        wanted = self.protocol.analysis.reference if self.protocol and self.protocol.analysis else KERNEL
+        if wanted in self.runs.conditions or not self.runs.conditions:
+            return wanted
+        return self.runs.conditions[-1]
+
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The lowest rating and the highest: the protocol's, else the paper's."""
+        return (self.protocol.rating.lowest, self.protocol.rating.highest) if self.protocol else SCALE
+
+    @property
+    def treatments(self) -> tuple[str, ...]:
+        """All other conditions."""
+        return tuple(condition for condition in self.runs.conditions if condition != self.reference)
+
+    @property
+    def happe(self) -> tuple[str, ...]:
+        """The conditions under which HAPPE governed."""
+        return tuple(condition for condition in self.treatments if condition.endswith("-HAPPE"))
+
+    @property
+    def meter(self) -> tuple[str, ...]:
+        """What is to be said below a table of watts: how well they are known, by which calibration, and its notes."""
+        known = [run.uncertainty_w for run in self.runs.rows if run.uncertainty_w is not None]
+        if not known:
+            return ()
+        mean, most = fixed(fmean(known)), fixed(max(known))
+        said = f"A run's expanded uncertainty (k = 2) is {mean} W in the mean, {most} W at most."
+        used = {measure.calibration for measure in self.measures.values()} - {""}
+        return (said, *(f"Calibration: {calibration}" for calibration in sorted(used)), *self._notes())
+
+    def _notes(self) -> list[str]:
+        """What was noted of measures, the commonest first."""
+        counted = Counter(note for measure in self.measures.values() for note in measure.notes)
+        found = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+        said = [f"For {count} of the measured runs: {note}" for note, count in found[:MOST_NOTES]]
+        rest = len(found) - MOST_NOTES
+        return [*said, f"{rest} more notes are in the document of the measures."] if rest > 0 else said
+
+    def missing(self, used: int) -> str:
+        """How many of the runs that count a figure does without."""
+        return f"{len(self.runs.rows) - used} of {len(self.runs.rows)} runs are missing or under other conditions."
+
+    def name(self, application: str | None) -> str:
+        """An application as people call it."""
+        if application is None:
+            return "All applications"
+        return (
+            self.protocol.application(application).name if self.protocol and self._knows(application) else application
+        )
+
+    def _knows(self, application: str) -> bool:
+        return self.protocol is not None and application in {each.key for each in self.protocol.applications}
+
+
+def attempt(refused: list[str], what: str, make: Callable[[], Made]) -> Made | None:
+    """What is made; or None, and the refusal noted."""
+    try:
+        return make()
+    except Refusal as refusal:
+        refused.append(f"{what}: {refusal}")
+        return None
+
+
+def fixed(value: float | None, places: int = 2) -> str:
+    """A figure rounded half away from zero; an em dash where there is none."""
+    if value is None:
+        return "\u2014"
+    return f"{value:.3g}" if abs(value) >= HUGE else str(rounded(value, places))
+
+
+def percent(fraction: float | None, places: int = 2) -> str:
+    """A fraction in percent."""
+    return fixed(None if fraction is None else 100 * fraction, places)
+
+
+def percent_interval(estimate: Estimate) -> str:
+    """An interval in percent, the lower limit first."""
+    return f"{percent(estimate.low)} to {percent(estimate.high)}"
+
+
+def p_value(p: float) -> str:
+    """A p-value to three decimals, never 0."""
+    return "< 0.001" if p < SMALLEST_SHOWN else fixed(p, 3)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Dataclasses as JSON: fields by name, tuples as lists, arrays left out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: plain(each) for key, each in asdict(value).items() if not hasattr(each, "dtype")}
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items() if not hasattr(each, "dtype")}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def not_finite(value: Any, place: str = "") -> str | None:  # noqa: ANN401 - JSON
+    """Where in plain data a number is none; None: nowhere."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return next((found for key, each in items if (found := not_finite(each, f"{place}/{key}"))), None)
+    return place if isinstance(value, float) and not isfinite(value) else None
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas; "none" of none."""
+    return ", ".join(words) or "none"

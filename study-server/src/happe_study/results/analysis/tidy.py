@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tidy table that everything is reckoned from, one row a run, and the arrays that are cut out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run that counts. What is None was not measured or not given, and is missing from the figures that need it.
+
+    `position` is the run's place among the participant's runs, from 1; `place` that among the runs of the same
+    application, and `before` the condition of that application's run before it ("" in the first).
+    `mean_w` is the whole machine's mean power in watts, `uncertainty_w` its expanded uncertainty (k = 2).
+    `performance` and `power` count presses, a series with gaps under 1 s as one.
+    """
+
+    run: str
+    participant: str
+    application: str
+    condition: str
+    position: int
+    place: int = 1
+    before: str = ""
+    seconds: float = 0.0
+    mean_w: float | None = None
+    uncertainty_w: float | None = None
+    rating: int | None = None
+    guess: str | None = None
+    performance: int | None = None
+    power: int | None = None
+
+
+def watts(run: Run) -> float | None:
+    """A run's mean power, W."""
+    return run.mean_w
+
+
+def satisfaction(run: Run) -> float | None:
+    """A run's rating."""
+    return None if run.rating is None else float(run.rating)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A quantity by participant, application and condition; NaN where a run or its figure is missing."""
+
+    values: Floats
+    participants: tuple[str, ...]
+    applications: tuple[str, ...]
+    conditions: tuple[str, ...]
+
+    def pairs(self, treatment: str, reference: str) -> tuple[Floats, Floats]:
+        """Both conditions' values by participant and application; NaN in both where either is missing."""
+        one, other = self.of(treatment), self.of(reference)
+        missing = np.isnan(one) | np.isnan(other)
+        return np.where(missing, np.nan, one), np.where(missing, np.nan, other)
+
+    def of_people(self, wanted: Bools) -> Panel:
+        """The panel of some participants."""
+        kept = tuple(code for code, there in zip(self.participants, wanted, strict=True) if there)
+        return Panel(self.values[wanted], kept, self.applications, self.conditions)
+
+    def of(self, condition: str) -> Floats:
+        """A condition's values by participant and application. Refusal if nobody had it."""
+        if condition not in self.conditions:
+            raise Refusal(f"no run was under {condition}")
+        return self.values[:, :, self.conditions.index(condition)]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a study that count, in the order of participants and positions."""
+
+    rows: tuple[Run, ...]
+
+    @cached_property
+    def participants(self) -> tuple[str, ...]:
+        """Every participant with a run, by code."""
+        return tuple(sorted({run.participant for run in self.rows}))
+
+    @cached_property
+    def applications(self) -> tuple[str, ...]:
+        """Every application, in the order in which they first come."""
+        return tuple(dict.fromkeys(run.application for run in self.rows))
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """Every condition: ondemand first, then as the paper lists them, then by name."""
+        return tuple(sorted({run.condition for run in self.rows}, key=condition_order))
+
+    def panel(self, quantity: Callable[[Run], float | None]) -> Panel:
+        """A quantity by participant, application and condition. Refusal if two runs are in one place."""
+        axes = (self.participants, self.applications, self.conditions)
+        values = np.full([len(axis) for axis in axes], np.nan)
+        for run in self.rows:
+            value = quantity(run)
+            if value is None:
+                continue
+            place = tuple(
+                a.index(k) for a, k in zip(axes, (run.participant, run.application, run.condition), strict=True)
+            )
+            if not np.isnan(values[place]):
+                raise Refusal(f"{run.participant} has two runs of {run.application} under {run.condition}")
+            values[place] = value
+        return Panel(values, *axes)
+
+    def with_figure(self, quantity: Callable[[Run], float | None]) -> Runs:
+        """The runs that have a figure."""
+        return Runs(tuple(run for run in self.rows if quantity(run) is not None))
+
+    def under(self, conditions: Sequence[str]) -> Runs:
+        """The runs under some conditions."""
+        return Runs(tuple(run for run in self.rows if run.condition in conditions))
+
+
+_ORDER = ("ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE")
+
+
+def condition_order(condition: str) -> tuple[int, int, str]:
+    """Sorts conditions: the paper's order, then fixed-1, fixed-2, ..."""
+    if condition in _ORDER:
+        return _ORDER.index(condition), 0, condition
+    name, _, number = condition.partition("-")
+    return len(_ORDER), int(number) if number.isdigit() else 0, name
+
+
+def indicators(values: Sequence[str], levels: Sequence[str]) -> Floats:
+    """Treatment coding: a column of 0 and 1 for each level but the first."""
+    return np.array([[float(value == level) for level in levels[1:]] for value in values]).reshape(len(values), -1)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables that are inside the records of runs: they are opened one record at a time.
+
+A record that does not open is left out. `happe-server check` names it, and so did the unblinding.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from sqlalchemy import select
+
+from happe_study.design.allocation.sealing import SealError
+from happe_study.people.participants.models import Participant
+from happe_study.results.exports.columns import Column, Kind, Table
+from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.results.exports.columns import Source
+
+log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+Row = dict[str, Any]
+
+RUN = Column("run", Kind.TEXT, "The run's code.")
+T_US = Column("t_us", Kind.INTEGER, "The end of the sample period.", LAPTOP_US)
+
+
+def inside(
+    rows: Callable[[Json], Iterator[Row]],
+) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
+    """The rows that a function finds in each record of a study, by the runs' codes."""
+
+    def read(session: Session, source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+        names = [column.name for column in columns]
+        for record in _records(session, source):
+            yield from (tuple(row.get(name) for name in names) for row in rows(record))
+
+    return read
+
+
+def _records(session: Session, source: Source) -> Iterator[Json]:
+    mine = select(Run.id, Run.code).join(Participant, Run.participant_id == Participant.id).join(RunRecord)
+    runs = mine.where(Participant.study_id == source.study_id).order_by(Run.code)
+    for run_id, code in session.execute(runs.execution_options(yield_per=ROWS_AT_ONCE)):
+        document = session.execute(select(RunRecord.document).where(RunRecord.run_id == run_id)).scalar_one()
+        try:
+            yield json.loads(opened(source.key, code, document))
+        except SealError:
+            log.error("a stored record does not open and is not exported")  # noqa: TRY400 - it has no more to say
+
+
+def _record(record: Json) -> Iterator[Row]:
+    machine = record["machine"]
+    yield {
+        "run": record["run"],
+        "record": record["id"],
+        "clock": record["clock"],
+        "started_us": record["started_us"],
+        "ended_us": record["ended_us"],
+        "indicator": record["indicator"],
+        "samples": len(record["observations"]),
+        "interruptions": len(record.get("interruptions", ())),
+        "backend": machine["backend"],
+        "governor": machine["governor"],
+        "driver": machine["driver"],
+        "cpu": machine["cpu"],
+        "kernel": machine.get("kernel"),
+    }
+
+
+def _samples(record: Json) -> Iterator[Row]:
+    for line in record["observations"]:
+        for policy in line["policies"]:
+            shared = {
+                "run": record["run"],
+                "t_us": line["t_us"],
+                "served": line["user"] is not None,
+                "app": line["app"],
+            }
+            frequency = {"policy": policy["id"], "cur_khz": policy.get("cur_khz")}
+            for cpu, util_ppm in enumerate(policy["util_ppm"]):
+                yield shared | frequency | {"cpu": cpu, "util_ppm": util_ppm}
+
+
+def _keys(record: Json) -> Iterator[Row]:
+    for line in record["observations"]:
+        for press in line.get("keys", ()):
+            yield {"run": record["run"], "t_us": press["t_us"], "key": press["key"]}
+
+
+RECORDS = Table(
+    "records",
+    "What laptops recorded of runs: one row a record.",
+    (
+        RUN,
+        Column("record", Kind.TEXT, "The record's id."),
+        Column("clock", Kind.TEXT, "The clock of the record's times: monotonic: and the boot's id."),
+        Column("started_us", Kind.INTEGER, "When the run began.", "microseconds of that clock"),
+        Column("ended_us", Kind.INTEGER, "When it ended.", "microseconds of that clock"),
+        Column("indicator", Kind.BOOLEAN, "Whether the remaining battery time was on the screen."),
+        Column("samples", Kind.INTEGER, "How many sample periods there are."),
+        Column("interruptions", Kind.INTEGER, "How often something came between participant and application."),
+        Column("backend", Kind.TEXT, "How frequencies were set: setspeed, cap, observe or simulated."),
+        Column("governor", Kind.TEXT, "The kernel's governor in force."),
+        Column("driver", Kind.TEXT, "The kernel's frequency driver."),
+        Column("cpu", Kind.TEXT, "The CPU's model name."),
+        Column("kernel", Kind.TEXT, "The kernel's release."),
+    ),
+    inside(_record),
+    blinded=True,
+)
+
+SAMPLES = Table(
+    "samples",
+    "What was measured in each sample period of a run: one row a CPU.",
+    (
+        RUN,
+        T_US,
+        Column("policy", Kind.INTEGER, "The group of CPUs that scale together, by the kernel's number."),
+        Column("cpu", Kind.INTEGER, "The CPU's place in its policy, from 0."),
+        Column("cur_khz", Kind.INTEGER, "The policy's frequency. Empty: what was decided last.", KHZ),
+        Column("util_ppm", Kind.INTEGER, "How much of the period the CPU was busy.", PPM),
+        Column("served", Kind.BOOLEAN, "Whether HAPPE governed."),
+        Column("app", Kind.TEXT, "The application of focus. Empty: none, or HAPPE did not govern."),
+    ),
+    inside(_samples),
+    blinded=True,
+)
+
+KEYS = Table(
+    "keys",
+    "Every press of the two keys, acted on or not.",
+    (
+        RUN,
+        Column("t_us", Kind.INTEGER, "When the key went down.", LAPTOP_US),
+        Column("key", Kind.TEXT, "performance or power."),
+    ),
+    inside(_keys),
+    blinded=True,
+)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exports over HTTP. Making one is a POST, since it is written into the audit log; its answer is the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiflask import APIBlueprint
+from flask import Response
+from pydantic import BaseModel, ConfigDict
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.base.parts import parts
+from happe_study.results.exports import services
+from happe_study.results.exports.columns import Kind  # noqa: TC001 - a model's field
+from happe_study.results.exports.formats import MEDIA_TYPES, Format
+from happe_study.studies.services import find
+
+api = APIBlueprint("exports", __name__, url_prefix="/api/v1", tag="Exports")
+
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+RESPONSES: dict[int | str, dict[str, str | dict[str, dict[str, Any]]]] = {
+    200: {"description": "The file.", "content": {kind.split(";")[0]: BINARY for kind in MEDIA_TYPES.values()}},
+    409: {"description": "Nobody gets this before the study is unblinded; or the server's key is another."},
+}
+
+
+class ColumnOut(BaseModel):
+    """A column, and whether the caller gets it now."""
+
+    name: str
+    type: Kind
+    unit: str
+    about: str
+    available: bool
+
+
+class TableOut(BaseModel):
+    """A table, and whether the caller gets it now."""
+
+    table: str
+    about: str
+    available: bool
+    columns: list[ColumnOut]
+
+
+class CatalogueOut(BaseModel):
+    """Every table of a study."""
+
+    tables: list[TableOut]
+
+
+class ExportIn(BaseModel):
+    """Which format: csv, jsonl (a JSON object a line) or parquet."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Format = Format.CSV
+
+
+@api.get("/studies/<study>/exports")
+@staff(Right.EXPORT)
+@api.output(CatalogueOut)
+def list_exports(study: str) -> dict[str, Any]:
+    """List the tables and columns there are, with what each is."""
+    with parts().database.reading() as session:
+        return {"tables": services.catalogue(find(session, study), caller())}
+
+
+@api.post("/studies/<study>/exports/<table>")
+@staff(Right.EXPORT)
+@api.input(ExportIn, location="query")
+@api.doc(responses=RESPONSES)
+def export(study: str, table: str, query_data: ExportIn) -> Response:
+    """Export a table, as much of it as the caller may have now."""
+    form, database = query_data.format, parts().database
+    with database.writing() as session:
+        found = find(session, study)
+        made = services.prepare(session, found, parts().secrets, services.Wish(table, form, caller()))
+    response = Response(services.stream(database, made, form), mimetype=form.media_type.split(";")[0])
+    response.headers["Content-Type"] = form.media_type
+    response.headers["Content-Disposition"] = f'attachment; filename="{made.file_name(form)}"'
+    return response

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study's data as files, for those who may have it, and the dictionary that says what each column is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from happe_study.access.rights import Right
+from happe_study.audit.chain import append
+from happe_study.base.problems import conflict, forbidden, not_found
+from happe_study.base.snapshot import at_one_moment
+from happe_study.design.study import StudyState
+from happe_study.evidence.profiles.services import take_out
+from happe_study.results.exports.columns import Column, Kind, Source, Table
+from happe_study.results.exports.formats import encoded
+from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
+from happe_study.results.exports.tables import (
+    CLOCKS,
+    LEARNING_EVENTS,
+    PROFILES,
+    RUNS,
+    STUDY,
+    TRACES,
+    participants,
+    ratings,
+)
+from happe_study.results.unblinding.services import seed_of
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+    from happe_study.base.database import Database
+    from happe_study.design.study import Study
+    from happe_study.results.exports.formats import Format
+
+EVERY_RIGHT = frozenset(Right)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A table of a study with the columns that somebody may have of it."""
+
+    source: Source
+    study: str
+    table: Table
+    columns: tuple[Column, ...]
+
+    def file_name(self, form: Format) -> str:
+        """How the file is called: by study and table, both of which are public."""
+        return f"{self.study}-{self.table.name}.{form}"
+
+
+def tables(study: Study) -> dict[str, Table]:
+    """Every table of a study, by name."""
+    protocol = protocol_of(study)
+    data = (
+        participants(protocol),
+        RUNS,
+        ratings(protocol),
+        RECORDS,
+        SAMPLES,
+        KEYS,
+        PROFILES,
+        LEARNING_EVENTS,
+        CLOCKS,
+        TRACES,
+        STUDY,
+    )
+    return {table.name: table for table in (*data, _dictionary(data))}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which table, as which files, for whom (None: the command line, with every right)."""
+
+    table: str
+    form: Format
+    who: Caller | None
+
+
+def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
+    """Decide what somebody gets of a table, and write it down.
+
+    Raises Problem: 404 no such table, 403 for want of a right, 409 nobody gets it before the study is unblinded, or
+    the server has another allocation key than when the study was locked.
+    """
+    table, who = tables(study).get(wish.table), wish.who
+    if table is None:
+        raise not_found()
+    rights = who.rights_in(study.id) if who else EVERY_RIGHT
+    if not table.rights <= rights:
+        raise forbidden()
+    if not table.is_open(study.state):
+        raise conflict("blinded", "Nobody gets this before the study is unblinded.")
+    columns = table.seen(study.state, rights)
+    if study.state == StudyState.UNBLINDED:
+        seed_of(study, secrets)  # another key would find every record damaged
+        take_out(session, study.id, secrets)  # of records that came after
+    append(session, "study.exported", who, study_id=study.id, study=study.name, table=table.name, format=wish.form)
+    return Export(Source(study.id, secrets.allocation), study.name, table, columns)
+
+
+def stream(database: Database, export: Export, form: Format) -> Iterator[bytes]:
+    """The file, in pieces, as the database is when the first one is asked for."""
+    with database.reading() as session:
+        at_one_moment(session)
+        yield from encoded(form, export.columns, export.table.read(session, export.source, export.columns))
+
+
+def catalogue(study: Study, who: Caller) -> list[dict[str, Any]]:
+    """Every table and column, and whether the caller gets it now."""
+    rights = who.rights_in(study.id)
+    return [
+        {
+            "table": table.name,
+            "about": table.about,
+            "available": bool(table.seen(study.state, rights)),
+            "columns": [_described(column, column in table.seen(study.state, rights)) for column in table.columns],
+        }
+        for table in tables(study).values()
+    ]
+
+
+def _described(column: Column, available: bool) -> dict[str, Any]:  # noqa: FBT001 - a field's value
+    fields = {"name": column.name, "type": column.kind, "unit": column.unit, "about": column.about}
+    return fields | {"available": available}
+
+
+DICTIONARY = (
+    Column("table", Kind.TEXT, "The table's name."),
+    Column("column", Kind.TEXT, "The column's name."),
+    Column("type", Kind.TEXT, "text, integer, number or boolean."),
+    Column("unit", Kind.TEXT, "What an integer or number counts. Empty: nothing but itself."),
+    Column("blinded", Kind.BOOLEAN, "Whether nobody gets it before the study is unblinded."),
+    Column("about", Kind.TEXT, "What it says."),
+)
+
+
+def _dictionary(data: Sequence[Table]) -> Table:
+    """The data dictionary: a row for each column of each table, itself included."""
+    name, about = "dictionary", "What each column of each table is."
+
+    def read(_session: Session, _source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+        for table in (*data, Table(name, about, DICTIONARY, read)):
+            for each in table.columns:
+                row = {
+                    "table": table.name,
+                    "column": each.name,
+                    "type": str(each.kind),
+                    "unit": each.unit,
+                    "blinded": each.blinded or table.blinded,
+                    "about": each.about,
+                }
+                yield tuple(row[column.name] for column in columns)
+
+    return Table(name, about, DICTIONARY, read)

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables that come straight out of the database. Rows are in the order of random codes, which tells nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select, and_, case, false, func, or_, select
+from sqlalchemy.orm import aliased
+
+from happe_study.access.rights import Right
+from happe_study.design.study import Study
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.people.devices.models import ClockEstimate, Device
+from happe_study.people.participants.models import Participant
+from happe_study.results.exports.columns import Column, Kind, Table
+from happe_study.runs.course.models import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy.orm import Session
+    from sqlalchemy.sql.elements import ColumnElement
+
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.results.exports.columns import Source, Sql
+
+ROWS_AT_ONCE = 1000
+MICROS = "microseconds since 1970, UTC, by the server's clock"
+LAPTOP_US = "microseconds of the laptop's monotonic clock, which `records` names"
+METER_US = "microseconds of the meter's monotonic clock, which `clock` names"
+KHZ = "kHz"
+PPM = "millionths"
+LEVELS = 10  # of a UAFP
+
+METER, LAPTOP = aliased(Device), aliased(Device)
+
+RUN = Column("run", Kind.TEXT, "The run's code.", sql=Run.code)
+PARTICIPANT = Column("participant", Kind.TEXT, "The participant's code.", sql=Participant.code)
+APPLICATION = Column("application", Kind.TEXT, "The application's key in the protocol.", sql=Run.application)
+CONDITION = Column(
+    "condition", Kind.TEXT, "What governed the processor, by its label.", sql=Run.condition, blinded=True
+)
+
+
+def text(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN401 - attributes of models
+    """A column of text."""
+    return Column(name, Kind.TEXT, about, sql=sql, **more)
+
+
+def integer(name: str, sql: Sql, about: str, unit: str = "", **more: Any) -> Column:  # noqa: ANN401 - the same
+    """A column of whole numbers."""
+    return Column(name, Kind.INTEGER, about, unit, sql, **more)
+
+
+def micros(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN401 - the same
+    """A column of times by the server's clock."""
+    return integer(name, sql, about, MICROS, **more)
+
+
+def out_of(
+    source: Callable[[int], Select[Any]],
+) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
+    """Rows of a query of a study, which is given joins, conditions and an order, and here gets its columns."""
+
+    def read(session: Session, of: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+        asked = source(of.study_id).with_only_columns(
+            *(column.sql for column in columns if column.sql is not None), maintain_column_froms=True
+        )
+        makers = [column.of or _as_it_is for column in columns]
+        for row in session.execute(asked.execution_options(yield_per=ROWS_AT_ONCE)):
+            yield tuple(make(value) for make, value in zip(makers, row, strict=True))
+
+    return read
+
+
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - any column
+    return value
+
+
+PEOPLE = (
+    PARTICIPANT,
+    text("state", Participant.state, "invited, consented, enrolled, done, withdrawn or replaced."),
+    text("stratum", Participant.stratum, "The answer that the strata go by. Empty: there are none, or not yet."),
+    text("consent_version", Participant.consent_version, "The version of the consent that was agreed to."),
+    text("on_withdrawal", Participant.on_withdrawal, "What the consent says of the data of who withdraws."),
+    micros("created_us", Participant.created_us, "When the participant was invited."),
+    micros("consent_us", Participant.consent_us, "When the participant agreed."),
+    micros("enrolled_us", Participant.enrolled_us, "When the participant was given runs."),
+    micros("handout_us", Participant.handout_us, "When the participant had read the handout."),
+    micros("done_us", Participant.done_us, "When every run was complete."),
+    micros("ended_us", Participant.ended_us, "When the participant withdrew or was replaced."),
+)
+
+
+def participants(protocol: Protocol) -> Table:
+    """Participants and their answers: one row each, of the withdrawn too."""
+    answers = (
+        text(f"answer_{item.key}", Participant.answers, f"Answer to: {item.question}", of=partial(_answer, item.key))
+        for item in protocol.questionnaire.items
+    )
+
+    def source(study_id: int) -> Select[Any]:
+        return select(Participant.id).where(Participant.study_id == study_id).order_by(Participant.code)
+
+    about = "Participants, and their answers to the questionnaire."
+    return Table("participants", about, (*PEOPLE, *answers), out_of(source))
+
+
+def _answer(key: str, answers: dict[str, Any] | None) -> str | None:
+    value = (answers or {}).get(key)
+    return None if value is None else str(value)
+
+
+def _runs(study_id: int) -> Select[Any]:
+    runs = select(Run.id).join(Participant, Run.participant_id == Participant.id)
+    return runs.outerjoin(LAPTOP, LAPTOP.id == Run.device_id).where(Participant.study_id == study_id).order_by(Run.code)
+
+
+RUNS = Table(
+    "runs",
+    "Every run, those that were aborted or replaced too.",
+    (
+        RUN,
+        PARTICIPANT,
+        integer("position", Run.position, "The run's place among the participant's runs, from 1."),
+        integer("attempt", Run.attempt, "1, or more in the place of aborted runs."),
+        APPLICATION,
+        text("phase", Run.phase, "training (a profile is taught) or main.", blinded=True),
+        CONDITION,
+        integer("seconds", Run.seconds, "How long the run lasts by the protocol.", "seconds"),
+        text("state", Run.state, "planned, started, rated, complete, aborted or replaced."),
+        text("laptop", LAPTOP.code, "The laptop's code."),
+        micros("started_us", Run.started_us, "When the laptop started it."),
+        micros("ended_us", Run.ended_us, "When the laptop said that it had ended."),
+        micros("record_us", Run.record_us, "When its record arrived."),
+        micros("completed_us", Run.completed_us, "When it was complete."),
+        micros("aborted_us", Run.aborted_us, "When it was aborted."),
+        text("abort_reason", Run.abort_reason, "Why it was aborted."),
+    ),
+    out_of(_runs),
+    rights=frozenset({Right.EXPORT, Right.RUN_READ}),
+)
+
+
+GUESSED = 'Whether the guess was right. Empty: no guess, or "don\'t know".'
+
+
+def ratings(protocol: Protocol) -> Table:
+    """Ratings and guesses of the runs that have a rating."""
+    scale = protocol.rating
+    about = f"Satisfaction from {scale.lowest} ({scale.lowest_label}) to {scale.highest} ({scale.highest_label})."
+    columns = (
+        RUN,
+        PARTICIPANT,
+        APPLICATION,
+        CONDITION,
+        integer("rating", Run.rating, about),
+        micros("rated_us", Run.rated_us, "When the rating was given."),
+        text("guess", Run.guess, "Which condition the participant guessed, by the answer's key.", blinded=True),
+        micros("guessed_us", Run.guessed_us, "When the guess was given.", blinded=True),
+        Column("guess_correct", Kind.BOOLEAN, GUESSED, "", _is_right(protocol), _as_boolean, blinded=True),
+    )
+
+    def source(study_id: int) -> Select[Any]:
+        return _runs(study_id).where(Run.rating.is_not(None))
+
+    rights = frozenset({Right.EXPORT, Right.RUN_READ})
+    return Table("ratings", "Ratings of runs, and guesses of their conditions.", columns, out_of(source), rights=rights)
+
+
+def _as_boolean(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _is_right(protocol: Protocol) -> ColumnElement[Any]:
+    sides = [choice for choice in protocol.guess_choices if choice.right_for]
+    right = [and_(Run.guess == choice.key, Run.condition.in_(sorted(choice.right_for))) for choice in sides]
+    return case((Run.guess.in_([choice.key for choice in sides]), or_(false(), *right)), else_=None)
+
+
+def _profiles(study_id: int) -> Select[Any]:
+    rows = select(Uafp.id).join(Run, Uafp.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
+    return rows.where(Participant.study_id == study_id).order_by(Run.code, Uafp.moment)
+
+
+PROFILES = Table(
+    "profiles",
+    "The user application frequency profile before and after each run in which there was one.",
+    (
+        RUN,
+        PARTICIPANT,
+        APPLICATION,
+        CONDITION,
+        text("moment", Uafp.moment, "before or after the run."),
+        *(
+            integer(
+                f"khz_{level}",
+                Uafp.khz,
+                f"The frequency for normalised utilisation of {level} to {level + 1} tenths.",
+                KHZ,
+                of=itemgetter(level),
+            )
+            for level in range(LEVELS)
+        ),
+    ),
+    out_of(_profiles),
+    blinded=True,
+)
+
+
+def _learning_events(study_id: int) -> Select[Any]:
+    rows = select(LearningEvent.id).join(Run, LearningEvent.run_id == Run.id)
+    mine = rows.join(Participant, Run.participant_id == Participant.id).where(Participant.study_id == study_id)
+    return mine.order_by(Run.code, LearningEvent.t_us, LearningEvent.id)
+
+
+LEARNING_EVENTS = Table(
+    "learning_events",
+    "Key presses that were acted on, and what each taught the profile.",
+    (
+        RUN,
+        PARTICIPANT,
+        APPLICATION,
+        CONDITION,
+        integer("t_us", LearningEvent.t_us, "The end of the sample period of the press.", LAPTOP_US),
+        text("key", LearningEvent.key, "performance or power."),
+        integer("policy", LearningEvent.policy, "The group of CPUs that was taught, by the kernel's number."),
+        integer("level", LearningEvent.level, "The tenth of normalised utilisation, 0 to 9."),
+        integer("from_khz", LearningEvent.from_khz, "The profile's entry before.", KHZ),
+        integer("to_khz", LearningEvent.to_khz, "The entry after.", KHZ),
+        integer("cur_khz", LearningEvent.cur_khz, "The frequency at the time.", KHZ),
+        integer("util_ppm", LearningEvent.util_ppm, "The busiest CPU's utilisation.", PPM),
+    ),
+    out_of(_learning_events),
+    blinded=True,
+)
+
+
+def _clocks(study_id: int) -> Select[Any]:
+    rows = select(ClockEstimate.id).join(LAPTOP, LAPTOP.id == ClockEstimate.device_id)
+    order = (LAPTOP.code, ClockEstimate.server_us, ClockEstimate.client_id)
+    return rows.where(LAPTOP.study_id == study_id).order_by(*order)
+
+
+CLOCKS = Table(
+    "clocks",
+    "How far devices' clocks were from the server's: server time = device time + offset, within the uncertainty.",
+    (
+        text("device", LAPTOP.code, "The device's code."),
+        text("clock", ClockEstimate.clock, "realtime, or monotonic: and the boot's id."),
+        integer("device_us", ClockEstimate.device_us, "The device's time.", "microseconds of that clock"),
+        micros("server_us", ClockEstimate.server_us, "The server's time."),
+        integer("offset_us", ClockEstimate.offset_us, "Server time less device time.", "microseconds"),
+        integer("uncertainty_us", ClockEstimate.uncertainty_us, "The offset is within this.", "microseconds"),
+        integer("probes", ClockEstimate.probes, "How many exchanges it is the best of."),
+    ),
+    out_of(_clocks),
+)
+
+
+def _study(study_id: int) -> Select[Any]:
+    return select(Study.id).where(Study.id == study_id)
+
+
+STUDY = Table(
+    "study",
+    "The study, one row: what was fixed when it was locked.",
+    (
+        text("study", Study.name, "The study's name."),
+        text("title", Study.title, "Its title."),
+        text("state", Study.state, "draft, locked or unblinded."),
+        micros("locked_us", Study.locked_us, "When it was locked."),
+        micros("unblinded_us", Study.unblinded_us, "When it was unblinded."),
+        text("protocol_sha256", Study.protocol_sha256, "SHA-256 of the protocol, as in the audit log."),
+        text("protocol", Study.protocol, "The protocol, a TOML document.", blinded=True),
+    ),
+    out_of(_study),
+)
+
+
+def _traces(study_id: int) -> Select[Any]:
+    rows = select(Trace.id).join(METER, METER.id == Trace.device_id).outerjoin(LAPTOP, LAPTOP.id == Trace.laptop_id)
+    return rows.where(Trace.study_id == study_id).order_by(Trace.client_id)
+
+
+_OF_TRACE = TracePart.trace_id == Trace.id
+_PARTS = select(func.count()).where(_OF_TRACE).correlate(Trace).scalar_subquery()
+_BYTES = select(func.sum(TracePart.bytes)).where(_OF_TRACE).correlate(Trace).scalar_subquery()
+
+
+def _within(*path: str) -> Callable[[dict[str, Any] | None], Any]:
+    """What a header or manifest has at a path; None if it has nothing there."""
+
+    def find(document: Any) -> Any:  # noqa: ANN401 - JSON
+        for name in path:
+            document = (document or {}).get(name)
+        return document
+
+    return find
+
+
+TRACES = Table(
+    "traces",
+    "Power traces, one row each. Their parts are Parquet files by themselves.",
+    (
+        text("trace", Trace.client_id, "The trace's id.", of=str),
+        text("meter", METER.code, "The code of the device that measured."),
+        text("laptop", LAPTOP.code, "The code of the laptop that was measured."),
+        micros("created_us", Trace.created_us, "When the trace was announced."),
+        micros("sealed_us", Trace.sealed_us, "When the server had all of it."),
+        integer("parts", _PARTS, "How many parts have arrived."),
+        integer("bytes", _BYTES, "The parts' size.", "bytes", of=lambda size: size and int(size), blinded=True),
+        text("clock", Trace.header, "The meter's clock.", of=_within("clock"), blinded=True),
+        Column(
+            "rate_hz", Kind.NUMBER, "Nominal samples a second.", "Hz", Trace.header, _within("rate_hz"), blinded=True
+        ),
+        text("source", Trace.header, "The kind of instrument.", of=_within("source", "kind"), blinded=True),
+        text("calibration", Trace.header, "The calibration record.", of=_within("calibration", "name"), blinded=True),
+        integer(
+            "started_us",
+            Trace.header,
+            "The first sample.",
+            METER_US,
+            of=_within("started", "monotonic_us"),
+            blinded=True,
+        ),
+        integer(
+            "ended_us", Trace.manifest, "The last sample.", METER_US, of=_within("ended", "monotonic_us"), blinded=True
+        ),
+        integer("samples", Trace.manifest, "Samples of each channel.", of=_within("samples"), blinded=True),
+    ),
+    out_of(_traces),
+)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far a study is, and what needs somebody's attention. Nothing is counted by condition.
+
+Of power traces it has times and parts, but no sizes before the study is unblinded: docs/blinding.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BigInteger, cast, func, select
+
+from happe_study.access.rights import Right
+from happe_study.base.clock import now_us
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.people.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.people.devices.services import last_clocks
+from happe_study.runs.course.machine import State
+from happe_study.runs.course.models import Run
+from happe_study.studies import services
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+HOUR_US = 60 * MINUTE_US
+SILENT_US = 5 * MINUTE_US  # a meter that records says something each half minute
+LATE_US = HOUR_US  # of a record, or of a part
+STALE_US = 24 * HOUR_US  # what a device said longer ago is no news
+LEAST_GIB = 5
+MOST_CLOCK_US = 100_000  # `happe-power measure` refuses beyond it
+MOST_NAMED = 8  # of one kind
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """What has come from a meter. `bytes` is None before the study is unblinded."""
+
+    traces: int
+    sealed: int
+    parts: int
+    last_us: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class DeviceNow:
+    """A device as it is known to be."""
+
+    device: Device
+    clock: ClockEstimate | None
+    uploads: Uploads | None
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Something to look after: in words, and what it is about."""
+
+    words: str
+    run: str = ""
+    at_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A study as it is now, so far as the caller may know it."""
+
+    status: dict[str, Any]
+    devices: list[DeviceNow]
+    attention: list[Attention]
+
+    @property
+    def places(self) -> int:
+        """How many participants the study has places for."""
+        return int(sum(each["slots"] for each in self.status["slots"]))
+
+    @property
+    def taken(self) -> int:
+        """How many of these are taken."""
+        return int(sum(each["taken"] for each in self.status["slots"]))
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are to complete."""
+        return int(sum(self.status["runs"].values()) - self.status["runs"]["replaced"])
+
+    @property
+    def said(self) -> str:
+        """All of it in a sentence."""
+        status = self.status
+        attention = f"; {len(self.attention)} to look after" if self.attention else ""
+        return (
+            f"{status['participants']['done']} of {self.places} participants are done, "
+            f"{status['runs']['complete']} of {self.runs} runs complete{attention}."
+        )
+
+
+def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progress:
+    """How far a study is, for who has these rights in it."""
+    sees_devices, sees_runs = Right.DEVICE_READ in rights, Right.RUN_READ in rights
+    devices = _devices(session, study) if sees_devices else []
+    attention = [each for device in devices for each in _of_device(device)]
+    attention += _of_runs(session, study) if sees_runs else []
+    return Progress(services.status(session, study), devices, attention)
+
+
+def _devices(session: Session, study: Study) -> list[DeviceNow]:
+    rows = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.name)).all()
+    clocks, uploads = last_clocks(session, study.id), _uploads(session, study)
+    return [DeviceNow(row, clocks.get(row.id), uploads.get(row.id)) for row in rows]
+
+
+def _uploads(session: Session, study: Study) -> dict[int, Uploads]:
+    """By meter. Parts of sealed traces are counted in the traces' own rows: a study has a great many."""
+    counts = (func.count(), func.count(Trace.sealed_us), func.coalesce(func.sum(Trace.parts), 0))
+    columns = (Trace.device_id, *counts, func.max(Trace.sealed_us), func.sum(Trace.stored_bytes))
+    whole = session.execute(select(*columns).where(Trace.study_id == study.id).group_by(Trace.device_id))
+    coming = select(Trace.device_id, func.count(TracePart.id), func.max(TracePart.received_us))
+    mine = coming.join(TracePart, TracePart.trace_id == Trace.id).where(Trace.study_id == study.id)
+    rows = session.execute(mine.where(Trace.sealed_us.is_(None)).group_by(Trace.device_id))
+    open_parts = {device: (parts, last) for device, parts, last in rows}
+    shows_bytes = study.state == StudyState.UNBLINDED
+    found = {}
+    for device, traces, sealed, parts, sealed_us, size in whole:
+        more, last_us = open_parts.get(device, (0, sealed_us))
+        found[device] = Uploads(
+            traces, sealed, int(parts or 0) + more, last_us, int(size or 0) if shows_bytes else None
+        )
+    return found
+
+
+def _of_device(now: DeviceNow) -> list[Attention]:
+    """What is wrong with a device that is enrolled."""
+    device, said = now.device, now.device.heartbeat or {}
+    if device.enrolled_us is None or device.revoked_us is not None:
+        return []
+    found = []
+    age_us = now_us() - (device.heartbeat_us or 0)
+    if now.uploads and now.uploads.traces > now.uploads.sealed:
+        if said.get("state") == "recording" and age_us > SILENT_US:
+            found.append(Attention(f"{device.name} was recording and has fallen silent", at_us=device.heartbeat_us))
+        elif now.uploads.last_us and now_us() - now.uploads.last_us > LATE_US:
+            found.append(Attention(f"{device.name} has a trace that is not sealed", at_us=now.uploads.last_us))
+    if age_us < STALE_US:
+        if said.get("state") == "fault":
+            found.append(Attention(f"{device.name} reports a fault", at_us=device.heartbeat_us))
+        if said.get("free_gib", LEAST_GIB) < LEAST_GIB:
+            found.append(Attention(f"{device.name} has {said['free_gib']} GiB left", at_us=device.heartbeat_us))
+        if now.clock and now.clock.uncertainty_us > MOST_CLOCK_US:
+            known = f"{now.clock.uncertainty_us / 1000:.0f} ms"
+            found.append(
+                Attention(f"the clock of {device.name} is known within {known} alone", at_us=now.clock.server_us)
+            )
+        if device.kind == DeviceKind.METER and now.clock is None:
+            found.append(Attention(f"the clock of {device.name} was never compared with the server"))
+    return found
+
+
+def _of_runs(session: Session, study: Study) -> list[Attention]:
+    """Runs that should have gone on by now."""
+    now = now_us()
+    mine = select(Run).where(Run.study_id == study.id)
+    late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
+    started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)
+    rated = mine.where(Run.state == State.RATED, Run.record_us.is_(None), Run.rated_us < now - LATE_US)
+    guess = mine.where(Run.state == State.RATED, Run.record_us.is_not(None), Run.rated_us < now - LATE_US)
+    found = []
+    for query, words, column in (
+        (started, "was started and is not rated", "started_us"),
+        (rated.order_by(Run.code), "is rated, but its record has not come", "rated_us"),
+        (guess.order_by(Run.code), "is rated, but its condition was not guessed", "rated_us"),
+    ):
+        rows = session.scalars(query.limit(MOST_NAMED)).all()
+        found += [Attention(words, row.code, getattr(row, column)) for row in rows]
+    return found

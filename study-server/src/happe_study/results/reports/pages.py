@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The analyst's pages: what a report is made from, reports in the making, and reports. After unblinding."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, g, request, url_for
+from flask import Response as Answer
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import done, mistake, or_again, page
+from happe_study.base.parts import parts
+from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.base.uploads import with_file
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.reading import InputError
+from happe_study.people.accounts.models import Account
+from happe_study.results.reports import services
+from happe_study.results.reports.job import PAGE
+from happe_study.results.reports.models import DocumentKind
+from happe_study.results.reports.services import BLINDED, Stage
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+
+pages = Blueprint("report_pages", __name__)
+
+MIB = 1 << 20
+MOST_BYTES = {DocumentKind.MEASURES: 32 * MIB, DocumentKind.MODEL: MIB}
+FIELDS = {DocumentKind.MEASURES: "measures", DocumentKind.MODEL: "machine"}
+WORDS = {DocumentKind.MEASURES: "measured power", DocumentKind.MODEL: "a machine's power model"}
+DOWNLOADS = ("report.html", "report.pdf", "results.json", "measures.json", "machine.json")
+MOST_TOLD = 20
+
+
+@pages.get("/studies/<study>/report")
+@staff(Right.EXPORT)
+def report(study: str, problem: Problem | None = None) -> Response:
+    """What a report is made from, and the reports there are; before unblinding, what there will be."""
+    study_id = g.happe_study_ids(study)
+    with parts().database.reading() as session:
+        found = session.get_one(Study, study_id)
+        protocol = protocol_of(found)
+        if found.state != StudyState.UNBLINDED:
+            return page("report_later", "Report", study=found, problem=problem, protocol=protocol)
+        inputs = {kind: _uploaded(session, found, kind) for kind in DocumentKind}
+    reports = services.shown(parts(), study_id)
+    facts: dict[str, Any] = {"inputs": inputs, "reports": reports, "protocol": protocol, "Stage": Stage}
+    making = next((each for each in reports if each.stage is Stage.MAKING), None)
+    return page("report", "Report", study=found, problem=problem, making=making, **facts)
+
+
+@pages.post("/studies/<study>/report/<any(measures, machine):what>")
+@staff(Right.EXPORT)
+@with_file(max(MOST_BYTES.values()) + MIB)
+@or_again(lambda study, what, problem: report(study, problem))  # noqa: ARG005 - by name
+def upload(study: str, what: str) -> AnyResponse:
+    """Keep the measured power, or a power model, for this study's reports and checks."""
+    kind = next(kind for kind, name in FIELDS.items() if name == what)
+    with parts().database.reading() as session:
+        _unblinded(session, g.happe_study_ids(study))
+    raw = _sent(what, MOST_BYTES[kind])
+    try:
+        documents.read(kind, raw)
+    except InputError as error:
+        raise _wrong(what, error) from None
+    with parts().database.writing() as session:
+        documents.keep(session, _unblinded(session, g.happe_study_ids(study)), kind, raw, caller())
+    return done(f"{WORDS[kind][:1].upper()}{WORDS[kind][1:]} is there.", "report_pages.report", study=study)
+
+
+@pages.post("/studies/<study>/report")
+@staff(Right.EXPORT)
+@or_again(report)
+def make(study: str) -> AnyResponse:
+    """Begin a report."""
+    number = services.begin(parts(), g.happe_study_ids(study), caller())
+    return done(f"Report {number} is being made.", "report_pages.report", study=study)
+
+
+@pages.get("/studies/<study>/report/<int:number>")
+@staff(Right.EXPORT)
+def made(study: str, number: int) -> Response:
+    """A report: its tables and figures."""
+    with parts().database.reading() as session:
+        found = session.get_one(Study, g.happe_study_ids(study))
+        content = json.loads(services.file(session, found.id, number, PAGE).content)
+        names = services.names(session, found.id, number)
+    downloads = [name for name in DOWNLOADS if name in names]
+    above = ((url_for("report_pages.report", study=study), "Report"),)
+    facts: dict[str, Any] = {"made": content, "number": number, "downloads": downloads}
+    return page("report_made", f"Report {number}", study=found, trail=above, **facts)
+
+
+@pages.get("/studies/<study>/report/<int:number>/<file>")
+@staff(Right.EXPORT)
+def download(study: str, number: int, file: str) -> Response:
+    """A file of a report. A figure is shown; all else is for the disk."""
+    with parts().database.reading() as session:
+        if file == PAGE:
+            raise not_found()
+        found = services.file(session, g.happe_study_ids(study), number, file)
+        answer = Answer(found.content, content_type=found.media_type)
+    if not file.endswith(".svg"):
+        answer.headers["Content-Disposition"] = f'attachment; filename="{study}-{number}-{file}"'
+    return answer
+
+
+def _unblinded(session: Session, study_id: int) -> Study:
+    """The study. Raises Problem 409 if it is blinded."""
+    found = session.get_one(Study, study_id)
+    if found.state != StudyState.UNBLINDED:
+        raise conflict("blinded", BLINDED)
+    return found
+
+
+def _uploaded(session: Session, study: Study, kind: DocumentKind) -> dict[str, Any] | None:
+    found = documents.find(session, study, kind)
+    if found is None:
+        return None
+    by = session.get_one(Account, found.account_id).email
+    return {"sha256": found.sha256, "uploaded_us": found.uploaded_us, "by": by, **documents.told(found)}
+
+
+def _sent(what: str, most: int) -> bytes:
+    """The file that a form was sent with. Raises Problem 422."""
+    file = request.files.get(what)
+    if file is None or not file.filename:
+        raise mistake(what, "Choose a file.")
+    raw = file.stream.read(most + 1)
+    if len(raw) > most:
+        raise mistake(what, f"The file is longer than {most // MIB} MiB.")
+    return raw
+
+
+def _wrong(what: str, error: InputError) -> Problem:
+    """What is wrong with a document: each line of the reader's is `: PLACE: what is wrong`."""
+    lines = [line.lstrip(": ") for line in error.lines[:MOST_TOLD]]
+    said = f"The file was not taken. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
+    return unprocessable("Nothing was changed yet. Look at what is marked below.", FieldError(f"/{what}", said))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unblinding: of a whole study, once and for everybody; of one run in an emergency, for the custodian alone.
+
+The condition of a run unblinded in an emergency is told once, in the answer to the custodian who asked, and stored
+nowhere: `runs.condition` stays NULL until the study is unblinded, and the audit log has who asked, when and why, but
+not what was told. Were it stored, everybody who may list runs would learn it, and one run's condition narrows down
+those of the participant's other runs, and of others in the same block. Asking again is another entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from happe_study.audit.chain import append
+from happe_study.base.clock import now_us
+from happe_study.base.problems import FieldError, conflict, unprocessable
+from happe_study.design.allocation.plan import plan, verify
+from happe_study.design.allocation.sealing import SealError, open_condition, open_seed, open_slot
+from happe_study.design.study import StudyState
+from happe_study.evidence.profiles.services import take_out
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run
+from happe_study.studies.models import Slot
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+    from happe_study.design.allocation.plan import SlotPlan
+    from happe_study.design.study import Study
+
+SHORTEST_REASON = 10
+LONGEST_REASON = 1000
+PARTICIPANTS_AT_ONCE = 50
+MOST_LISTED = 100
+
+Place = tuple[str, int]  # stratum and position of a slot
+
+
+@dataclass(frozen=True)
+class Order:
+    """Who wants it (None: the command line), why, and the name or code that they typed."""
+
+    who: Caller | None
+    reason: str
+    confirmation: str
+
+
+@dataclass
+class Check:
+    """Whether what was sealed is what the revealed seed gives.
+
+    `commitment`: whether seed and salt are the ones committed to. `slots` counts those whose sealed plan is another
+    than the one computed anew. `runs` are the codes of runs that are not as planned: as their participant's slot says;
+    for a participant who gave it back, as one of the study's slots says. `unreadable` are runs whose seal does not
+    open, and whose condition nobody knows. `records` are runs whose record does not open, or is none.
+    """
+
+    commitment: bool
+    slots: int = 0
+    runs: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything is as it was sealed."""
+        return self.commitment and not (self.slots or self.runs or self.unreadable or self.records)
+
+    def summary(self) -> dict[str, Any]:
+        """What answers and the audit log say: counts, and the first hundred codes."""
+        return {
+            "agrees": self.agrees,
+            "commitment_agrees": self.commitment,
+            "other_slots": self.slots,
+            "other_runs": sorted(self.runs)[:MOST_LISTED],
+            "unreadable_runs": sorted(self.unreadable)[:MOST_LISTED],
+            "unreadable_records": sorted(self.records)[:MOST_LISTED],
+        }
+
+
+@dataclass(frozen=True)
+class _Plans:
+    """The slots computed anew, by place, and the places that participants hold."""
+
+    by_place: dict[Place, SlotPlan]
+    held: dict[int, Place]
+
+    def agree(self, participant_id: int, runs: Sequence[tuple[int, str, str]]) -> bool:
+        """Whether a participant's runs (position, application, label) are as planned."""
+        place = self.held.get(participant_id)
+        if place is not None:
+            return _as_planned(self.by_place.get(place, ()), runs)
+        return any(_as_planned(slot, runs) for slot in self.by_place.values())
+
+
+def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> Check:
+    """Write every run's condition, and reveal seed and salt. It can't be undone.
+
+    Whatever the check finds, the runs get the conditions under which they were made, and the audit log says what was
+    found. Raises Problem 422: the confirmation is not the study's name, or a bad reason; 409: the study is not locked,
+    is unblinded already, or was locked under another allocation key.
+    """
+    _require(order, study.name)
+    session.refresh(study, with_for_update={"key_share": True})  # who appends to the audit log meanwhile goes on
+    if study.state != StudyState.LOCKED:
+        raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
+    study.seed, study.salt = seed_of(study, secrets)
+    check = Check(verify(study.commitment or "", study.seed, study.salt))
+    plans = _check_slots(session, study, secrets, check)
+    for participants in _batches(session, study):
+        _write(session, participants, secrets, plans, check)
+    study.state, study.unblinded_us = StudyState.UNBLINDED, now_us()
+    check.records = take_out(session, study.id, secrets).unreadable
+    about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
+    append(session, "study.unblinded", order.who, study_id=study.id, **about)
+    return check
+
+
+def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, order: Order) -> str:
+    """The label of one run's condition, in an emergency. See above for why it is stored nowhere.
+
+    Raises Problem 422: the confirmation is not the run's code, or a bad reason; 409: the study is not locked, or the
+    seal does not open.
+    """
+    _require(order, run.code)
+    if study.state != StudyState.LOCKED:
+        raise conflict("not-locked", f"Only runs of a locked study are blinded, and this one is {study.state}.")
+    try:
+        label = open_condition(secrets.allocation, run.code, run.condition_sealed).label
+    except SealError:
+        raise _wrong_key() from None
+    about = {"study_id": study.id, "participant_id": run.participant_id}
+    append(session, "run.unblinded", order.who, **about, run=run.code, reason=order.reason)
+    return label
+
+
+def _require(order: Order, name: str) -> None:
+    wrong = []
+    if not SHORTEST_REASON <= len(order.reason.strip()) <= LONGEST_REASON:
+        wrong.append(FieldError("/reason", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters"))
+    if order.confirmation != name:
+        wrong.append(FieldError("/confirmation", "is not the name or code of what is to be unblinded"))
+    if wrong:
+        raise unprocessable("Nothing was unblinded.", *wrong)
+
+
+def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
+    """A locked study's seed and salt. Raises Problem 409: it was locked under another allocation key."""
+    try:
+        return open_seed(secrets.allocation, study.name, study.seed_sealed or b"")
+    except SealError:
+        raise _wrong_key() from None
+
+
+def _wrong_key() -> Exception:
+    return conflict("wrong-key", "The seal does not open: `allocation.key` is another than when the study was locked.")
+
+
+def _check_slots(session: Session, study: Study, secrets: Secrets, check: Check) -> _Plans:
+    """Compare each sealed slot with the one computed anew."""
+    computed = plan(protocol_of(study), study.seed or b"", study.salt or b"")
+    by_place = {
+        (stratum, position): slot for stratum, slots in computed.items() for position, slot in enumerate(slots, start=1)
+    }
+    held, seen = {}, set()
+    for slot in session.scalars(select(Slot).where(Slot.study_id == study.id)):
+        place = (slot.stratum, slot.position)
+        seen.add(place)
+        check.slots += _opened_slot(study, slot, secrets) != by_place.get(place)
+        if slot.participant_id is not None:
+            held[slot.participant_id] = place
+    check.slots += len(by_place.keys() - seen)
+    return _Plans(by_place, held)
+
+
+def _opened_slot(study: Study, slot: Slot, secrets: Secrets) -> SlotPlan:
+    """A slot's plan; an empty one if its seal does not open."""
+    try:
+        return open_slot(secrets.allocation, (study.name, slot.stratum, slot.position), slot.plan_sealed)
+    except SealError:
+        return ()
+
+
+def _batches(session: Session, study: Study) -> Iterator[list[int]]:
+    every = session.scalars(select(Participant.id).where(Participant.study_id == study.id)).all()
+    for start in range(0, len(every), PARTICIPANTS_AT_ONCE):
+        yield list(every[start : start + PARTICIPANTS_AT_ONCE])
+
+
+def _write(session: Session, participants: list[int], secrets: Secrets, plans: _Plans, check: Check) -> None:
+    """Write the conditions of some participants' runs, and compare them with the plan."""
+    columns = (Run.id, Run.participant_id, Run.code, Run.position, Run.application, Run.condition_sealed)
+    rows = session.execute(select(*columns).where(Run.participant_id.in_(participants))).all()
+    labels: dict[int, str] = {}
+    for row in rows:
+        try:
+            labels[row.id] = open_condition(secrets.allocation, row.code, row.condition_sealed).label
+        except SealError:
+            check.unreadable.append(row.code)
+    if labels:
+        session.execute(update(Run), [{"id": number, "condition": label} for number, label in labels.items()])
+    for participant in participants:
+        mine = [row for row in rows if row.participant_id == participant and row.id in labels]
+        if not plans.agree(participant, [(row.position, row.application, labels[row.id]) for row in mine]):
+            check.runs.extend(row.code for row in mine)
+
+
+def _as_planned(slot: SlotPlan, runs: Sequence[tuple[int, str, str]]) -> bool:
+    planned = {(run.position, run.application, run.condition.label) for run in slot}
+    return planned.issuperset(runs)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is left of a participant who withdraws: nothing that is theirs, or data that no longer say whose they are.
+
+The participant's row and the runs' rows stay as stubs, since a report must say how many began and how many left. The
+slot goes back to its stratum, so that the next participant completes the balance; only who has completed every run and
+lets the data stay keeps it, and counts. The audit log keeps its entries and loses the details about the participant.
+
+Both functions end open sittings and delete the tokens. They don't set the participant's state, which the caller does,
+nor may the caller name the participant's former code in what it appends to the audit log afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, null, select, update
+
+from happe_study.audit.chain import append
+from happe_study.audit.models import AuditDetail
+from happe_study.audit.verify import ERASED
+from happe_study.base.clock import now_us
+from happe_study.base.codes import new_code
+from happe_study.design.allocation.sealing import SealError, open_condition, seal_condition
+from happe_study.evidence.profiles import reviews
+from happe_study.evidence.profiles.models import LearningEvent, Profile, TaughtRun, Uafp
+from happe_study.people.accounts.models import Token
+from happe_study.people.devices.models import Sitting
+from happe_study.people.participants.models import Participant
+from happe_study.results.reports import forgetting
+from happe_study.results.withdrawal.recordings import Recording, forget, only_during
+from happe_study.results.withdrawal.renaming import renamed
+from happe_study.runs.course import planning as allocation
+from happe_study.runs.course.machine import State
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.stored import opened, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.config import Secrets
+
+# What a run's row holds of its participant's doings. What identifies it in the allocation stays.
+MEASURED = (
+    "device_id", "started_us", "ended_us", "rating", "rated_us", "guess", "guessed_us", "record_us", "completed_us",
+    "aborted_us",
+)  # fmt: skip
+HANDLES = ("start_id", "start_sealed", "rating_id", "guess_id", "abort_reason")  # by which a device could know it again
+TOLD = ("stratum", "answers")  # by the participant
+
+
+def erase(session: Session, participant: Participant) -> list[Recording]:
+    """Erase everything that is a participant's; the power traces to delete from the disk after the commit.
+
+    A trace goes if nobody else sat at its laptop while it was recorded.
+    """
+    runs = select(Run.id).where(Run.participant_id == participant.id)
+    for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
+        session.execute(delete(table).where(table.run_id.in_(runs)))
+    reviews.forget(session, participant.id)
+    session.execute(delete(Profile).where(Profile.participant_id == participant.id))
+    session.execute(update(Run).where(Run.participant_id == participant.id).values(_empty(MEASURED + HANDLES)))
+    recordings = only_during(session, participant.id)
+    forget(session, recordings)
+    session.execute(delete(Sitting).where(Sitting.participant_id == participant.id))
+    allocation.release(session, participant)
+    _forget_person(session, participant)
+    return recordings
+
+
+def deidentify(session: Session, participant: Participant, secrets: Secrets) -> None:
+    """Keep what was measured, under fresh codes, without answers or anything written by hand."""
+    runs = session.scalars(select(Run).where(Run.participant_id == participant.id).with_for_update()).all()
+    names = {run.code: new_code() for run in runs} | {participant.code: new_code()}
+    for run in runs:
+        _rename_run(session, run, names, secrets)
+    participant.code = names[participant.code]
+    open_ones = update(Sitting).where(Sitting.participant_id == participant.id, Sitting.ended_us.is_(None))
+    session.execute(open_ones.values(ended_us=now_us()))
+    reviews.forget(session, participant.id)
+    mine = update(Profile).where(Profile.participant_id == participant.id)
+    session.execute(mine.values(participant=participant.code))
+    if not _completed(runs):
+        allocation.release(session, participant)
+    _forget_person(session, participant)
+
+
+def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
+    """A run and its record under the run's new code, to which its condition and the record are sealed anew."""
+    former, code = run.code, names[run.code]
+    condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
+    run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)
+    for handle in HANDLES:
+        setattr(run, handle, None)
+    record = session.scalar(select(RunRecord).where(RunRecord.run_id == run.id))
+    if record is not None:
+        _rename_record(session, record, former, names, secrets.allocation)
+
+
+def _rename_record(session: Session, record: RunRecord, run: str, names: dict[str, str], key: bytes) -> None:
+    """The record of what was run `run`. One that does not open can't be renamed, so it goes."""
+    try:
+        content = opened(key, run, record.document)
+    except SealError:
+        session.delete(record)
+        return
+    client_id = str(uuid.uuid4())
+    content = renamed(content, {**names, record.client_id: client_id})
+    kept = stored(key, names[run], content, json.loads(content))
+    record.client_id, record.document, record.digest = client_id, kept.document, kept.digest
+    session.flush()
+    session.expunge(record)  # up to megabytes each
+
+
+def _completed(runs: Sequence[Run]) -> bool:
+    """Whether every position has a complete run."""
+    positions = {run.position for run in runs}
+    return bool(positions) and positions == {run.position for run in runs if run.state == State.COMPLETE}
+
+
+def _forget_person(session: Session, participant: Participant) -> None:
+    """What both ways have in common. Appends to the audit log how many details are gone."""
+    session.flush()
+    forgetting.forget(session, participant.study_id)
+    session.execute(delete(Token).where(Token.participant_id == participant.id))
+    session.execute(update(Participant).where(Participant.id == participant.id).values(_empty(TOLD)))
+    session.refresh(participant)
+    mine = AuditDetail.participant_id == participant.id
+    gone = session.scalars(delete(AuditDetail).where(mine).returning(AuditDetail.number)).all()
+    append(session, ERASED, None, study_id=participant.study_id, details=len(gone))
+
+
+def _empty(columns: tuple[str, ...]) -> dict[str, Any]:
+    """SQL's NULL for each column: of a JSON column None would be JSON's null."""
+    return dict.fromkeys(columns, null())

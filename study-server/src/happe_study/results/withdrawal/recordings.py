@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which power traces are one participant's alone, and so go when the participant is erased."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, or_, select
+
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.people.devices.models import ClockEstimate, Sitting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A power trace whose files are to be deleted once the transaction is committed."""
+
+    client_id: str
+
+
+@dataclass(frozen=True)
+class Span:
+    """From a time up to another, in microseconds of the server's clock."""
+
+    start_us: int
+    end_us: int
+
+
+def only_during(session: Session, participant_id: int) -> list[Recording]:
+    """The traces recorded while the participant sat at the measured laptop, and nobody else did."""
+    laptops = select(Sitting.device_id).where(Sitting.participant_id == participant_id)
+    traces = session.scalars(select(Trace).where(Trace.laptop_id.in_(laptops)))
+    return [Recording(trace.client_id) for trace in traces if _sitters(session, trace) == {participant_id}]
+
+
+def forget(session: Session, recordings: Sequence[Recording]) -> None:
+    """Delete the rows of traces."""
+    traces = select(Trace.id).where(Trace.client_id.in_([recording.client_id for recording in recordings]))
+    session.execute(delete(TracePart).where(TracePart.trace_id.in_(traces)))
+    session.execute(delete(Trace).where(Trace.id.in_(traces)))
+
+
+def span(session: Session, trace: Trace) -> Span:
+    """When a trace was recorded, by its meter's clock estimates; without any, by the meter's own wall clock.
+
+    The end of a trace that is not sealed is when its last part came.
+    """
+    started = trace.header["started"]
+    offset = _offset(session, trace, started["monotonic_us"])
+    if offset is None:
+        offset = started["realtime_us"] - started["monotonic_us"]
+    if trace.manifest is not None:
+        end = trace.manifest["ended"]["monotonic_us"] + offset
+    else:
+        last = select(func.max(TracePart.received_us)).where(TracePart.trace_id == trace.id)
+        end = session.scalar(last) or trace.created_us
+    start = started["monotonic_us"] + offset
+    return Span(start, max(start, end))
+
+
+def _offset(session: Session, trace: Trace, monotonic_us: int) -> int | None:
+    """What turns the meter's monotonic clock into the server's, from the estimate nearest in time."""
+    mine = select(ClockEstimate.offset_us).where(
+        ClockEstimate.device_id == trace.device_id, ClockEstimate.clock == trace.header["clock"]
+    )
+    return session.scalar(mine.order_by(func.abs(ClockEstimate.device_us - monotonic_us)).limit(1))
+
+
+def _sitters(session: Session, trace: Trace) -> set[int]:
+    """Whose sittings at the laptop overlap a trace; a sitting that has not ended lasts."""
+    recorded = span(session, trace)
+    overlapping = select(Sitting.participant_id).where(
+        Sitting.device_id == trace.laptop_id,
+        Sitting.started_us <= recorded.end_us,
+        or_(Sitting.ended_us.is_(None), Sitting.ended_us >= recorded.start_us),
+    )
+    return set(session.scalars(overlapping))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs over HTTP, for laptops: start, end, abort, and what the participant says, on the participant's behalf."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID  # noqa: TC003 - pydantic asks for it
+
+from apiflask import APIBlueprint
+from pydantic import BaseModel, Field
+
+from happe_study.access.rules import caller, device
+from happe_study.base.fields import Code, Reason, Strict
+from happe_study.base.parts import parts
+from happe_study.people.devices.models import DeviceKind
+from happe_study.runs.course import services
+from happe_study.runs.course.machine import State  # noqa: TC001 - pydantic asks for it
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.runs.course.models import Run
+
+api = APIBlueprint("device_runs", __name__, url_prefix="/api/v1", tag="Runs of a laptop")
+
+MOST_POINTS = 100  # whatever the scale of the protocol is
+
+
+class Start(Strict):
+    """A start under an id that the laptop made. A start that is repeated has the same id."""
+
+    id: Annotated[UUID, Field(strict=False)]
+
+
+class Abortion(Strict):
+    """Why a run doesn't count."""
+
+    reason: Reason
+
+
+class Rating(Strict):
+    """A point of the protocol's scale, under an id that the client made."""
+
+    id: Annotated[UUID, Field(strict=False)]
+    rating: Annotated[int, Field(ge=0, le=MOST_POINTS)]
+
+
+class Guess(Strict):
+    """A key of the choices that the protocol offers, under an id that the client made."""
+
+    id: Annotated[UUID, Field(strict=False)]
+    guess: Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class Sealed(BaseModel):
+    """What the laptop must know of the condition, in a sealed box to its key: 560 bytes in base64."""
+
+    sealed: str
+
+
+class RunState(BaseModel):
+    """How far a run is."""
+
+    code: Code
+    state: State
+
+
+@api.post("/runs/<code>/start")
+@device(DeviceKind.LAPTOP)
+@api.input(Start)
+@api.output(Sealed)
+@api.doc(responses={409: "It can't be started now, by this laptop, or under this id; `type` says which."})
+def start_run(code: str, json_data: Start) -> dict[str, str]:
+    """Start the next run of the participant who sits here. The same id again, while the run is on: the same answer."""
+    with parts().database.writing() as session:
+        run = _found(session, code)
+        sealed = services.start(session, run, caller(), str(json_data.id), parts().secrets)
+        return {"sealed": base64.b64encode(sealed).decode("ascii")}
+
+
+@api.put("/runs/<code>/end")
+@device(DeviceKind.LAPTOP)
+@api.output(RunState)
+@api.doc(responses={403: "Another laptop started it.", 409: "It is not on, or has not lasted as planned."})
+def end_run(code: str) -> dict[str, str]:
+    """Say that a run has ended. Its participant may now rate it."""
+    with parts().database.writing() as session:
+        run = _found(session, code)
+        services.require_lasted(session, run, parts().config.least_share_of_run)
+        services.end(session, run, caller())
+        return _state(run)
+
+
+@api.post("/runs/<code>/abort")
+@device(DeviceKind.LAPTOP)
+@api.input(Abortion)
+@api.output(RunState)
+@api.doc(
+    responses={
+        403: "Another laptop started it.",
+        409: "It is complete, was not started, or was aborted for another reason.",
+    }
+)
+def abort_run(code: str, json_data: Abortion) -> dict[str, str]:
+    """Say that a run doesn't count, and why."""
+    with parts().database.writing() as session:
+        run = _found(session, code)
+        services.abort(session, run, json_data.reason, caller())
+        return _state(run)
+
+
+@api.put("/runs/<code>/rating")
+@device(DeviceKind.LAPTOP)
+@api.input(Rating)
+@api.output(RunState)
+@api.doc(responses={409: "It is rated already under another id, or can't be rated now."})
+def rate_run(code: str, json_data: Rating) -> dict[str, str]:
+    """Pass on the participant's rating of a run that has ended."""
+    with parts().database.writing() as session:
+        run = _found(session, code)
+        services.require_lasted(session, run, parts().config.least_share_of_run)
+        services.rate(session, run, str(json_data.id), json_data.rating, caller())
+        return _state(run)
+
+
+@api.put("/runs/<code>/guess")
+@device(DeviceKind.LAPTOP)
+@api.input(Guess)
+@api.output(RunState)
+@api.doc(responses={409: "It is guessed already under another id, or can't be guessed now."})
+def guess_run(code: str, json_data: Guess) -> dict[str, str]:
+    """Pass on the participant's guess of a rated run's condition."""
+    with parts().database.writing() as session:
+        run = _found(session, code)
+        services.guess(session, run, str(json_data.id), json_data.guess, caller())
+        return _state(run)
+
+
+def _found(session: Session, code: str) -> Run:
+    return services.find(session, caller().study_id or 0, code)
+
+
+def _state(run: Run) -> dict[str, str]:
+    return {"code": run.code, "state": run.state}

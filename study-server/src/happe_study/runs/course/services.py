@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to runs: started by a laptop, rated and guessed by the participant, recorded, aborted, replaced.
+
+Every function takes a session of `writing()` and raises Problem. machine.py says what may happen when; an event that
+has happened may be said again, in the same words, to no effect. All runs of a participant change one at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exists, select
+
+from happe_study.access.rules import Who
+from happe_study.audit.chain import append
+from happe_study.base import fresh
+from happe_study.base.clock import now_us
+from happe_study.base.codes import is_code
+from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
+from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, seal_for_device
+from happe_study.design.study import Study, StudyState
+from happe_study.people.devices.enrolment import fingerprint
+from happe_study.people.devices.models import Device, Sitting
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course import machine, steps
+from happe_study.runs.course.machine import Event, State
+from happe_study.runs.course.models import Run
+from happe_study.runs.course.planning import another_attempt
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+    from happe_study.design.protocol.conditions import Condition
+    from happe_study.design.protocol.reading import Ondemand, Protocol
+
+SECOND_US = 1_000_000
+COLUMNS = {
+    Event.START: "started_us",
+    Event.END: "ended_us",
+    Event.RATE: "rated_us",
+    Event.GUESS: "guessed_us",
+    Event.RECORD: "record_us",
+    Event.ABORT: "aborted_us",
+}
+
+
+def find(session: Session, study_id: int, code: str) -> Run:
+    """A study's run. 404: it has no such run."""
+    query = select(Run).join(Participant).where(Run.code == code, Participant.study_id == study_id)
+    run = session.scalar(query) if is_code(code) else None
+    if run is None:
+        raise not_found()
+    return run
+
+
+def find_own(session: Session, participant_id: int, code: str) -> Run:
+    """A participant's run. 404: it is not theirs."""
+    query = select(Run).where(Run.code == code, Run.participant_id == participant_id)
+    run = session.scalar(query) if is_code(code) else None
+    if run is None:
+        raise not_found()
+    return run
+
+
+def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Secrets) -> bytes:
+    """A laptop starts the participant's next run; what it is told of the condition, sealed to it: always 560 bytes.
+
+    Under the same `start_id` again, while the run is on: the same bytes. 409: the participant does not sit at the
+    laptop (`no-sitting`), another run comes first (`not-next`), the run is not planned (`run-state`), was started
+    under another id or by another laptop (`started`), or before the laptop got another key (`renewed`), or the study is
+    not open (`not-open`).
+    """
+    participant, study = _locked(session, run)
+    laptop = session.get_one(Device, device.id)
+    if run.start_sealed is not None:
+        _require_same_start(run, laptop, start_id)
+        return run.start_sealed
+    _require_open(session, study, participant)
+    _require_sitting(session, participant, device)
+    protocol = protocol_of(study)
+    _require_next(session, run, participant, protocol)
+    _happens(session, run, Event.START, protocol)
+    condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
+    document = condition_document(study.name, participant, run, condition, protocol.ondemand)
+    run.start_sealed = seal_for_device(laptop.public_key or b"", document)
+    run.start_id, run.device_id = start_id, device.id
+    key_sha256 = fingerprint(laptop.public_key) or ""
+    _log(session, "started", run, participant, device, start=start_id, key_sha256=key_sha256)
+    return run.start_sealed
+
+
+def condition_document(
+    study: str, participant: Participant, run: Run, condition: Condition, ondemand: Ondemand
+) -> dict[str, object]:
+    """What a laptop must know (profiles/schema/sealed-condition.schema.json), still without `pad`."""
+    document: dict[str, object] = {
+        "format": DOCUMENT_FORMAT,
+        "study": study,
+        "run": run.code,
+        "subject": participant.code,
+        "application": run.application,
+        "condition": condition.governor,
+        "indicator": condition.indicator,
+        "keys": condition.keys,
+    }
+    if condition.governor == "ondemand":
+        document |= asdict(ondemand)
+    return document
+
+
+def require_lasted(session: Session, run: Run, least_share: float) -> None:
+    """Problem 409 for a run that is on and has not yet lasted this share of its planned time, by the server's clock.
+
+    Asked before a run ends, and before it is rated, as its record may have ended it. So whoever wants to know in which
+    order a slot has the conditions must sit through them.
+    """
+    _locked(session, run)
+    if run.state != State.STARTED or run.started_us is None:
+        return
+    if now_us() < run.started_us + int(least_share * run.seconds * SECOND_US):
+        raise conflict("too-early", f"A run of {run.seconds} seconds can't have ended yet. Abort it if it can't go on.")
+
+
+def end(session: Session, run: Run, device: Caller) -> None:
+    """The laptop that started a run says that it has ended. 403: another laptop. 409: it is not on."""
+    participant, study = _locked(session, run)
+    _require_starter(run, device)
+    if _happens(session, run, Event.END, protocol_of(study)):
+        _log(session, "ended", run, participant, device)
+
+
+def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -> None:
+    """The participant (or the laptop, on their behalf) rates a run that has ended.
+
+    409: it is rated already under another id, or can't be rated now. 422: the scale has no such point.
+    """
+    participant, study = _locked(session, run)
+    _require_device(session, run, participant, who)
+    protocol = protocol_of(study)
+    scale = protocol.rating
+    if not scale.lowest <= rating <= scale.highest:
+        limits = f"must be {scale.lowest} to {scale.highest}"
+        raise unprocessable("The scale has no such point.", FieldError("/rating", limits))
+    if _happens(session, run, Event.RATE, protocol):
+        run.rating, run.rating_id = rating, client_id
+        _log(session, "rated", run, participant, who)
+    elif (run.rating, run.rating_id) != (rating, client_id):
+        raise conflict("rated", "This run has been rated before. The first rating stays.")
+
+
+def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) -> None:
+    """The participant (or the laptop, on their behalf) guesses the condition of a run that is rated.
+
+    409: it is guessed already under another id, or can't be guessed now. 422: no such choice is offered.
+    """
+    participant, study = _locked(session, run)
+    _require_device(session, run, participant, who)
+    protocol = protocol_of(study)
+    if protocol.guess.ask and choice not in {offered.key for offered in protocol.guess_choices}:
+        raise unprocessable("No such answer is offered.", FieldError("/guess", "must be one of those offered"))
+    if _happens(session, run, Event.GUESS, protocol):
+        run.guess, run.guess_id = choice, client_id
+        _log(session, "guessed", run, participant, who)
+    elif (run.guess, run.guess_id) != (choice, client_id):
+        raise conflict("guessed", "You have guessed for this run before. The first guess stays.")
+
+
+def record_arrived(session: Session, run: Run) -> None:
+    """The record of a run has been stored. The caller appends to the audit log. 409: the run was never started."""
+    _participant, study = _locked(session, run)
+    recorded(session, run, study)
+
+
+def recorded(session: Session, run: Run, study: Study) -> None:
+    """The same, of a run that the caller has locked with its participant."""
+    _happens(session, run, Event.RECORD, protocol_of(study))
+
+
+def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
+    """A run that has started does not count. Staff say so, or the laptop that started it (another one: 403).
+
+    409: it is complete, or not started; aborted for another reason.
+    """
+    participant, study = _locked(session, run)
+    _require_starter(run, who)
+    if _happens(session, run, Event.ABORT, protocol_of(study)):
+        run.abort_reason = reason
+        _log(session, "aborted", run, participant, who, reason=reason)
+    elif run.abort_reason != reason:
+        raise conflict("aborted", "This run has been aborted before, for another reason.")
+
+
+def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) -> Run:
+    """Another attempt in the place of an aborted run, under the same condition and a new code. Again: the same attempt.
+
+    409: the run is not aborted, or the participant does not take part any more.
+    """
+    participant, study = _locked(session, run)
+    if run.state == State.REPLACED:
+        same = _of_participant(run).where(Run.position == run.position, Run.attempt == run.attempt + 1)
+        found: Run = session.scalars(same).one()
+        return found
+    _require_open(session, study, participant)
+    _happens(session, run, Event.REPLACE, protocol_of(study))
+    new = fresh.add(session, lambda _code: another_attempt(run, secrets))
+    _log(session, "replaced", run, participant, who, new=new.code)
+    return new
+
+
+def stop(session: Session, participant: Participant, reason: str) -> None:
+    """Abort what a participant, whom the caller has locked, has under way. What is rated waits for its record still."""
+    for run in session.scalars(select(Run).where(Run.participant_id == participant.id, Run.state == State.STARTED)):
+        run.state, run.aborted_us, run.abort_reason, run.start_sealed = State.ABORTED, now_us(), reason, None
+
+
+def present(session: Session, participant: Participant, protocol: Protocol) -> steps.Present | None:
+    """The participant's run that is now; None if nothing is left to do, or nothing is there yet."""
+    runs = session.scalars(select(Run).where(Run.participant_id == participant.id))
+    return steps.present(runs, asks_guess=protocol.guess.ask)
+
+
+def _locked(session: Session, run: Run) -> tuple[Participant, Study]:
+    """Whose run it is, and in which study; until the transaction ends nobody else changes a run of the participant."""
+    participant = session.get_one(Participant, run.participant_id, populate_existing=True, with_for_update=True)
+    session.refresh(run)
+    return participant, session.get_one(Study, participant.study_id)
+
+
+def _happens(session: Session, run: Run, event: Event, protocol: Protocol) -> bool:
+    """Write down that an event happened; False: it had before. 409: it may not."""
+    before = _history(run, protocol)
+    try:
+        after = machine.apply(before, event)
+    except machine.IllegalEventError as error:
+        raise conflict("run-state", f"The run is {error.state}: {error.why}.") from None
+    if after == before:
+        return False
+    now = now_us()
+    for happened in after.happened - before.happened:
+        if happened in COLUMNS:
+            setattr(run, COLUMNS[happened], now)
+    run.state = after.state
+    if not after.is_on:
+        run.start_sealed = None
+    if after.state is State.COMPLETE:
+        run.completed_us = now
+        _finish(session, run)
+    return True
+
+
+def _history(run: Run, protocol: Protocol) -> machine.Run:
+    happened = {event for event, column in COLUMNS.items() if getattr(run, column) is not None}
+    if run.state == State.REPLACED:
+        happened.add(Event.REPLACE)
+    return machine.Run(protocol.guess.ask, frozenset(happened))
+
+
+def _finish(session: Session, run: Run) -> None:
+    """Whose every position has a complete run is done."""
+    session.flush()
+    left = _of_participant(run).where(Run.state.not_in((State.COMPLETE, State.REPLACED)))
+    if session.scalar(select(left.exists())):
+        return
+    participant = session.get_one(Participant, run.participant_id)
+    if participant.state == ParticipantState.ENROLLED:
+        participant.state, participant.done_us = ParticipantState.DONE, now_us()
+
+
+def _require_open(session: Session, study: Study, participant: Participant) -> None:
+    """Problem 409 unless both go on; until the transaction ends the study is not unblinded."""
+    session.refresh(study, with_for_update={"read": True})
+    if study.state != StudyState.LOCKED or participant.state != ParticipantState.ENROLLED:
+        raise conflict("not-open", "The study is not open, or the participant takes no part in it now.")
+
+
+def _sits(session: Session, participant: Participant, device: Caller) -> bool:
+    sitting = exists().where(Sitting.device_id == device.id, Sitting.participant_id == participant.id)
+    return bool(session.scalar(select(sitting.where(Sitting.ended_us.is_(None)))))
+
+
+def _require_sitting(session: Session, participant: Participant, device: Caller) -> None:
+    if not _sits(session, participant, device):
+        raise conflict("no-sitting", "The participant does not sit at this laptop.")
+
+
+def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
+    """Problem 409 unless the laptop repeats the start of a run that is on, and can open what it was told then."""
+    if (run.start_id, run.device_id) != (start_id, laptop.id):
+        raise conflict("started", "This run has been started before, under another id.")
+    if (laptop.enrolled_us or 0) > (run.started_us or 0):
+        raise conflict("renewed", "This laptop has another key than when the run was started. Abort the run.")
+
+
+def _require_starter(run: Run, who: Caller | None) -> None:
+    """Problem 403 for another laptop than the one that started the run."""
+    if who and who.who is Who.DEVICE and run.device_id not in (None, who.id):
+        raise forbidden("Another laptop started this run. Staff can abort it.")
+
+
+def _require_device(session: Session, run: Run, participant: Participant, who: Caller | None) -> None:
+    """Problem 409 for a laptop that neither started the run nor has the participant before it."""
+    if who and who.who is Who.DEVICE and run.device_id != who.id:
+        _require_sitting(session, participant, who)
+
+
+def _require_next(session: Session, run: Run, participant: Participant, protocol: Protocol) -> None:
+    now = present(session, participant, protocol)
+    if now is not None and now.run.id != run.id and run.state == State.PLANNED:
+        raise conflict("not-next", "Another run comes before this one, or is not rated yet.")
+
+
+def _of_participant(run: Run) -> Select[Run]:
+    return select(Run).where(Run.participant_id == run.participant_id)
+
+
+def _log(session: Session, action: str, run: Run, participant: Participant, who: Caller | None, **detail: str) -> None:
+    named = {"run": run.code, **detail}
+    append(session, f"run.{action}", who, study_id=participant.study_id, participant_id=participant.id, **named)

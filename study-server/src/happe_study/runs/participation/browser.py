@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the participant's pages have in common: who looks at them, where to go on, and errors in plain words.
+
+A form that is sent twice, from an old tab or after the Back button changes nothing: it is answered by the page that is
+next, or by one that says what happened and leads there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from flask_wtf.csrf import CSRFError
+from werkzeug.exceptions import HTTPException
+
+from happe_study.access.rules import Who, caller
+from happe_study.app.web import PARTICIPANT_COOKIE
+from happe_study.base.limits import count
+from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
+from happe_study.design.study import Study
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course import services as runs
+from happe_study.runs.course import steps
+from happe_study.runs.course.steps import Present, Step
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.design.protocol.reading import Protocol
+
+COOKIE_PATH = "/p"
+
+# Problems that have words of their own in templates/participant/trouble.html; the others have their status's.
+KINDS = frozenset({"csrf", "full", "not-open", "rated", "guessed", "consented", "answered"})
+NOWHERE_TO_GO = frozenset({"full", "not-open"})
+
+
+@dataclass(frozen=True)
+class Here:
+    """Who looks at a page, and where in the study they are."""
+
+    participant: Participant
+    study: Study
+    protocol: Protocol
+    now: Present | None
+    step: Step
+
+
+def here(session: Session) -> Here:
+    """Where the participant who makes this request is."""
+    participant = session.get_one(Participant, caller().id)
+    study = session.get_one(Study, participant.study_id)
+    protocol = protocol_of(study)
+    now = runs.present(session, participant, protocol)
+    return Here(participant, study, protocol, now, steps.step(participant, now))
+
+
+def page(name: str, at: Here, title: str, status: HTTPStatus = HTTPStatus.OK, **more: Any) -> Response:  # noqa: ANN401 - what templates take
+    """A page of the participant's, from templates/participant/NAME.html."""
+    facts: dict[str, Any] = {"participant": at.participant, "study": at.study, "protocol": at.protocol}
+    text = render_template(f"participant/{name}.html", title=title, steps=Step, step=at.step, **facts, **more)
+    return make_response(text, status)
+
+
+def go_on() -> AnyResponse:
+    """303 to the page that is next."""
+    with parts().database.reading() as session:
+        return redirect(address(here(session).step), HTTPStatus.SEE_OTHER)
+
+
+def address(step: Step) -> str:
+    """A step's page."""
+    return url_for("run_pages.run" if step is Step.RUN else f"participant_pages.{step}")
+
+
+def know(response: AnyResponse, token: str) -> None:
+    """Let the browser know the participant until it is closed."""
+    https = parts().config.https
+    response.set_cookie(PARTICIPANT_COOKIE, token, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
+
+
+def forget(response: AnyResponse) -> None:
+    """Let the browser forget the participant."""
+    https = parts().config.https
+    response.delete_cookie(PARTICIPANT_COOKIE, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
+
+
+def prepare(blueprint: Blueprint) -> None:
+    """Limit how often a blueprint's pages are asked for, and put their errors into plain words."""
+
+    @blueprint.before_request
+    def _limit() -> None:
+        count("participant", request.remote_addr or "")
+
+    @blueprint.errorhandler(Problem)
+    def _problem(problem: Problem) -> Response:
+        return trouble(problem.status, problem.kind, problem.detail)
+
+    @blueprint.errorhandler(CSRFError)
+    def _forged(_error: CSRFError) -> Response:
+        return trouble(HTTPStatus.BAD_REQUEST, "csrf")
+
+    @blueprint.errorhandler(HTTPException)
+    def _http(error: HTTPException) -> Response | HTTPException:
+        if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
+            return error
+        return trouble(HTTPStatus(error.code))
+
+
+def trouble(status: HTTPStatus, kind: str = "", detail: str = "") -> Response:
+    """A page that says what happened, and leads on if there is somewhere to go."""
+    who = g.get("happe_caller")
+    known = who is not None and who.who is Who.PARTICIPANT and kind not in NOWHERE_TO_GO
+    reason = kind if kind in KINDS else str(int(status))
+    return make_response(render_template("participant/trouble.html", reason=reason, detail=detail, known=known), status)
+
+
+def errors_of(problem: Problem) -> Mapping[str, str]:
+    """What is wrong with a form, by the field's name; what is wrong with no one field by ""."""
+    return {error.pointer.removeprefix("/"): error.detail for error in problem.errors} or {"": problem.detail}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The participant's pages: link, consent, questionnaire, handout, done, withdrawal. They work without any script."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from apiflask import APIBlueprint
+from flask import Response, make_response, redirect, render_template, request, url_for
+
+from happe_study.access.rules import Who, anybody, caller, participant
+from happe_study.base.parts import parts
+from happe_study.base.problems import Problem, not_found
+from happe_study.design.protocol.reading import paragraphs
+from happe_study.design.study import Study
+from happe_study.people.accounts import tokens
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.people.participants.questionnaire import echo
+from happe_study.runs.course.steps import Step
+from happe_study.runs.participation import browser, services
+from happe_study.runs.participation.browser import Here, errors_of, go_on, here, page
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_openapi=False)
+browser.prepare(pages)
+
+CONFIRMATION = "withdraw"
+LONGEST_LEAD_IN = 5  # words
+
+
+@pages.app_template_filter("paragraphs")
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return paragraphs(text)
+
+
+@pages.app_template_filter("lead_in")
+def _lead_in(paragraph: str) -> tuple[str, str]:
+    """The words that a paragraph begins with like a heading ("Risks and benefits."), if it does, and the rest."""
+    first, stop, rest = paragraph.partition(". ")
+    return (first + ".", rest) if stop and len(first.split()) <= LONGEST_LEAD_IN else ("", paragraph)
+
+
+@pages.app_template_filter("day")
+def _day(at_us: int | None) -> str:
+    """A date in words, UTC; today without a time."""
+    moment = datetime.now(UTC) if at_us is None else datetime.fromtimestamp(at_us / 1_000_000, UTC)
+    return f"{moment.day} {moment:%B %Y}"
+
+
+@pages.app_template_filter("duration")
+def _duration(seconds: int) -> str:
+    """`90` as "1 minute 30 seconds"."""
+    minutes, rest = divmod(seconds, 60)
+    named = [(minutes, "minute"), (rest, "second")]
+    return " ".join(f"{number} {name}{'s' * (number != 1)}" for number, name in named if number)
+
+
+@pages.get("/<token>")
+@anybody
+def link(token: str) -> Response:
+    """What the link leads to. It changes nothing, so that programs that look at links do no harm."""
+    with parts().database.reading() as session:
+        row = _of_token(session, token)
+        study = session.get_one(Study, row.study_id)
+        text = render_template("participant/link.html", title=study.title, participant=row, study=study)
+        return make_response(text)
+
+
+@pages.post("/<token>")
+@anybody
+def begin(token: str) -> AnyResponse:
+    """Let this browser know the participant, and go on to where they are."""
+    with parts().database.reading() as session:
+        _of_token(session, token)
+    response = redirect(url_for("participant_pages.start"), HTTPStatus.SEE_OTHER)
+    browser.know(response, token)
+    return response
+
+
+@pages.get("/")
+@participant
+def start() -> AnyResponse:
+    """Go on to the page that is next."""
+    return go_on()
+
+
+@pages.get("/consent")
+@participant
+def consent() -> Response:
+    """The consent: to be given, or to read again what was agreed to."""
+    with parts().database.reading() as session:
+        return page("consent", here(session), "Taking part")
+
+
+@pages.post("/consent")
+@participant
+def decide() -> AnyResponse:
+    """Agree, or decline. Who declines leaves no trace."""
+    if request.form.get("decision") == "decline":
+        return _goodbye("declined")
+    try:
+        with parts().database.writing() as session:
+            row = session.get_one(Participant, caller().id)
+            version, chosen = request.form.get("version", ""), request.form.get("on_withdrawal", "")
+            services.consent(session, row, version, chosen, caller())
+    except Problem as problem:
+        if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        with parts().database.reading() as session:
+            return page("consent", here(session), "Taking part", problem.status, errors=errors_of(problem))
+    return go_on()
+
+
+@pages.get("/consent/copy")
+@participant
+def consent_copy() -> Response:
+    """The text of the consent and what was agreed to, as a file to keep."""
+    with parts().database.reading() as session:
+        at = here(session)
+        response = make_response(render_template("participant/consent.txt", at=at))
+    response.mimetype = "text/plain"
+    response.headers["Content-Disposition"] = f'attachment; filename="consent-{at.participant.code}.txt"'
+    return response
+
+
+@pages.get("/questionnaire")
+@participant
+def questionnaire() -> AnyResponse:
+    """The questions."""
+    with parts().database.reading() as session:
+        at = here(session)
+        if at.step is not Step.QUESTIONNAIRE:
+            return go_on()
+        return page("questionnaire", at, "About you", values={}, errors={})
+
+
+@pages.post("/questionnaire")
+@participant
+def answer() -> AnyResponse:
+    """Store the answers, and with that enrol."""
+    try:
+        with parts().database.writing() as session:
+            row = session.get_one(Participant, caller().id)
+            services.answer(session, row, request.form, parts().secrets, caller())
+    except Problem as problem:
+        if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        with parts().database.reading() as session:
+            values = {name: echo(text) for name, text in request.form.items()}
+            facts = {"values": values, "errors": errors_of(problem)}
+            return page("questionnaire", here(session), "About you", problem.status, **facts)
+    return go_on()
+
+
+@pages.get("/handout")
+@participant
+def handout() -> AnyResponse:
+    """The instructions, as often as they are wanted."""
+    with parts().database.reading() as session:
+        at = here(session)
+        if at.step in (Step.CONSENT, Step.QUESTIONNAIRE):
+            return go_on()
+        return page("handout", at, "Instructions")
+
+
+@pages.post("/handout")
+@participant
+def read_handout() -> AnyResponse:
+    """Note that the instructions were read."""
+    with parts().database.writing() as session:
+        services.read_handout(session, session.get_one(Participant, caller().id), caller())
+    return go_on()
+
+
+@pages.get("/done")
+@participant
+def done() -> AnyResponse:
+    """Thanks."""
+    with parts().database.reading() as session:
+        at = here(session)
+        return page("done", at, "Thank you") if at.step is Step.DONE else go_on()
+
+
+@pages.get("/withdraw")
+@participant
+def withdrawal() -> Response:
+    """What a withdrawal does, and the form for it."""
+    with parts().database.reading() as session:
+        return _withdrawal(here(session))
+
+
+@pages.post("/withdraw")
+@participant
+def withdraw() -> AnyResponse:
+    """Withdraw, once the word has been typed."""
+    if request.form.get("confirm", "").strip().lower() != CONFIRMATION:
+        with parts().database.reading() as session:
+            wrong = {"confirm": f"Type the word {CONFIRMATION}, or go back if you want to stay."}
+            return _withdrawal(here(session), wrong)
+    with parts().database.writing() as session:
+        row = session.get_one(Participant, caller().id)
+        gone = services.withdraw(session, row, parts().secrets, caller())
+    services.delete_files(gone, parts().config)
+    return _goodbye(gone.chosen)
+
+
+@pages.post("/leave")
+@participant
+def leave() -> AnyResponse:
+    """Let this browser forget the participant, who can come back by their link."""
+    return _goodbye("left")
+
+
+@pages.get("/goodbye")
+@anybody
+def goodbye() -> Response:
+    """The last page of who declined, withdrew or left. It knows nothing but what its address says."""
+    why = request.args.get("why", "")
+    return make_response(render_template("participant/goodbye.html", title="Goodbye", why=why))
+
+
+def _of_token(session: Session, token: str) -> Participant:
+    found = tokens.caller_of(session, token)
+    if found is None or found.who is not Who.PARTICIPANT:
+        raise not_found()
+    return session.get_one(Participant, found.id)
+
+
+def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:
+    chosen = OnWithdrawal(at.participant.on_withdrawal or OnWithdrawal.ERASE)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
+    facts = {"chosen": chosen, "word": CONFIRMATION, "errors": errors or {}}
+    return page("withdraw", at, "Withdraw from the study", status, **facts)
+
+
+def _goodbye(why: str) -> AnyResponse:
+    response = redirect(url_for("participant_pages.goodbye", why=why), HTTPStatus.SEE_OTHER)
+    browser.forget(response)
+    return response

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The participant's pages about runs: which one is next, how it was, and what it may have been.
+
+A page that waits does not reload by itself unless it is asked to (WCAG 2.2.1, 2.2.4, 3.2.5: a page that changes under
+the reader takes it away from who needs time). Asked for `?watch=1` it sends `Refresh`, every ten seconds, only while
+there is something to wait for, and has a link that ends it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from apiflask import APIBlueprint
+from flask import Response, request, url_for
+
+from happe_study.access.rules import caller, participant
+from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
+from happe_study.runs.course import services
+from happe_study.runs.course.steps import Moment, Present, Step
+from happe_study.runs.participation import browser
+from happe_study.runs.participation.browser import Here, go_on, here, page
+
+if TYPE_CHECKING:
+    from werkzeug.wrappers import Response as AnyResponse
+
+pages = APIBlueprint("run_pages", __name__, url_prefix="/p", enable_openapi=False)
+browser.prepare(pages)
+
+WATCH_SECONDS = 10
+ASKS = {Moment.RATES: "rating", Moment.GUESSES: "guess"}
+TITLES = {
+    Moment.WAITS: "Run {} of {} comes next",
+    Moment.PLAYS: "Run {} of {} is on",
+    Moment.RATES: "Rate run {} of {}",
+    Moment.GUESSES: "Your guess about run {} of {}",
+    Moment.STOPPED: "Run {} of {} was stopped",
+}
+
+
+@pages.get("/run")
+@participant
+def run() -> AnyResponse:
+    """The run that is now."""
+    with parts().database.reading() as session:
+        at = here(session)
+        if at.step is not Step.RUN or at.now is None:
+            return go_on()
+        return _ask(at, at.now) if at.now.moment in ASKS else _wait(at, at.now)
+
+
+@pages.get("/rating")
+@pages.get("/guess")
+@participant
+def back() -> AnyResponse:
+    """Where a form was; the next page is elsewhere."""
+    return go_on()
+
+
+@pages.post("/rating")
+@participant
+def rate() -> AnyResponse:
+    """Store a rating."""
+    chosen = request.form.get("rating", "")
+    if not (chosen.isascii() and chosen.isdigit() and len(chosen) <= 3):  # noqa: PLR2004 - digits of 100
+        return _again("rating", "Choose one of the numbers.")
+    try:
+        with parts().database.writing() as session:
+            found = services.find_own(session, caller().id, request.form.get("run", ""))
+            services.require_lasted(session, found, parts().config.least_share_of_run)
+            services.rate(session, found, _client_id(), int(chosen), caller())
+    except Problem as problem:
+        if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        return _again("rating", "Choose one of the numbers.")
+    return go_on()
+
+
+@pages.post("/guess")
+@participant
+def guess() -> AnyResponse:
+    """Store a guess."""
+    try:
+        with parts().database.writing() as session:
+            found = services.find_own(session, caller().id, request.form.get("run", ""))
+            services.guess(session, found, _client_id(), request.form.get("guess", ""), caller())
+    except Problem as problem:
+        if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        return _again("guess", "Choose one of the answers.")
+    return go_on()
+
+
+def _wait(at: Here, now: Present) -> Response:
+    watches = request.args.get("watch") == "1"
+    response = page("run", at, _title(now), now=now, application=_application(at, now), watches=watches)
+    if watches:
+        response.headers["Refresh"] = f"{WATCH_SECONDS}; url={url_for('run_pages.run', watch=1)}"
+    return response
+
+
+def _ask(at: Here, now: Present, error: str | None = None) -> Response:
+    name = ASKS[now.moment]
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
+    facts = {"now": now, "application": _application(at, now), "client_id": str(uuid.uuid4())}
+    return page(name, at, _title(now), status, errors={name: error} if error else {}, **facts)
+
+
+def _again(name: str, error: str) -> AnyResponse:
+    """The form once more, if it is still the one that is asked for."""
+    with parts().database.reading() as session:
+        at = here(session)
+        if at.step is not Step.RUN or at.now is None or ASKS.get(at.now.moment) != name:
+            return go_on()
+        if at.now.run.code != request.form.get("run"):
+            return go_on()
+        return _ask(at, at.now, error)
+
+
+def _client_id() -> str:
+    """The id that the form was made with. Problem 409 for what is none: such a form is not ours."""
+    try:
+        return str(uuid.UUID(request.form.get("id", "")))
+    except ValueError:
+        raise Problem(HTTPStatus.CONFLICT, "stale", "This form has no id.") from None
+
+
+def _title(now: Present) -> str:
+    return TITLES[now.moment].format(now.number, now.total)
+
+
+def _application(at: Here, now: Present) -> str:
+    return at.protocol.application(now.run.application).name

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to participants: invited, consenting, answering, reading, dropping out.
+
+    invited --consent--> consented --answer--> enrolled --the last run complete--> done
+       +--------------------+---------------------+------replace-----> replaced
+       +--------------------+---------------------+------withdraw----> withdrawn <-- done
+
+Every function takes a session of `writing()` and raises Problem. What has been done already may be said again, in the
+same words, to no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace as replace_field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from sqlalchemy import select
+
+from happe_study.access.rules import Who
+from happe_study.audit.chain import append
+from happe_study.base import fresh
+from happe_study.base.clock import now_us
+from happe_study.base.codes import is_code
+from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.design.study import Study, StudyState
+from happe_study.evidence.traces.storage import Storage
+from happe_study.people.accounts import tokens
+from happe_study.people.accounts.models import TokenKind
+from happe_study.people.devices import sittings
+from happe_study.people.participants import questionnaire
+from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
+from happe_study.results.reports import forgetting
+from happe_study.results.withdrawal import erasure
+from happe_study.runs.course import planning as allocation
+from happe_study.runs.course import services as runs
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Config, Secrets
+    from happe_study.results.withdrawal.recordings import Recording
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What was done with the data of who withdrew, and the power traces to delete from the disk after the commit."""
+
+    chosen: OnWithdrawal
+    recordings: tuple[Recording, ...] = ()
+
+
+ON_REPLACEMENT = "the participant dropped out"
+ON_WITHDRAWAL = "the participant withdrew"
+
+
+def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
+    """A new participant and the token of their link, which is shown this once. 409: the study is not open."""
+    session.refresh(study, with_for_update={"read": True})
+    if study.state != StudyState.LOCKED:
+        raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
+    participant = fresh.add(session, lambda code: Participant(study_id=study.id, code=code, created_us=now_us()))
+    token = tokens.issue(session, TokenKind.PARTICIPANT, participant.id)
+    _log(session, "invited", participant, who)
+    return participant, token
+
+
+def find(session: Session, study_id: int, code: str) -> Participant:
+    """A study's participant. 404: it has no such participant."""
+    found = select(Participant).where(Participant.code == code, Participant.study_id == study_id)
+    participant = session.scalar(found) if is_code(code) else None
+    if participant is None:
+        raise not_found()
+    return participant
+
+
+def consent(session: Session, participant: Participant, version: str, on_withdrawal: str, who: Caller | None) -> None:
+    """They agree to a version of the consent text and say what is to happen with their data if they withdraw.
+
+    409: they have agreed to something else before. 422: the protocol has another version, or does not offer the choice.
+    """
+    protocol = protocol_of(_locked(session, participant))
+    if participant.state != ParticipantState.INVITED:
+        if (participant.consent_version, participant.on_withdrawal) == (version, on_withdrawal):
+            return
+        raise conflict("consented", "You have agreed before. What you agreed to stays as it is.")
+    if version != protocol.consent.version:
+        raise unprocessable("The text of the consent has changed. Please read it again.")
+    if on_withdrawal not in protocol.consent.withdrawal:
+        wrong = FieldError("on_withdrawal", "Choose what is to happen with your data if you withdraw.")
+        raise unprocessable("Please say what is to happen with your data if you withdraw.", wrong)
+    participant.consent_version, participant.consent_us = version, now_us()
+    participant.on_withdrawal = OnWithdrawal(on_withdrawal)
+    participant.state = ParticipantState.CONSENTED
+    _log(session, "consented", participant, who, version=version)
+
+
+def answer(
+    session: Session, participant: Participant, form: Mapping[str, str], secrets: Secrets, who: Caller | None
+) -> None:
+    """They answer the questionnaire, and with that are enrolled: they get a slot and their runs.
+
+    409: they have answered differently before, have not agreed yet, or (`full`, `not-open`) there is no place for them.
+    422: answers are missing or wrong; an error for each, by the item's key.
+    """
+    study = _locked(session, participant)
+    protocol = protocol_of(study)
+    found = questionnaire.read(protocol.questionnaire.items, form)
+    if participant.state != ParticipantState.CONSENTED:
+        if participant.answers is not None and participant.answers == found.kept:
+            return
+        raise conflict("answered", "The questionnaire is not open now. Your earlier answers stay as they are.")
+    if found.wrong:
+        errors = [FieldError(key, detail) for key, detail in found.wrong.items()]
+        raise unprocessable("Some answers are missing or can't be used.", *errors)
+    participant.answers = found.kept
+    participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else None
+    allocation.enrol(session, participant, study, protocol, secrets)
+    _log(session, "enrolled", participant, who)
+
+
+def read_handout(session: Session, participant: Participant, who: Caller | None) -> None:
+    """They have read the handout. 409: they are not enrolled."""
+    _locked(session, participant)
+    if participant.handout_us is not None:
+        return
+    if participant.state != ParticipantState.ENROLLED:
+        raise conflict("not-enrolled", "The instructions come after the questionnaire.")
+    participant.handout_us = now_us()
+    _log(session, "handout-read", participant, who)
+
+
+def replace(session: Session, participant: Participant, reason: str, who: Caller | None) -> None:
+    """They have dropped out: their slot goes to the next participant of their stratum. What they gave stays.
+
+    409: they have completed every run, or have withdrawn.
+    """
+    _locked(session, participant)
+    if participant.state == ParticipantState.REPLACED:
+        return
+    if participant.state in (ParticipantState.DONE, ParticipantState.WITHDRAWN):
+        raise conflict("participant-state", f"A participant who is {participant.state} can't be replaced.")
+    _end(session, participant, ParticipantState.REPLACED, ON_REPLACEMENT)
+    allocation.release(session, participant)
+    _log(session, "replaced", participant, who, reason=reason)
+
+
+def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> Withdrawal:
+    """They withdraw. Their data is erased, or stripped of what tells whose it is, as they chose when they agreed.
+
+    Their slot goes to the next one, unless they have completed every run and their data stays. Who has not agreed yet
+    has given nothing: what little there is, is erased.
+    """
+    _locked(session, participant)
+    chosen = OnWithdrawal(participant.on_withdrawal or OnWithdrawal.ERASE)
+    if participant.state == ParticipantState.WITHDRAWN:
+        return Withdrawal(chosen)
+    _end(session, participant, ParticipantState.WITHDRAWN, ON_WITHDRAWAL)
+    recordings: list[Recording] = []
+    if chosen is OnWithdrawal.ERASE:
+        recordings = erasure.erase(session, participant)
+    else:
+        erasure.deidentify(session, participant, secrets)
+    by = replace_field(who, name="") if who and who.who is Who.PARTICIPANT else who  # a code that nobody could erase
+    append(session, "participant.withdrawn", by, study_id=participant.study_id, chosen=chosen)
+    return Withdrawal(chosen, tuple(recordings))
+
+
+def delete_files(gone: Withdrawal, config: Config) -> None:
+    """Delete from the disk, after the commit: erased power traces, and the data of everybody in a report that died.
+
+    What a crash leaves, the next start of the server sweeps.
+    """
+    for recording in gone.recordings:
+        Storage(config.traces_folder).remove(UUID(recording.client_id))
+    forgetting.sweep(config.data)
+
+
+def _locked(session: Session, participant: Participant) -> Study:
+    """The participant's study; until the transaction ends nobody else changes the participant or their runs."""
+    session.refresh(participant, with_for_update=True)
+    return session.get_one(Study, participant.study_id)
+
+
+def _end(session: Session, participant: Participant, state: ParticipantState, reason: str) -> None:
+    """They take part no longer: what runs is aborted, their link is dead, they sit nowhere."""
+    runs.stop(session, participant, reason)
+    participant.state, participant.ended_us = state, now_us()
+    tokens.revoke_all(session, TokenKind.PARTICIPANT, participant.id)
+    sittings.close(session, participant_id=participant.id)
+    session.flush()
+
+
+def _log(session: Session, action: str, participant: Participant, who: Caller | None, **detail: str) -> None:
+    named = {"participant": participant.code, **detail}
+    append(session, f"participant.{action}", who, study_id=participant.study_id, participant_id=participant.id, **named)

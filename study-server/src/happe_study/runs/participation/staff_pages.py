@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Staff's pages about participants: the list, invitations, one participant's runs, replacement and withdrawal.
+
+They show what the API shows, through the same functions: no condition, guess or rating that the caller may not see.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, g, request, url_for
+from sqlalchemy import select
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.base.paging import Page, rows_after
+from happe_study.base.parts import parts
+from happe_study.base.problems import conflict
+from happe_study.design.study import Study
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course.models import Run
+from happe_study.runs.course.routes import shown as shown_runs
+from happe_study.runs.participation import services
+from happe_study.runs.participation.routes import MOST_INVITED, link_of, shown
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+
+pages = Blueprint("participant_staff", __name__)
+
+LONGEST_REASON = 500
+
+
+@pages.get("/studies/<study>/participants")
+@staff(Right.RUN_READ)
+def participants(study: str) -> Response:
+    """A study's participants, perhaps those in one state, in an order that tells nothing."""
+    state = request.args.get("state", "")
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        query = select(Participant).where(Participant.study_id == found.id)
+        if state in set(ParticipantState):
+            query = query.where(Participant.state == state)
+        where = Page(cursor=request.args.get("cursor", "")[:64] or None)
+        rows, following = rows_after(session, query, Participant.code, where)
+        more: dict[str, Any] = {
+            "rows": shown(session, rows),
+            "next": following,
+            "state": state,
+            "states": list(ParticipantState),
+        }
+        return page("participants", "Participants", study=found, **more)
+
+
+@pages.get("/studies/<study>/invite")
+@staff(Right.PARTICIPANT_MANAGE)
+def invite_form(study: str, problem: Problem | None = None) -> Response:
+    """How many to invite."""
+    with parts().database.reading() as session:
+        return page("invite", "Invite participants", study=_study(session, study), problem=problem, trail=_above(study))
+
+
+@pages.post("/studies/<study>/invite")
+@staff(Right.PARTICIPANT_MANAGE)
+@or_again(invite_form)
+def invite(study: str) -> Response:
+    """Invite participants, and show their links this once."""
+    count = field("count", longest=6)
+    if not count.isascii() or not count.isdigit() or not 1 <= int(count) <= MOST_INVITED:
+        raise mistake("count", f"Must be a number from 1 to {MOST_INVITED}.")
+    with parts().database.writing() as session:
+        found = _study(session, study)
+        invited = [services.invite(session, found, caller()) for _ in range(int(count))]
+        links = [(one.code, link_of(token)) for one, token in invited]
+        return page("invited", "Links of the new participants", study=found, links=links, trail=_above(study))
+
+
+@pages.get("/studies/<study>/participants/<code>")
+@staff(Right.RUN_READ)
+def participant(study: str, code: str) -> Response:
+    """One participant's runs."""
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        one = services.find(session, found.id, code)
+        protocol = protocol_of(found)
+        query = select(Run).where(Run.participant_id == one.id).order_by(Run.position, Run.attempt)
+        runs = shown_runs(session, found.id, list(session.scalars(query)))
+        names = {application.key: application.name for application in protocol.applications}
+        facts: dict[str, Any] = {"participant": shown(session, [one])[0], "runs": runs, "names": names}
+        return page("participant", f"Participant {code}", study=found, trail=_above(study), **facts)
+
+
+@pages.get("/studies/<study>/participants/<code>/replace")
+@staff(Right.PARTICIPANT_MANAGE)
+def replace_form(study: str, code: str, problem: Problem | None = None) -> Response:
+    """What replacing means."""
+    return _about_one("replace", f"Replace participant {code}", study, code, problem)
+
+
+@pages.post("/studies/<study>/participants/<code>/replace")
+@staff(Right.PARTICIPANT_MANAGE)
+@or_again(replace_form)
+def replace(study: str, code: str) -> AnyResponse:
+    """Give the place of who has dropped out to the next one."""
+    reason = field("reason", longest=LONGEST_REASON, what="The reason")
+    with parts().database.writing() as session:
+        services.replace(session, services.find(session, g.happe_study_ids(study), code), reason, caller())
+    return _done_with(f"Participant {code} is replaced: the place is free again.", study)
+
+
+@pages.get("/studies/<study>/participants/<code>/withdraw")
+@staff(Right.PARTICIPANT_MANAGE)
+def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
+    """What withdrawing means for this participant's data."""
+    return _about_one("withdraw", f"Withdraw participant {code}", study, code, problem)
+
+
+@pages.post("/studies/<study>/participants/<code>/withdraw")
+@staff(Right.PARTICIPANT_MANAGE)
+@or_again(withdraw_form)
+def withdraw(study: str, code: str) -> AnyResponse:
+    """Erase or de-identify, as the participant chose when they agreed."""
+    if request.form.get("confirm", "").strip() != code:
+        raise mistake("confirm", f"Type the code of the participant, {code}.")
+    with parts().database.writing() as session:
+        one = services.find(session, g.happe_study_ids(study), code)
+        withdrawn = services.withdraw(session, one, parts().secrets, caller())
+    services.delete_files(withdrawn, parts().config)
+    return _done_with("The participant has withdrawn. Their link is dead.", study)
+
+
+def _study(session: Session, name: str) -> Study:
+    """A study that the rule has let the caller see."""
+    return session.get_one(Study, g.happe_study_ids(name))
+
+
+def _above(study: str) -> tuple[tuple[str, str], ...]:
+    return ((url_for("participant_staff.participants", study=study), "Participants"),)
+
+
+def _about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+    with parts().database.reading() as session:
+        found = _study(session, study)
+        one = services.find(session, found.id, code)
+        if one.ended_us is not None:
+            raise conflict("participant-state", f"Participant {code} is {one.state} already.")
+        return page(name, title, study=found, problem=problem, trail=_above(study), participant=one)
+
+
+def _done_with(said: str, study: str) -> AnyResponse:
+    """Back to the list: a participant who has withdrawn may have another code now."""
+    return done(said, "participant_staff.participants", study=study)

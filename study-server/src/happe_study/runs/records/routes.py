@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Uploading the record of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID  # noqa: TC003 - a route's argument
+
+from apiflask import APIBlueprint
+from pydantic import BaseModel
+
+from happe_study.access.rules import caller, device
+from happe_study.base.parts import parts
+from happe_study.base.uploads import json_body, openapi_body
+from happe_study.contract import Kind
+from happe_study.people.devices.models import DeviceKind
+from happe_study.runs.records import services as records
+
+api = APIBlueprint("records", __name__, url_prefix="/api/v1", tag="Runs")
+
+
+class Received(BaseModel):
+    """What the server has: the id under which it came, and the SHA-256 of what came."""
+
+    id: str
+    sha256: str
+
+
+@api.put("/runs/<code>/record/<uuid:client_id>")
+@device(DeviceKind.LAPTOP)
+@api.output(Received, 201)
+@api.doc(
+    responses={200: "It was there.", 409: "The run has another record, or was never started."},
+    extensions=openapi_body(Kind.RUN_RECORD),
+)
+def put_record(code: str, client_id: UUID) -> tuple[dict[str, Any], int]:
+    """Upload the record of a run that this laptop started. It may be sent again: the same bytes are kept once."""
+    raw = json_body(parts().config.limits.record_bytes)
+    upload = records.read(raw, parts().secrets.allocation, run=code, client_id=str(client_id))
+    new = records.receive(parts().database, upload, caller())
+    return {"id": upload.content.client_id, "sha256": upload.sha256}, 201 if new else 200

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records of runs, uploaded by the laptop that ran them: checked, sealed, kept with what follows in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from happe_study import contract
+from happe_study.audit import chain
+from happe_study.base.clock import now_us
+from happe_study.base.codes import is_code
+from happe_study.base.database import table
+from happe_study.base.problems import Problem, conflict, forbidden, not_found
+from happe_study.base.together import MOST, Together
+from happe_study.base.uploads import of_document
+from happe_study.contract import Kind
+from happe_study.design.allocation.sealing import record_digest
+from happe_study.design.study import Study
+from happe_study.faults import BadDocumentError
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course import services as runs
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.record import RunRecord as Content
+from happe_study.runs.records.record import run_record
+from happe_study.runs.records.stored import Stored, room, sealed, sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.database import Database
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A record that keeps its contract, as it is to be kept. `sha256` is of what was sent."""
+
+    content: Content
+    stored: Stored
+    sha256: str
+
+
+def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
+    """The record in a request's body, sent to run `run`'s address as `client_id`, sealed. Raises Problem 422.
+
+    This takes most of an upload's time, so it is done before the transaction begins: writers of SQLite wait in a row.
+    """
+    try:
+        document = contract.check(Kind.RUN_RECORD, raw)
+        content = run_record(document, run=run, client_id=client_id)
+    except BadDocumentError as error:
+        raise of_document(error) from None
+    plain = sha256(raw)
+    return Upload(content, Stored(sealed(key, run, raw, room(document)), record_digest(key, plain)), plain)
+
+
+def receive(database: Database, upload: Upload, device: Caller) -> bool:
+    """Keep a record, in one transaction with others that come at the same time; whether it is new.
+
+    Raises Problem as `keep_all` gives it. Two uploads of one id to different runs can meet where neither sees the
+    other; the database refuses the second.
+    """
+    try:
+        return _inbox(database).result((upload, device))
+    except IntegrityError:
+        raise _other() from None
+
+
+def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list[bool | Exception]:
+    """Keep records of runs that these laptops started: of each whether it is new, or a Problem.
+
+    The same bytes under the same id again: nothing more. Problems: 404 the study has no such run; 403 another laptop
+    started it; 409 it was never started, has another record, or the id has other bytes.
+    """
+    there = _locked(session, {upload.content.run for upload, _device in arrived})
+    new: dict[int, _New] = {}
+    outcomes = [_outcome(session, there, each, new) for each in arrived]
+    if new:
+        _write(session, list(new.values()))
+    return outcomes
+
+
+@dataclass(frozen=True)
+class _New:
+    """A record that is to be kept."""
+
+    run: Run
+    upload: Upload
+    device: Caller
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What the same record has again."""
+        return self.upload.content.client_id, self.upload.stored.digest
+
+
+_FIND = (
+    select(Run, Study)
+    .join(Participant, Run.participant_id == Participant.id)
+    .join(Study, Participant.study_id == Study.id)
+    .where(Run.code.in_(bindparam("codes", expanding=True)))
+    .order_by(Participant.id, Run.id)
+    .with_for_update(of=[Participant, Run])
+    .execution_options(populate_existing=True)
+)
+_KEEP = insert(table(RunRecord)).inline()  # asks for no id
+_CHANGED = ("state", "record_us", "ended_us", "completed_us", "start_sealed")
+_MARK = (
+    update(table(Run))
+    .where(table(Run).c.id == bindparam("run"))
+    .values({name: bindparam(f"to_{name}") for name in _CHANGED})
+)
+_INBOXES: WeakKeyDictionary[Database, Together[tuple[Upload, Caller], bool]] = WeakKeyDictionary()
+
+
+def _inbox(database: Database) -> Together[tuple[Upload, Caller], bool]:
+    found = _INBOXES.get(database)
+    return found or _INBOXES.setdefault(database, Together(database, keep_all))
+
+
+def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, Study]]:
+    """Runs and their studies; until the transaction ends nobody else changes a run of their participants.
+
+    Both rows are locked, the participants first as everywhere, and in one order: what PostgreSQL waited for, it reads
+    again, and nobody waits for who waits for them.
+    """
+    known = [code for code in codes if is_code(code)]
+    if not known:
+        return {}
+    known += [known[0]] * (MOST - len(known))  # one statement, whatever their number: it is prepared once
+    return {run.code: (run, study) for run, study in session.execute(_FIND, {"codes": known})}
+
+
+def _outcome(
+    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[int, _New]
+) -> bool | Exception:
+    """What becomes of one record; if it is to be kept it is in `new` by its run's id, and its run knows."""
+    upload, device = arrived
+    run, study = there.get(upload.content.run, (None, None))
+    if run is None or study is None or study.id != device.study_id:
+        return not_found()
+    if run.device_id is None:
+        return conflict("run-state", "No laptop has started this run.")
+    if run.device_id != device.id:
+        return forbidden("Another laptop started this run.")
+    wanted = _New(run, upload, device)
+    if run.record_us is not None:
+        known = new[run.id].identity if run.id in new else _identity(session, run)
+        return False if known == wanted.identity else _other()
+    try:
+        runs.recorded(session, run, study)
+    except Problem as problem:
+        return problem
+    session.expunge(run)  # written below, with what else is new: an object's own update is waited for
+    new[run.id] = wanted
+    return True
+
+
+def _identity(session: Session, run: Run) -> tuple[str, str] | None:
+    """The id and digest of the record that a run has."""
+    there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)).first()
+    return None if there is None else (there.client_id, there.digest)
+
+
+def _write(session: Session, new: Sequence[_New]) -> None:
+    """Keep them. Of several that fail together nobody knows why: who does each by itself hears it."""
+    received_us = now_us()
+    rows = [
+        {
+            "run_id": each.run.id,
+            "client_id": each.upload.content.client_id,
+            "digest": each.upload.stored.digest,
+            "document": each.upload.stored.document,
+            "received_us": received_us,
+            "taken_out": False,
+        }
+        for each in new
+    ]
+    marks = [{"run": each.run.id, **{f"to_{name}": getattr(each.run, name) for name in _CHANGED}} for each in new]
+    chain.append_all(
+        session, [_entry(each) for each in new], also=[(_KEEP, rows), (_MARK, marks)], to_the_end=len(new) > 1
+    )
+
+
+def _entry(each: _New) -> chain.Entry:
+    said = {"run": each.run.code, "record": each.upload.content.client_id, "digest": each.upload.stored.digest}
+    return chain.Entry("run.recorded", each.device, each.device.study_id, each.run.participant_id, said)
+
+
+def _other() -> Problem:
+    return conflict("record", "The run has another record, or this id has other content. What came first stays.")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who may unblind a study, and from when.
+
+Whoever gives roles and passwords could make a custodian of their own, or become the one there is, and unblind. So a
+role that was given, or a password that somebody else chose, after the study was locked waits before it unblinds. Until
+then everybody who may read the study sees it, and the custodian who was there can no longer sign in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, or_, select
+
+from happe_study.access.rights import Right, roles_with
+from happe_study.base.clock import now_us
+from happe_study.base.problems import Problem, forbidden
+from happe_study.people.accounts.models import Account, Grant
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.design.study import Study
+
+HOUR_US = 3600 * 1_000_000
+SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class Custodian:
+    """Somebody who may unblind a study, from `unblinds_from_us` on (None: since its lock, or at once).
+
+    `password_given_us` is when somebody else last chose the password. An account that is disabled can be enabled again.
+    """
+
+    email: str
+    active: bool
+    since_us: int
+    password_given_us: int | None
+    unblinds_from_us: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether they may not unblind yet."""
+        return self.unblinds_from_us is not None and now_us() < self.unblinds_from_us
+
+
+def of_study(session: Session, study: Study, wait_hours: int) -> list[Custodian]:
+    """A study's custodians, by address."""
+    since = func.min(Grant.granted_us)
+    here = or_(Grant.study_id == study.id, Grant.study_id.is_(None))
+    held = select(Account.email, Account.active, Account.password_given_us, since).join(Grant)
+    held = held.where(Grant.role.in_(roles_with(Right.UNBLIND)), here)
+    rows = session.execute(held.group_by(Account.id).order_by(Account.email))
+    return [
+        Custodian(email, active, since_us, given_us, _from(study, wait_hours, since_us, given_us or 0))
+        for email, active, given_us, since_us in rows
+    ]
+
+
+def shown(session: Session, study: Study, wait_hours: int) -> list[dict[str, Any]]:
+    """The same, as answers have it."""
+    return [asdict(each) for each in of_study(session, study, wait_hours)]
+
+
+def require(session: Session, study: Study, who: Caller, wait_hours: int) -> None:
+    """Problem 403 for a custodian who may not unblind yet, saying from when, and for who is none."""
+    mine = next((each for each in of_study(session, study, wait_hours) if each.email == who.name), None)
+    if mine is None:
+        raise forbidden()
+    if mine.waits:
+        moment = datetime.fromtimestamp((mine.unblinds_from_us or 0) // SECOND_US + 1, UTC)
+        why = "your role, or a password that somebody else chose for you, is younger than its lock"
+        detail = f"You may unblind this study from {moment:%Y-%m-%d %H:%M:%S} UTC on: {why}."
+        raise Problem(HTTPStatus.FORBIDDEN, "custodian-waits", detail)
+
+
+def _from(study: Study, wait_hours: int, *since_us: int) -> int | None:
+    """From when somebody unblinds who has had what they need since these moments."""
+    late = [each for each in since_us if study.locked_us is not None and each >= study.locked_us]
+    return max(late) + wait_hours * HOUR_US if late else None
