@@ -8,7 +8,7 @@ folder=$1
 # The libraries in Python are fetched once, checked against the hashes of the lock.
 lock=packaging/requirements.txt
 wheels=build/package-wheels
-if ! cat $lock tools/python_parts.py ./*/pyproject.toml | cmp -s - "$wheels/.of"; then
+if ! cat $lock tools/python_parts.py ./*/pyproject.toml profiles/python/pyproject.toml | cmp -s - "$wheels/.of"; then
     echo "package: fetching the Python libraries of $lock"
     rm -rf "$wheels"
     build/venv/bin/python tools/python_parts.py $lock "$wheels/lists"
@@ -16,7 +16,7 @@ if ! cat $lock tools/python_parts.py ./*/pyproject.toml | cmp -s - "$wheels/.of"
         /usr/bin/python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
             --requirement "$wheels/lists/$part.txt" --wheel-dir "$wheels/$part"
     done
-    cat $lock tools/python_parts.py ./*/pyproject.toml >"$wheels/.of"
+    cat $lock tools/python_parts.py ./*/pyproject.toml profiles/python/pyproject.toml >"$wheels/.of"
 fi
 
 rm -rf "$folder"

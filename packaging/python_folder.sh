@@ -9,6 +9,11 @@ part=$1 folder=$2
 python=${HAPPE_PYTHON:-/usr/bin/python3}
 release=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
+own() { # PART SOURCE: makes the wheel of a project of this tree
+    $python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation \
+        --wheel-dir "wheels/own/$1" "./$2"
+}
+
 unpack() { # TO WHEEL...
     to=$1
     shift
@@ -34,7 +39,8 @@ thin() { # SITE
 }
 
 if [ "$part" = common ]; then
-    unpack "$folder" wheels/common/*.whl
+    own common profiles/python
+    unpack "$folder" wheels/common/*.whl wheels/own/common/*.whl
     thin "$folder"
     exit
 fi
@@ -47,8 +53,7 @@ case $part in
 esac
 root=${folder%/usr/lib/*}
 site=$folder/lib/python$release/site-packages
-$python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir "wheels/own/$part" \
-    "./$source"
+own "$part" "$source"
 unpack "$site" "wheels/$part"/*.whl "wheels/own/$part"/*.whl
 thin "$site"
 echo /usr/lib/happe-python3 >"$site/happe-python3.pth"

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Pins the Python packages of every pyproject.toml, with hashes and without addresses. Django and what it needs are left out:
-# django-htmx is there for the htmx in it.
+# django-htmx is there for the htmx in it. So is happe-shared, which is profiles/python; it is told by a wheel made here.
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks
 [ -x $tools/bin/pip-compile ] || { /usr/bin/python3 -m venv $tools && $tools/bin/pip install --quiet pip-tools; }
+$tools/bin/pip wheel --quiet --no-deps --wheel-dir $tools/own ./profiles/python
 CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
     --no-emit-trusted-host --no-emit-find-links --strip-extras --upgrade \
+    --find-links $tools/own --unsafe-package happe-shared \
     --unsafe-package django --unsafe-package asgiref --unsafe-package sqlparse \
     --extra demo --extra test --extra all --output-file packaging/requirements.txt \
-    pyproject.toml study-server/pyproject.toml power-logger/pyproject.toml
+    pyproject.toml profiles/python/pyproject.toml study-server/pyproject.toml power-logger/pyproject.toml

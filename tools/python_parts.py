@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
+SHARED = ("profiles/python/pyproject.toml", ())
 SERVER = ("study-server/pyproject.toml", ("analysis",))
 POWER = ("power-logger/pyproject.toml", ("show", "tdms"))
+OWN = {"happe-shared"}  # projects of this tree, which no lock pins
 # Projects with those of their extras that a part has.
 PARTS = {
-    "demo": [("pyproject.toml", ("demo",)), SERVER, ("power-logger/pyproject.toml", ())],
-    "test": [("pyproject.toml", ("demo", "test")), SERVER, ("power-logger/pyproject.toml", ("all",))],
-    "server": [SERVER],
-    "power": [POWER],
+    "demo": [("pyproject.toml", ("demo",)), SHARED, SERVER, ("power-logger/pyproject.toml", ())],
+    "test": [("pyproject.toml", ("demo", "test")), SHARED, SERVER, ("power-logger/pyproject.toml", ("all",))],
+    "server": [SHARED, SERVER],
+    "power": [SHARED, POWER],
 }
 
 
@@ -58,7 +60,7 @@ def declared(project: Path, extras: tuple[str, ...]) -> set[str]:
     """The names that a pyproject.toml asks for, with some of its extras."""
     stated = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
     wanted = stated["dependencies"] + [each for extra in extras for each in stated["optional-dependencies"][extra]]
-    return {canonical(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in wanted}
+    return {canonical(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in wanted} - OWN
 
 
 def closure(wanted: set[str], pinned: dict[str, Pin]) -> set[str]:

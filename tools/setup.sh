@@ -88,7 +88,7 @@ fi
 # The study server and the power logger run from their sources. The server serves htmx from its static files; Git ignores it
 # there.
 for site in build/venv/lib/python3*/site-packages; do
-    printf '%s\n' "$PWD/packaging/cli/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
+    printf '%s\n' "$PWD/profiles/python/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
     rm -f "$site/happe_study.pth"
     install -D -m 644 "$site/django_htmx/static/django_htmx/htmx-2.min.js" \
         study-server/src/happe_study/static/vendor/htmx.min.js

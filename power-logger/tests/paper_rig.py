@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The budgets of docs/uncertainty.md: two minutes at 40 W on the paper's rig, known to three degrees.
 
-    export PYTHONPATH=packaging/cli/src:power-logger/src:power-logger/tests
+    export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/paper_rig.py
 
 prints them; tests/test_paper_rig.py holds the page against it. A limit +-a without more is a rectangle: u = a / sqrt(3)

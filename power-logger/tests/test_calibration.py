@@ -24,7 +24,7 @@ from happe_power.calibration import (
     ShuntLine,
     Standing,
     SupplyTap,
-    TomlError,
+    TomlFileError,
     Wiring,
     from_header,
     parse,
@@ -89,21 +89,21 @@ def test_the_header_has_the_record_in_the_schemas_shape() -> None:
 def test_what_is_wrong_with_a_record_is_said_with_its_line(old: str, new: str, said: str) -> None:
     text = to_toml(RECORD)
     assert old in text
-    with pytest.raises(TomlError) as told:
+    with pytest.raises(TomlFileError) as told:
         parse(text.replace(old, new, 1).encode(), "rig.toml")
     assert said in str(told.value)
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     text = to_toml(RECORD).replace("value = 0.1002", "value = 0").replace('name = "rig"', 'name = ""')
-    with pytest.raises(TomlError) as told:
+    with pytest.raises(TomlFileError) as told:
         parse(text.encode(), "rig.toml")
     assert len(str(told.value).splitlines()) == 2
 
 
 @pytest.mark.parametrize("content", [b"\xff", b'name = "\xff"'])
 def test_a_record_that_is_not_utf8_is_an_error(content: bytes) -> None:
-    with pytest.raises(TomlError, match=r"rig\.toml:1: is not UTF-8"):
+    with pytest.raises(TomlFileError, match=r"rig\.toml:1: is not UTF-8"):
         parse(content, "rig.toml")
 
 

@@ -15,10 +15,10 @@ import pytest
 
 import power_traces
 from given_truths import RECORD, known
+from happe_contract.schemas import Kind, read
 from happe_power import calibration, measuring
 from happe_power.arithmetic.refusal import Limits
 from happe_power.arithmetic.zeros import ZeroReading
-from happe_power.contract import Kind, read
 from happe_power.recording import zero_check
 from happe_power.study_runs import StudyRun
 from happe_power.trace import Trace
@@ -107,7 +107,7 @@ def measures(traces: Path, runs: Path, *more: str | Path) -> tuple[Ran, dict[str
     out = runs.with_name("measures.json")
     out.unlink(missing_ok=True)
     ran = happe_power("measures", runs, "--trace", traces, "--out", out, *more)
-    document = read(Kind.MEASURES, out.read_bytes()) if out.exists() else {"measures": []}
+    document = read(Kind.POWER_MEASURES, out.read_bytes()) if out.exists() else {"measures": []}
     return ran, {each["run"]: each for each in document["measures"]}
 
 

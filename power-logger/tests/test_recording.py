@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
-from happe_power import contract
+from happe_contract import schemas
 from happe_power.model import Block, Gap, Reason, TimePair
 from happe_power.recording import closing, journal, store
 from happe_power.recording.belt import Belt
@@ -62,7 +62,7 @@ def test_every_sample_is_kept_in_parts_of_the_wanted_length(tmp_path: Path) -> N
 def test_the_manifest_lists_each_part_with_its_bytes_and_digest(tmp_path: Path) -> None:
     trace = sound(record(tmp_path, steady(RATE, 500, 2.5)))
     assert trace.manifest is not None
-    contract.check(contract.Kind.MANIFEST, trace.manifest)
+    schemas.check(schemas.Kind.POWER_TRACE_MANIFEST, trace.manifest)
     for part in trace.manifest["parts"]:
         raw = trace.part(part["number"]).read_bytes()
         assert (part["bytes"], part["sha256"]) == (len(raw), hashlib.sha256(raw).hexdigest())

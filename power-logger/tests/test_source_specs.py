@@ -9,14 +9,15 @@ import re
 import numpy as np
 import pytest
 
-from happe_power import contract, sources
+from happe_contract import schemas
+from happe_power import sources
 from happe_power.model import Measures
 from happe_power.sources import spec
 from happe_power.sources.source import SourceError
 
 
 def test_the_kinds_are_those_of_the_header() -> None:
-    schema = json.loads((contract.folder("schema") / "power-trace.schema.json").read_text())
+    schema = json.loads((schemas.SCHEMAS / "power-trace.schema.json").read_text())
     assert set(sources.KINDS) == set(schema["properties"]["source"]["properties"]["kind"]["enum"])
 
 
@@ -95,4 +96,4 @@ def test_channels_of_the_same_kind_have_names_of_their_own() -> None:
 
 
 def test_the_table_comes_with_the_package() -> None:
-    assert (contract.folder("machines") / "t61-power.csv").is_file()
+    assert (schemas.MACHINES / "t61-power.csv").is_file()

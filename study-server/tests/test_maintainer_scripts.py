@@ -42,7 +42,7 @@ def ran(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
     """Run a maintainer script of the package on the files of a folder, with stand-ins for Debian's programs."""
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
-    path = ":".join(map(shlex.quote, (str(SOURCES), str(ROOT / "packaging/cli/src"))))
+    path = ":".join(map(shlex.quote, (str(SOURCES), str(ROOT / "profiles/python/src"))))
     python = PYTHON.format(path=path, python=sys.executable, config=folder / "server.toml")
     for name, text in (("python3", python), ("py3compile", "#!/bin/sh\n")):
         (programs / name).write_text(text)

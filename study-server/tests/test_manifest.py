@@ -11,17 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import records
-from happe_study.contract import MOST_BYTES, Kind, check
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest, missing
-from happe_study.faults import BadDocumentError
 
 Json = dict[str, Any]
 
 
 def accept(document: Json, first_index: int = 0) -> Manifest:
     """Check a manifest as one sent to its own trace's address."""
-    read = check(Kind.POWER_TRACE_MANIFEST, records.encode(document))
+    read = schemas.read(Kind.POWER_TRACE_MANIFEST, records.encode(document))
     return manifest(read, trace=document["trace"], first_index=first_index)
 
 
@@ -33,14 +34,14 @@ def contents(count: int) -> dict[int, Content]:
 def test_a_header_says_whose_trace_it_is() -> None:
     document = records.power_header()
 
-    header = trace_header(check(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
+    header = trace_header(schemas.read(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
 
     assert header == TraceHeader(document["id"], "happe-2011", "M3TERAAA", "1APT0PAA", 0)
 
 
 def test_a_header_without_calibration_passes() -> None:
     document = records.power_header() | {"calibration": None}
-    assert trace_header(check(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
+    assert trace_header(schemas.read(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
 
 
 def test_a_laptop_may_measure_itself() -> None:
@@ -52,7 +53,7 @@ def test_a_laptop_may_measure_itself() -> None:
         "rate_hz": 10,
         "calibration": None,
     }
-    header = trace_header(check(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
+    header = trace_header(schemas.read(Kind.POWER_TRACE, records.encode(document)), trace=document["id"])
     assert header.meter == header.measured
 
 

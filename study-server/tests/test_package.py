@@ -30,16 +30,17 @@ OTHER_NAMES = {
     "psycopg[binary]": "psycopg",
     "pynacl": "nacl",
     "argon2-cffi": "argon2",
+    "happe-shared": "happe_contract",
 }
 INDIRECT = {"argon2"}  # Flask-Security imports it by its scheme's name
-BELONGS = {"pydantic_core": "pydantic"}  # comes with
+BELONGS = {"pydantic_core": "pydantic", "happe_cli": "happe_contract"}  # comes with
 
 
 def names() -> dict[str, str]:
     """What each dependency is imported as."""
     found = {}
     for line in DEPENDENCIES:
-        name = line.partition(">=")[0]
+        name = re.split("[<>=]", line)[0]
         found[name] = OTHER_NAMES.get(name, name.replace("-", "_"))
     return found
 
@@ -54,7 +55,7 @@ def imported() -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
     found = {BELONGS.get(name, name) for name in found}
-    return found - set(sys.stdlib_module_names) - {"happe_study", "happe_cli"}
+    return found - set(sys.stdlib_module_names) - {"happe_study"}
 
 
 def test_all_extras_are_the_analysis() -> None:
@@ -74,7 +75,7 @@ def test_the_dependencies_are_what_is_imported() -> None:
     assert imported() | INDIRECT == set(names().values())
 
 
-@pytest.mark.parametrize("line", DEPENDENCIES)
+@pytest.mark.parametrize("line", [each for each in DEPENDENCIES if not each.startswith("happe-")])
 def test_the_version_that_is_tested_is_allowed(line: str) -> None:
     requirement = Requirement(line)
     assert metadata.version(requirement.name) in requirement.specifier
@@ -90,14 +91,7 @@ def test_the_program_is_the_one_that_is_installed() -> None:
 
 
 def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    skipped = shutil.ignore_patterns("node_modules", "tests", "__pycache__", "*.egg-info", "build")
-    shutil.copytree(ROOT, tree / "study-server", ignore=skipped)
-    for folder in ("profiles/schema", "packaging/cli/src"):
-        shutil.copytree(ROOT.parent / folder, tree / folder)
-    build = [sys.executable, "-W", "ignore", "setup.py", "-q", "build", "--build-lib", str(tmp_path / "lib")]
-    subprocess.run(build, cwd=tree / "study-server", check=True, capture_output=True)
-    made = {str(path.relative_to(tmp_path / "lib")) for path in (tmp_path / "lib").rglob("*") if path.is_file()}
+    made = built(ROOT, tmp_path)
     wanted = {
         str(path.relative_to(SOURCES))
         for path in (SOURCES / "happe_study").rglob("*")
@@ -105,4 +99,23 @@ def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
     }
     assert wanted <= made
     assert "happe_study/static/vendor/htmx.min.js" in made  # git does not have it: tools/setup.sh puts it there
-    assert {"happe_study/schema/run-record.schema.json", "happe_cli/program.py", "happe_cli/completion.bash"} <= made
+
+
+def test_what_programs_share_takes_the_schemas_and_machines_along(tmp_path: Path) -> None:
+    made = built(ROOT.parent / "profiles/python", tmp_path)
+    profiles = ROOT.parent / "profiles"
+    for folder in ("schema", "machines"):
+        assert {f"happe_contract/{folder}/{path.name}" for path in (profiles / folder).iterdir()} <= made
+    assert {"happe_cli/program.py", "happe_cli/completion.bash"} <= made
+
+
+def built(project: Path, folder: Path) -> set[str]:
+    """The files that a build of a project's wheel has, made of a copy of it and of profiles/ in `folder`."""
+    skipped = shutil.ignore_patterns("node_modules", "tests", "__pycache__", "*.egg-info", "build")
+    tree, made = folder / "tree", folder / "lib"
+    for each in ("profiles", "study-server"):
+        shutil.copytree(ROOT.parent / each, tree / each, ignore=skipped, symlinks=True)
+    build = [sys.executable, "-W", "ignore", "-c", "import setuptools; setuptools.setup()", "-q", "build"]
+    place = tree / project.relative_to(ROOT.parent)
+    subprocess.run([*build, "--build-lib", str(made)], cwd=place, check=True, capture_output=True)
+    return {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}

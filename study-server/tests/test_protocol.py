@@ -18,7 +18,6 @@ from happe_study.design.protocol import reading as protocol_module
 from happe_study.design.protocol.complaints import names
 from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
 from happe_study.design.protocol.sections import DONT_KNOW
-from happe_study.toml_lines import Document, TomlError, read
 
 HERE = Path(__file__).parent
 DOCUMENT = (HERE.parents[1] / "docs/protocol.md").read_text(encoding="utf-8")
@@ -175,81 +174,6 @@ def test_paragraphs_are_parted_by_blank_lines() -> None:
 
 
 # Lines of TOML.
-
-
-def test_every_key_table_and_item_has_its_line_however_it_is_written() -> None:
-    text = """a.b = 1
-"c d".'e' = [ # a comment
-  1, # another
-
-  { f = 2, g.h = [3] },
-]
-[x.y]
-z = \"\"\"
-two lines\"\"\"
-[[t]]
-[[t]]
-[t.u]
-v = 1
-"""
-
-    lines = read(text).lines
-
-    assert lines[("a", "b")] == 1
-    assert lines[("c d", "e", 0)] == 3
-    assert lines[("c d", "e", 1, "g", "h", 0)] == 5
-    assert (lines[("x",)], lines[("x", "y")], lines[("x", "y", "z")]) == (7, 7, 8)
-    assert (lines[("t",)], lines[("t", 0)], lines[("t", 1)]) == (10, 10, 11)
-    assert lines[("t", 1, "u", "v")] == 13
-
-
-def test_what_is_missing_has_the_line_of_the_table_that_would_hold_it() -> None:
-    document = read("\n[a]\nb = 1\n")
-
-    assert document.line(("a", "c", "d")) == 2
-    assert document.line(("b",)) == 1
-
-
-PIECES = st.sampled_from(
-    ["a", "b.c", "name", "order", '"q"', "'r'", "=", "[", "]", "[[", "]]", "{", "}", ",", "#x", "1", ".", "x=1", "true"]
-) | st.sampled_from(
-    ["\n", "\r\n", " ", "\ufeff", "\x00", "[a]\n", "[[b]]\n", "x = 1\n", '"""', "'''", "1979-05-27", "\u00e9", "\\"]
-)
-
-
-def read_or_refused(text: str) -> Document | TomlError:
-    """Return what comes of a text."""
-    try:
-        return read(text)
-    except TomlError as error:
-        return error
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(PIECES, max_size=40).map("".join))
-def test_whatever_the_text_a_document_or_an_error_on_one_of_its_lines_comes_back(text: str) -> None:
-    last = text.count("\n") + 1
-
-    result = read_or_refused(text)
-
-    if isinstance(result, TomlError):
-        assert 1 <= result.line <= last
-    else:
-        assert result.data == tomllib.loads(text)
-        assert all(1 <= line <= last for line in result.lines.values())
-        assert set(paths(result.data)) <= set(result.lines)
-
-
-def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Return every path in what tomllib read."""
-    inner: list[tuple[str | int, object]] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    for part, child in inner:
-        yield (*path, part)
-        yield from paths(child, (*path, part))
 
 
 def mistakes_in(content: bytes) -> tuple[Mistake, ...]:

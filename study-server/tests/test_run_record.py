@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import records
-from happe_study.contract import MOST_BYTES, Kind, check
+from happe_contract import schemas
+from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.runs.records.lessons import Ladder, learn
 from happe_study.runs.records.record import Lesson, RunRecord, run_record
 from uploads import DATA, GOOD
@@ -24,7 +25,7 @@ VECTORS = sorted((Path(__file__).parents[2] / "profiles/vectors").glob("*.json")
 
 def accept(document: Json) -> RunRecord:
     """Check a document as one sent to its own address."""
-    read = check(Kind.RUN_RECORD, records.encode(document))
+    read = schemas.read(Kind.RUN_RECORD, records.encode(document))
     return run_record(read, run=document["run"], client_id=document["id"])
 
 

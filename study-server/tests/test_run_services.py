@@ -17,11 +17,11 @@ from sqlalchemy import select
 import given_participants as people
 from given_devices import device, seat
 from given_studies import small, study
+from happe_contract.schemas import SCHEMAS
 from happe_study.access.rules import Caller, Who
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem
-from happe_study.contract import schema_folder
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from happe_study.runs.course.models import Run
     from world import World
 
-SCHEMA = jsonschema_rs.validator_for(json.loads((schema_folder() / "sealed-condition.schema.json").read_text()))
+SCHEMA = jsonschema_rs.validator_for(json.loads((SCHEMAS / "sealed-condition.schema.json").read_text()))
 
 
 class Sitting:

@@ -13,7 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from happe_study.contract import Kind, check
+from happe_contract import schemas
+from happe_contract.schemas import Kind
 from happe_study.evidence.traces.header import trace_header
 from happe_study.evidence.traces.manifest import manifest
 from happe_study.runs.records.record import run_record
@@ -28,7 +29,7 @@ CASES: list[Json] = [json.loads(line) for line in (DATA / "bad_uploads.jsonl").r
 
 def take(kind: Kind, raw: bytes) -> object:
     """Check a document as the server does, as if sent to the good document's address."""
-    document, good = check(kind, raw), GOOD[kind]
+    document, good = schemas.read(kind, raw), GOOD[kind]
     if kind is Kind.RUN_RECORD:
         return run_record(document, run=good["run"], client_id=good["id"])
     if kind is Kind.POWER_TRACE:

@@ -36,12 +36,17 @@ ROOMS: dict[str, set[str]] = {
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
     "ui": {"packaging/cli", "profiles"},
     "packaging/cli": set(),
-    "study-server": {"packaging/cli", "profiles"},
-    "power-logger": {"packaging/cli", "profiles"},
+    "study-server": {"profiles"},
+    "power-logger": {"profiles"},
 }
 
 # Python packages of the components; importing one of another component is a dependency on its room.
-PACKAGES = {"happe_cli": "packaging/cli", "happe_study": "study-server", "happe_power": "power-logger"}
+PACKAGES = {
+    "happe_contract": "profiles",
+    "happe_cli": "profiles",
+    "happe_study": "study-server",
+    "happe_power": "power-logger",
+}
 
 # The core is pure: what it may include of the standard library says so. No clock, file, stream, thread or logger.
 CORE_SYSTEM = {

@@ -35,7 +35,7 @@ WRONG = [
     ("ui/a.cpp", '#include "governor/core/governor.h"', "may not depend on governor/core"),
     ("study-server/src/a.py", "def f():\n    import happe_power.energy", "may not depend on power-logger"),
     ("power-logger/src/a.py", "from happe_study import models", "may not depend on study-server"),
-    ("packaging/cli/a.py", "from happe_power import model", "may not depend on power-logger"),
+    ("profiles/python/a.py", "from happe_power import model", "may not depend on power-logger"),
 ]
 
 RIGHT = [

@@ -10,7 +10,7 @@ STATED = {
     "CITATION.cff": r"^version: \"?([^\"\n]+)",
     "packaging/debian/changelog": r"^happe \((\S+)\)",
     "packaging/rpm/happe.spec": r"^Version: *(\S+)",
-    "packaging/cli/pyproject.toml": r'^version = "(.*)"',
+    "profiles/python/pyproject.toml": r'^version = "(.*)"',
     "power-logger/pyproject.toml": r'^version = "(.*)"',
     "study-server/pyproject.toml": r'^version = "(.*)"',
 }
@@ -21,5 +21,8 @@ def test_there_is_one_version() -> None:
     for file, pattern in STATED.items():
         stated = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
         found[file] = stated[1] if stated else None
+    for project in ("power-logger", "study-server"):
+        shared = re.search(r'"happe-shared==(.*)"', (ROOT / project / "pyproject.toml").read_text(encoding="utf-8"))
+        found[f"{project}: happe-shared"] = shared[1] if shared else None
     assert None not in found.values(), found
     assert len(set(found.values())) == 1, found

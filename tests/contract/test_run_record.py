@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import seals
-from happe_study.contract import Kind, check
+from happe_contract import schemas
+from happe_contract.schemas import Kind
 from happe_study.runs.records.record import run_record
 from sealed_runs import begin, end, facts, pressed
 from test_vectors import validator
@@ -50,7 +51,7 @@ def test_a_record_of_a_run_is_what_the_server_takes(experimenter: Client, condit
     document = record(experimenter, run)
 
     validator("run-record.schema.json").validate(document)
-    read = run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
+    read = run_record(schemas.read(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
     acts = condition.endswith("-HAPPE") and "keys" not in changes
     assert len(read.learned) == acts
     assert read.served == ((f"subject:{seals.SUBJECT}", seals.APPLICATION) if condition.endswith("-HAPPE") else None)
@@ -68,11 +69,11 @@ def test_a_second_run_begins_with_what_the_first_has_taught(experimenter: Client
     document = record(experimenter, second)
 
     assert document["profile_before"] == taught["profile_after"]
-    read = run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
+    read = run_record(schemas.read(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
     assert [lesson.key for lesson in read.learned] == ["power"]
 
 
 def test_a_run_shorter_than_a_period_has_a_record_too(experimenter: Client) -> None:
     document = record(experimenter, begin(experimenter, "B-HAPPE"))
     assert document["observations"] == []
-    run_record(check(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
+    run_record(schemas.read(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])

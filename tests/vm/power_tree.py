@@ -17,7 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Imported by the commands that are tested: record, verify, sources.
-PACKAGES = ["click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tomlkit", "urllib3"]
+PACKAGES = [
+    "click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tomlkit", "tree_sitter", "tree_sitter_toml", "urllib3",
+]  # fmt: skip
 UNUSED = shutil.ignore_patterns(
     "__pycache__", "tests", "include", "src", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "f2py", "distutils",
     "*flight*", "libarrow_s3*", "*gandiva*", "*_encryption*", "libarrow_python.so", "libarrow_python.so.2600.1.0",
@@ -32,9 +34,8 @@ def make(folder: Path, site: Path) -> None:
             sys.exit(f"power_tree: {name} is not in {site}; run `make setup`")
         shutil.copytree(site / name, folder / name, ignore=UNUSED)
     shutil.copytree(ROOT / "power-logger/src/happe_power", folder / "happe_power", ignore=UNUSED)
-    shutil.copytree(ROOT / "packaging/cli/src/happe_cli", folder / "happe_cli", ignore=UNUSED)
-    for name in ("schema", "machines"):
-        shutil.copytree(ROOT / "profiles" / name, folder / "happe_power" / name)
+    for name in ("happe_contract", "happe_cli"):
+        shutil.copytree(ROOT / "profiles/python/src" / name, folder / name, ignore=UNUSED)
     if not compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=str(folder)):
         sys.exit("power_tree: a package could not be compiled")
     for source in folder.rglob("*.py"):

@@ -6,7 +6,7 @@
 
 namespace happe::embedded {
 
-// packaging/cli/src/happe_cli/completion.bash. The words before the one at the cursor tell the command; an option's
+// profiles/python/src/happe_cli/completion.bash. The words before the one at the cursor tell the command; an option's
 // value may come after `=`, which bash splits off.
 std::string_view completion_bash();
 

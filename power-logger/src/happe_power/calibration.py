@@ -19,7 +19,7 @@ import tomlkit.items
 
 from happe_power import toml_fields
 from happe_power.model import Quantity
-from happe_power.toml_fields import Fields, TomlError
+from happe_power.toml_fields import Fields, TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ __all__ = [
     "Correction",
     "ShuntLine",
     "Standing",
-    "TomlError",
+    "TomlFileError",
     "Wiring",
     "from_header",
     "parse",
@@ -152,7 +152,7 @@ def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
 
 
 def parse(content: bytes, file: str) -> Calibration:
-    """The record in a file's bytes. Raises TomlError with everything that is wrong, as `FILE:LINE: FIELD: WHY`."""
+    """The record in a file's bytes. Raises TomlFileError with everything that is wrong, as `FILE:LINE: FIELD: WHY`."""
     top = toml_fields.read(content, file)
     made = Calibration(
         name=top.text("name", MOST_TEXT),

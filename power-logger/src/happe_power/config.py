@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from happe_power.toml_fields import lines_of
+from happe_contract import toml_lines
+from happe_contract.toml_lines import TomlError
 
 DEFAULT = Path("/etc/happe/happe-power.toml")
 VARIABLE = "HAPPE_POWER_CONFIG"
@@ -41,14 +41,14 @@ class Config:
     keep: str = UNTIL_SEALED
     record: dict[str, Any] = field(default_factory=dict)
     path: Path = DEFAULT
-    lines: dict[str, int] = field(default_factory=dict)  # of each field, for messages
+    document: toml_lines.Document = field(default_factory=lambda: toml_lines.Document({}))  # for messages' lines
 
     def wrong(self, name: str, message: str) -> ConfigError:
         """An error about a field."""
-        return ConfigError(_said(self.path, self.lines, name, message))
+        return ConfigError(_said(self.path, self.document, name, message))
 
 
-KNOWN = [each.name for each in fields(Config) if each.name not in ("path", "lines")]
+KNOWN = [each.name for each in fields(Config) if each.name not in ("path", "document")]
 
 
 def load(path: Path, *, named: bool) -> Config:
@@ -69,20 +69,17 @@ def load(path: Path, *, named: bool) -> Config:
 def parse(raw: bytes, path: Path) -> Config:
     """The configuration in a file's bytes. All that is wrong is said at once. Raises ConfigError."""
     try:
-        text = raw.decode()
-        said = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    lines = lines_of(text)
-    wrong = [_said(path, lines, name, message) for name, value in said.items() if (message := _fault(name, value))]
+        document = toml_lines.read(raw)
+    except TomlError as error:
+        raise ConfigError(f"{path}:{error.line}: {error.message}") from None
+    said = document.data
+    wrong = [_said(path, document, name, message) for name, value in said.items() if (message := _fault(name, value))]
     if wrong:
         raise ConfigError("\n".join(wrong))
     made = {name: path.parent / value if name in PATHS else value for name, value in said.items()}
     if "state" in made:
         made.setdefault("spool", made["state"] / "spool")
-    return Config(**made, path=path, lines=lines)
+    return Config(**made, path=path, document=document)
 
 
 def _fault(name: str, value: object) -> str | None:
@@ -99,6 +96,6 @@ def _fault(name: str, value: object) -> str | None:
     return None if isinstance(value, str) and value else "must be a text"
 
 
-def _said(path: Path, lines: dict[str, int], name: str, message: str) -> str:
-    at = next((number for key, number in lines.items() if key == name or key.startswith(f"{name}.")), None)
+def _said(path: Path, document: toml_lines.Document, name: str, message: str) -> str:
+    at = document.lines.get(tuple(name.split(".")))
     return f"{path}:{f'{at}:' if at else ''} {name}: {message}"

@@ -16,7 +16,7 @@ from happe_power.arithmetic.rig import Rig, rig_of
 from happe_power.arithmetic.server_time import Clocks, ClockSetError, server_clock
 from happe_power.arithmetic.time_base import time_base
 from happe_power.arithmetic.zeros import NO_CHECKS, Checks, checks_of, readings_of
-from happe_power.calibration import Calibration, Standing, TomlError
+from happe_power.calibration import Calibration, Standing, TomlFileError
 from happe_power.model import ClockEstimate, Reason
 from happe_power.recording import zero_check
 from happe_power.recording.time_base import thinned
@@ -111,7 +111,7 @@ def session(
 
     `own_clock`: the time is that of the host's wall clock, as it went with the samples, and not the server's.
     `zeros`: its zero checks, if they are not beside it.
-    Raises TraceError, TomlError, OSError.
+    Raises TraceError, TomlFileError, OSError.
     """
     calibration, notes = _calibration(trace, record)
     rig = rig_of(trace.channels, calibration, channel)
@@ -169,4 +169,4 @@ def _checks(path: Path, calibration: Calibration | None) -> Checks:
         raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
 
 
-__all__ = ["Session", "Times", "TomlError", "clocks_of", "session"]
+__all__ = ["Session", "Times", "TomlFileError", "clocks_of", "session"]

@@ -59,7 +59,7 @@ class Covered:
 
     @cached_property
     def session(self) -> Session | Refusal:
-        """The session; or why there are no figures of this trace, such as a damaged file. Raises TomlError."""
+        """The session; or why there are no figures of this trace, such as a damaged file. Raises TomlFileError."""
         try:
             return figures.session(self.trace, **self._how._asdict(), zeros=self._zeros)
         except TraceError as error:
@@ -140,7 +140,7 @@ def _covered(copies: Sequence[Trace], how: How) -> Covered:
 
 
 def measured(runs: Iterable[StudyRun], traces: Sequence[Covered], limits: Limits) -> Iterator[Measured]:
-    """Each run from the trace of its laptop that shares most of it. Raises TomlError."""
+    """Each run from the trace of its laptop that shares most of it. Raises TomlFileError."""
     for run in runs:
         mine = [each for each in traces if each.laptop == run.laptop]
         best = max(mine, key=lambda each: each.shares(run), default=None)

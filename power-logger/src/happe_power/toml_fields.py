@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
-import tomllib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from happe_contract import toml_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_TABLE = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+    from happe_contract.toml_lines import Document, Path
+
 FIRST_DATE, LAST_DATE = dt.date(2000, 1, 1), dt.date(2099, 12, 31)  # the header's schema
 SOMETHING = 1.0  # goes on in the place of a number that can't be read
 
 
-class TomlError(Exception):
+class TomlFileError(Exception):
     """A file that can't be used: each reason as `FILE:LINE: FIELD: WHY`, in the order of lines."""
 
     def __init__(self, file: str, mistakes: Sequence[tuple[int, str, str]]) -> None:
@@ -33,8 +33,8 @@ class TomlError(Exception):
 class Fields:
     """A table whose fields are taken one by one. What is wrong is kept; `finish` of the top table raises it."""
 
-    def __init__(self, data: dict[str, Any], path: str, file: _File) -> None:
-        """Begin with a table's values; `path` is its dotted name."""
+    def __init__(self, data: dict[str, Any], path: Path, file: _File) -> None:
+        """Begin with a table's values; `path` is where it is in the file."""
         self._data = dict(data)
         self._path = path
         self._file = file
@@ -46,8 +46,8 @@ class Fields:
 
     def mistake(self, name: str, why: str) -> None:
         """Keep what is wrong with a field."""
-        path = ".".join(filter(None, (self._path, name)))
-        self._file.mistakes.append((self._file.line(path), path, why))
+        path = (*self._path, name) if name else self._path
+        self._file.mistakes.append((self._file.document.line(path), ".".join(map(str, path)), why))
 
     def text(self, name: str, most: int) -> str:
         """A text of one to `most` characters."""
@@ -99,7 +99,7 @@ class Fields:
         if not isinstance(value, dict):
             self.mistake(name, "must be a table")
             return None
-        return Fields(value, ".".join(filter(None, (self._path, name))), self._file)
+        return Fields(value, (*self._path, name), self._file)
 
     def tables(self) -> Iterator[tuple[str, Fields]]:
         """Every field, which must be a table, with its name."""
@@ -113,52 +113,25 @@ class Fields:
             self.mistake(name, "is not known")
 
     def finish(self) -> None:
-        """Raise TomlError if anything is wrong with the file."""
+        """Raise TomlFileError if anything is wrong with the file."""
         self.no_more()
         if self.mistakes:
-            raise TomlError(self._file.name, self.mistakes)
+            raise TomlFileError(self._file.name, self.mistakes)
 
 
+@dataclass(frozen=True)
 class _File:
-    """A file's name, the lines of its fields, and what is wrong with it."""
+    """A file's name, what it says, and what is wrong with it."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.mistakes: list[tuple[int, str, str]] = []
-        self._lines = lines_of(text)
-
-    def line(self, path: str) -> int:
-        """The line of a field, or of the nearest table around it; 1 for the file."""
-        while path and path not in self._lines:
-            path = path.rpartition(".")[0]
-        return self._lines.get(path, 1)
-
-
-def lines_of(text: str) -> dict[str, int]:
-    """The line, from 1, of each table and key of a TOML text by its dotted name. Not of what is inside of braces."""
-    lines: dict[str, int] = {}
-    inside = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if table := _TABLE.match(line):
-            inside = _plain(table[1])
-            lines.setdefault(inside, number)
-        elif key := _KEY.match(line):
-            lines.setdefault(".".join(filter(None, (inside, _plain(key[1])))), number)
-    return lines
+    name: str
+    document: Document
+    mistakes: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 def read(content: bytes, file: str) -> Fields:
-    """The file's top table. Raises TomlError if it is not TOML."""
+    """The file's top table. Raises TomlFileError if it is not TOML."""
     try:
-        text = content.decode("utf-8-sig")
-        return Fields(tomllib.loads(text), "", _File(file, text))
-    except UnicodeDecodeError as error:
-        raise TomlError(file, [(content.count(b"\n", 0, error.start) + 1, "", "is not UTF-8")]) from None
-    except tomllib.TOMLDecodeError as error:
-        at = _LINE.search(str(error))
-        line = int(at[1]) if at else content.count(b"\n") + 1
-        raise TomlError(file, [(line, "", _LINE.sub("", str(error)))]) from None
-
-
-def _plain(dotted: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
+        document = toml_lines.read(content)
+    except toml_lines.TomlError as error:
+        raise TomlFileError(file, [(error.line, "", error.message)]) from None
+    return Fields(document.data, (), _File(file, document))

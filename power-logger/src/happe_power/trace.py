@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
 from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason, TimePair
 from happe_power.recording import arrow_files, parts, summaries
 from happe_power.recording.summaries import Summary
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
     from happe_power.recording.parts import Footer
 
 __all__ = ["Summary", "Trace", "TraceError"]
@@ -44,10 +45,10 @@ class Trace:
         """A trace by its folder, SPOOL/STUDY/UUID. Raises TraceError."""
         path = folder / "header.json"
         try:
-            return cls(folder, contract.read(contract.Kind.HEADER, path.read_bytes()))
+            return cls(folder, schemas.read(schemas.Kind.POWER_TRACE, path.read_bytes()))
         except OSError as error:
             raise TraceError(f"{path}: {error.strerror}: this is not the folder of a trace") from None
-        except contract.ContractError as error:
+        except BadDocumentError as error:
             raise TraceError(f"{path}: {error}") from None
 
     @property
@@ -105,10 +106,10 @@ class Trace:
         """The manifest; None: the recording has not ended. Raises TraceError."""
         path = self.folder / "manifest.json"
         try:
-            return contract.read(contract.Kind.MANIFEST, path.read_bytes())
+            return schemas.read(schemas.Kind.POWER_TRACE_MANIFEST, path.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, contract.ContractError) as error:
+        except (OSError, BadDocumentError) as error:
             raise TraceError(f"{path}: {error}") from None
 
     @property

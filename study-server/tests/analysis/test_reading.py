@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 import given_exports as given
 import given_studies
-from happe_study.contract import MOST_LISTED
+from happe_contract.schemas import MOST_LISTED
 from happe_study.design.study import Study
 from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.documents.reading import InputError, measures_in, read_measures, read_model
@@ -172,7 +172,7 @@ def test_of_a_long_document_one_mistake_is_told() -> None:
         with pytest.raises(InputError) as wrong:
             measures_in(raw, "measures.json")
         assert len(wrong.value.lines) == told
-        assert wrong.value.lines[0] == 'measures.json: /measures/0: it is not of type "object"'
+        assert wrong.value.lines[0] == "measures.json: /measures/0: must be an object"
 
 
 def test_notes_of_measures_stand_below_the_tables_of_watts_the_commonest_first(tmp_path: Path) -> None:

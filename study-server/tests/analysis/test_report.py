@@ -94,7 +94,7 @@ PROGRAM = "from happe_study.cli import main; main()"
 
 def run_apart(folder: Path, *arguments: str, program: str = PROGRAM, **more: str) -> subprocess.CompletedProcess[bytes]:
     """Run happe-server in a process of its own, which hashes with another seed and takes warnings for errors."""
-    paths = f"{SOURCES}:{SOURCES.parents[1] / 'packaging/cli/src'}"
+    paths = f"{SOURCES}:{SOURCES.parents[1] / 'profiles/python/src'}"
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7", "PYTHONDONTWRITEBYTECODE": "1"} | more
     command = [sys.executable, "-W", "error", "-c", program, *arguments]
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, env=environment)

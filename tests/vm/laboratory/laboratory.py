@@ -27,7 +27,7 @@ PORTS = ("server", "power", "plan")  # the guest's serial ports
 STATION = Path(__file__).with_name("station.py")
 SOURCE = "rate=1000,noise=0.001,drift=0.0001"
 CALIBRATION = Path(__file__).with_name("calibration.toml")
-PACKAGES = ("packaging/cli/src", "power-logger/src")
+PACKAGES = ("profiles/python/src", "power-logger/src")
 PATIENCE_S = 120
 
 

@@ -22,7 +22,7 @@ from happe_power.model import Block, Measures, Quantity
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
-from happe_power.toml_fields import TomlError
+from happe_power.toml_fields import TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,7 +209,7 @@ def _write(file: Path, record: Calibration, *, force: bool) -> None:
     content = calibration.to_toml(record).encode()
     try:
         calibration.parse(content, str(file))
-    except TomlError as error:
+    except TomlFileError as error:
         raise Failure(os.EX_DATAERR, *str(error).splitlines()) from None
     with file.open("wb" if force else "xb") as out:
         out.write(content)

@@ -19,7 +19,7 @@ from happe_power.arithmetic.budget import COVERAGE_FACTOR, Kind
 from happe_power.arithmetic.refusal import Limits, Refusal
 from happe_power.cli.host import Host, pass_host
 from happe_power.figures import Session, Times
-from happe_power.toml_fields import TomlError
+from happe_power.toml_fields import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def opened(host: Host, name: str, *, calibration: Path | None, channel: str | No
     """A trace's session. Raises Failure, TraceError."""
     try:
         found = figures.session(Trace.open(host.trace(name)), record=calibration, channel=channel, own_clock=own_clock)
-    except TomlError as error:
+    except TomlFileError as error:
         raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
     return granted(found)
 

@@ -14,13 +14,13 @@ import click
 
 from happe_cli.commands import Command, is_terminal, json_option, print_json
 from happe_cli.errors import Failure
+from happe_contract.schemas import Kind, check
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.measure import limit_options, limits_of, session_options
-from happe_power.contract import Kind, check
 from happe_power.measuring import FORMAT, How, Measured, measured, opened
 from happe_power.recording.files import write_whole
 from happe_power.study_runs import read_runs
-from happe_power.toml_fields import TomlError
+from happe_power.toml_fields import TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **cho
     found = _measured(read_runs(runs), _folders(host, names), how, limits)
     made = [each.document() for each in found]
     document = {"format": FORMAT, "measures": made}
-    check(Kind.MEASURES, document)
+    check(Kind.POWER_MEASURES, document)
     write_whole(out, f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode())
     summary = _summary(out, made)
     if chosen["as_json"]:
@@ -91,7 +91,7 @@ def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: L
         shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
         with click.progressbar(found, len(runs), **shown) as counted:
             return list(counted)
-    except TomlError as error:
+    except TomlFileError as error:
         raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
 
 

@@ -120,7 +120,7 @@ class Session:
         content = path.read_bytes()
         try:
             return calibration.parse(content, str(path)), content
-        except calibration.TomlError as error:
+        except calibration.TomlFileError as error:
             raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
 
     def _recorder(self, source: Source) -> Recorder:

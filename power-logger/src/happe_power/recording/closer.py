@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from happe_power.contract import ContractError
+from happe_contract.faults import BadDocumentError
 from happe_power.recording.ending import EndError
 from happe_power.trace import TraceError
 
@@ -90,7 +90,7 @@ class Closer:
                 job()
             except OSError as error:
                 self.trouble = f"{error.filename or 'spool'}: {error.strerror or error}"
-            except (ContractError, EndError, TraceError) as error:
+            except (BadDocumentError, EndError, TraceError) as error:
                 self.failed.append(str(error))
                 return
             else:

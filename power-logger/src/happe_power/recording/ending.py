@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from happe_power import contract
+from happe_contract import schemas
 from happe_power.model import Gap, Reason
 from happe_power.recording import arrow_files, closing, ledger, parts, time_base
 from happe_power.recording.files import remove_temporary, write_whole
@@ -39,7 +39,7 @@ def end(layout: Layout, started: TimePair) -> None:
     gaps = _explained(layout, footers)
     contents = [_content(layout, footer) for footer in footers]
     manifest = manifest_of(layout, started, footers, contents, gaps)
-    contract.check(contract.Kind.MANIFEST, manifest)
+    schemas.check(schemas.Kind.POWER_TRACE_MANIFEST, manifest)
     write_whole(layout.manifest, compact(manifest))
 
 

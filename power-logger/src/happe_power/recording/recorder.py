@@ -94,7 +94,7 @@ class Recorder:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Start the instrument and the first trace. Raises SourceError, OSError, ContractError."""
+        """Start the instrument and the first trace. Raises SourceError, OSError, BadDocumentError."""
         self._clock = boot_clock()
         started = self.tended.start(0)
         try:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from happe_cli.disk import sync_folder
-from happe_power import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
 from happe_power.recording import ending
 from happe_power.recording.files import locked, write_all
 from happe_power.recording.header import layout_of
@@ -50,8 +51,8 @@ class Recovered:
 
 
 def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mapping[str, bytes]) -> Open:
-    """A trace's folder with header and the files `beside` it, which appears whole. Raises OSError, ContractError."""
-    contract.check(contract.Kind.HEADER, header)
+    """A trace's folder with header and the files `beside` it, which appears whole. Raises OSError, BadDocumentError."""
+    schemas.check(schemas.Kind.POWER_TRACE, header)
     study.mkdir(parents=True, exist_ok=True)
     new = replace(layout, folder=study / f".{layout.trace}{NEW}")
     lock = ExitStack()
@@ -93,5 +94,5 @@ def recover_trace(folder: Path) -> Iterator[Recovered]:
         yield Recovered(folder)
     except OSError as error:
         yield Recovered(folder, f"{error.filename or folder}: {error.strerror or error}")
-    except (TraceError, ending.EndError, contract.ContractError) as error:
+    except (TraceError, ending.EndError, BadDocumentError) as error:
         yield Recovered(folder, str(error))

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import json
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
 from happe_power.arithmetic import marker
 from happe_power.sources.clock import MICROS
 from happe_power.sources.source import SourceError
@@ -47,7 +47,7 @@ class PowerTable:
 @cache
 def table_a2() -> PowerTable:
     """Table A.2, from profiles/machines."""
-    table = contract.folder("machines") / TABLE
+    table = schemas.MACHINES / TABLE
     lines = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     head, *rows = [line.split(",") for line in lines]
     watts = np.array([[float(word) for word in row[1:]] for row in rows])
@@ -113,8 +113,8 @@ def load_of(path: Path) -> Load:
 def run_record(raw: bytes, name: str) -> Load:
     """What a laptop did in a run: each observation is of the period that ends with it (docs/traces.md)."""
     try:
-        record = contract.read(contract.Kind.RUN_RECORD, raw)
-    except (contract.ContractError, json.JSONDecodeError, RecursionError) as error:
+        record = schemas.read(schemas.Kind.RUN_RECORD, raw)
+    except BadDocumentError as error:
         raise SourceError(f"{name} is no run record: {error}"[:400]) from None
     steps: dict[int, float] = {}
     begin = record["started_us"]

@@ -20,7 +20,7 @@ from happe_power.upload.judgement import LaterError, judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
     from happe_power.upload.server import Server
 
 NAME = "clocks.jsonl"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
 
 
 def append(path: Path, document: Json) -> None:

@@ -20,7 +20,7 @@ from happe_power.upload import clocks, lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
     from happe_power.model import ClockEstimate
 
 SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"

@@ -13,7 +13,7 @@ from happe_power.upload.judgement import LaterError, StoppedError, judge
 from happe_power.upload.outbox import MANIFEST, SEAL
 
 if TYPE_CHECKING:
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
     from happe_power.upload.outbox import Outbox, Part
     from happe_power.upload.server import Answer, Server
 

@@ -17,7 +17,7 @@ from happe_power import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
 
 MOST_ANSWER_BYTES = 1 << 20  # a refused seal may list 32,768 parts
 MOST_WAIT_S = 3600

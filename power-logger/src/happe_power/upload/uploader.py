@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from happe_power.contract import Json
+    from happe_contract.strict_json import Json
     from happe_power.upload.outbox import Outbox
     from happe_power.upload.server import Answer, Server
 

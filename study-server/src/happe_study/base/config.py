@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, Valid
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from happe_study import toml_lines
+from happe_contract import toml_lines
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -170,10 +170,7 @@ def load_config(path: Path) -> Config:
     if len(raw) > MOST_BYTES:
         raise ConfigError(f"{path}: is longer than {MOST_BYTES} bytes")
     try:
-        document = toml_lines.read(raw.decode())
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}:{line}: is not UTF-8") from error
+        document = toml_lines.read(raw)
     except toml_lines.TomlError as error:
         raise ConfigError(f"{path}:{error.line}: {error.message}") from error
     try:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Request
 
-from happe_study import strict_json
+from happe_contract import strict_json
+from happe_contract.faults import BadDocumentError
 from happe_study.base.problems import FieldError, bad_request, unprocessable
 from happe_study.base.uploads import JSON, require_type
-from happe_study.faults import BadDocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from happe_contract.faults import Fault
+    from happe_contract.strict_json import Json
     from happe_study.base.problems import Problem
-    from happe_study.faults import Fault
-    from happe_study.strict_json import Json
 
 
 class StrictRequest(Request):

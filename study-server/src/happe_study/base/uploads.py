@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
-    from happe_study.contract import Kind
-    from happe_study.faults import BadDocumentError
+    from happe_contract.faults import BadDocumentError
+    from happe_contract.schemas import Kind
 
 View = TypeVar("View", bound=Callable[..., Any])
 

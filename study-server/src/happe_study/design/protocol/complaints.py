@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from happe_study.toml_lines import Path
+    from happe_contract.toml_lines import Path
 
 LONGEST_EXCERPT = 60
 _KEY_OF = "[key]"  # pydantic's mark for the key, not the value, of a table with free keys

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from happe_contract.toml_lines import Path
 from happe_study.design.protocol.complaints import excerpt
 from happe_study.design.protocol.conditions import Scheme
 from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Protocol
-from happe_study.toml_lines import Path
 
 MOST_RUNS = 200  # of a participant
 MOST_POINTS = 11  # of a rating's scale

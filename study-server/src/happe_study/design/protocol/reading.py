@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from happe_study import toml_lines
+from happe_contract import toml_lines
 from happe_study.design.protocol.complaints import of_fields
 from happe_study.design.protocol.conditions import Condition, Phase, Scheme
 from happe_study.design.protocol.consistency import contradictions
@@ -29,7 +29,7 @@ from happe_study.design.protocol.sections import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from happe_study.toml_lines import Path
+    from happe_contract.toml_lines import Path
 
 __all__ = [
     "Application", "Arrangement", "Condition", "GuessChoice", "Item", "ItemKind", "Mistake", "Nesting", "Ondemand",
@@ -88,10 +88,7 @@ def _document(content: bytes, file: str) -> toml_lines.Document:
     if len(content) > MOST_BYTES:
         raise ProtocolError(file, [Mistake(1, "", f"has {len(content)} bytes, may have at most {MOST_BYTES}")])
     try:
-        return toml_lines.read(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ProtocolError(file, [Mistake(line, "", "is not UTF-8")]) from None
+        return toml_lines.read(content)
     except toml_lines.TomlError as error:
         raise ProtocolError(file, [Mistake(error.line, "", error.message)]) from None
 

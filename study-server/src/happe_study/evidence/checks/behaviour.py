@@ -17,8 +17,8 @@ from happe_study.runs.records.lessons import Ladder, ladders, learn, untaught
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from happe_contract.strict_json import Json
     from happe_study.evidence.documents.machines import PowerModel
-    from happe_study.strict_json import Json
 
 EXACT = ("setspeed", "simulated")  # back-ends that set the frequency that was decided, and no other
 OF_ANOTHER = 0.05  # by which part a ladder's end may be off the model's, and still be of its machine

@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jsonschema_rs import Draft202012Validator, Registry, ValidationError
-
-from happe_study import strict_json
-from happe_study.contract import MASK, MOST_LISTED, schema_folder
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
 from happe_study.evidence.documents.machines import PowerModel
-from happe_study.faults import BadDocumentError, pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["MOST_TOLD", "InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
@@ -64,7 +59,7 @@ def read_measures(file: Path) -> dict[str, Measure]:
 
 def measures_in(raw: bytes, file: str) -> dict[str, Measure]:
     """The measures in a file's bytes by run. InputError says what is wrong with it."""
-    document = _checked(raw, file, "power-measures")
+    document = _checked(raw, file, Kind.POWER_MEASURES)
     measures = [_measure(each) for each in document["measures"]]
     found = {each.run: each for each in measures}
     if len(found) < len(measures):
@@ -92,7 +87,7 @@ def read_model(file: Path) -> PowerModel:
 
 def model_in(raw: bytes, file: str) -> PowerModel:
     """The power model in a file's bytes. InputError says what is wrong with it."""
-    document = _checked(raw, file, "power-model")
+    document = _checked(raw, file, Kind.POWER_MODEL)
     rows, columns = document["frequencies_khz"], document["utilisations_percent"]
     shape = [len(row) for row in document["watts"]]
     if shape != [len(columns)] * len(rows):
@@ -104,34 +99,8 @@ def model_in(raw: bytes, file: str) -> PowerModel:
     return PowerModel(document["machine"], document["measured"], tuple(rows), tuple(map(float, columns)), watts)
 
 
-def _checked(raw: bytes, file: str, kind: str) -> dict[str, Any]:
+def _checked(raw: bytes, file: str, kind: Kind) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = strict_json.read(raw, fractions=True)
+        return schemas.read(kind, raw)
     except BadDocumentError as error:
         raise InputError([f"{file}: {fault.pointer}: {fault.detail}" for fault in error.faults]) from None
-    validator = _validator(kind)
-    if validator.is_valid(document):
-        return document
-    if strict_json.deeper(document):
-        raise InputError([f"{file}: : {strict_json.TOO_DEEP.detail}"])
-    errors = _errors(validator, document, all_of_them=raw.count(b",") <= MOST_LISTED)
-    told = islice(errors, MOST_TOLD)
-    raise InputError([f"{file}: {pointer(error.instance_path)}: {error.message}" for error in told])
-
-
-def _errors(validator: Draft202012Validator, document: object, *, all_of_them: bool) -> Iterator[ValidationError]:
-    """What is wrong with a document that does not fit; see contract.py for why all are not looked for in a long one."""
-    if all_of_them:
-        yield from validator.iter_errors(document)
-        return
-    try:
-        validator.validate(document)
-    except ValidationError as error:
-        yield error
-
-
-@cache
-def _validator(kind: str) -> Draft202012Validator:
-    schemas = {path.name: json.loads(path.read_text()) for path in schema_folder().glob("*.schema.json")}
-    known = Registry([(schema["$id"], schema) for schema in schemas.values()])
-    return Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True, mask=MASK)

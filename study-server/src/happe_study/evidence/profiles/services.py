@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from sqlalchemy import Select, delete, insert, select, update
 
-from happe_study import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
 from happe_study.base.database import table
-from happe_study.contract import Kind
 from happe_study.design.allocation.sealing import SealError
 from happe_study.evidence.profiles import summaries
 from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
-from happe_study.faults import BadDocumentError
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.lessons import ladders, untaught
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from happe_contract.strict_json import Json
     from happe_study.base.config import Secrets
     from happe_study.runs.records.record import RunRecord as Content
-    from happe_study.strict_json import Json
 
 log = structlog.get_logger(__name__)
 
@@ -100,7 +100,7 @@ def _left(study_id: int, after: int) -> Select[int, int, str, int, str, bytes]:
 def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a row of `_left`
     """A stored record. It kept its contract when it came; one that does not any more must not stop an unblinding."""
     try:
-        document = contract.check(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
+        document = schemas.read(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
         record = run_record(document, run=row.code, client_id=row.client_id)
     except SealError:
         log.error("a stored record does not open")  # noqa: TRY400 - it has no more to say

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from flask import Response
     from sqlalchemy.orm import Session
 
+    from happe_contract.strict_json import Json
     from happe_study.base.charts import Chart, Table
     from happe_study.evidence.run_page.power import Measured
     from happe_study.evidence.run_page.series import RunSeries
     from happe_study.evidence.traces.power_view import Stretch
     from happe_study.runs.course.models import Run
-    from happe_study.strict_json import Json
 
 pages = Blueprint("run_view", __name__)
 

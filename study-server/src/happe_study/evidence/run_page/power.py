@@ -25,12 +25,12 @@ from happe_study.people.devices.server_time import ClockSetError, server_time
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from happe_contract.strict_json import Json
     from happe_study.evidence.traces.power_view import Stretch
     from happe_study.evidence.traces.storage import Storage
     from happe_study.evidence.traces.time_line import TimeLine
     from happe_study.people.devices.server_time import ServerTime
     from happe_study.runs.course.models import Run
-    from happe_study.strict_json import Json
 
 SECOND_US = 1_000_000
 MOST_TRACES = 4  # that a page shows of a run

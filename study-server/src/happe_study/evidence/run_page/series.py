@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 SECOND_US = 1_000_000
 SERIES_US = 1_000_000  # a press nearer than this to the key's press before belongs to its series (docs/traces.md)

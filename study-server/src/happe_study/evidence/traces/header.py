@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault, refuse_if_any
+from happe_contract.faults import Fault, refuse_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J"}
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault, refuse_if_any
+from happe_contract.faults import Fault, refuse_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from flask import g, request
 from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.exceptions import HTTPException
 
+from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, device, staff
 from happe_study.base.paging import MOST_ROWS
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, bad_request, too_large
 from happe_study.base.uploads import json_body, openapi_body, require_type
-from happe_study.contract import MOST_BYTES, Kind
 from happe_study.evidence.traces import services
 from happe_study.evidence.traces.manifest import missing
 from happe_study.evidence.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match

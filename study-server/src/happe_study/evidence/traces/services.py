@@ -13,17 +13,17 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import aliased, defer
 
-from happe_study import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
 from happe_study.base.uploads import of_document
-from happe_study.contract import Kind
 from happe_study.design.study import Study
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.faults import BadDocumentError
 from happe_study.people.devices.models import Device, DeviceKind
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from happe_contract.strict_json import Json
     from happe_study.access.rules import Caller
     from happe_study.base.config import Limits
     from happe_study.base.database import Database
     from happe_study.evidence.traces.storage import Announced, Storage
-    from happe_study.strict_json import Json
 
 SECOND = 1_000_000
 
@@ -69,7 +69,7 @@ class Header:
 def read_header(raw: bytes, trace: UUID) -> Header:
     """The header in a request's body. Raises Problem 422."""
     try:
-        document = contract.check(Kind.POWER_TRACE, raw)
+        document = schemas.read(Kind.POWER_TRACE, raw)
         return Header(document, trace_header(document, trace=str(trace)), hashlib.sha256(raw).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
@@ -173,7 +173,7 @@ def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> S
     """The manifest in a request's body, checked before any transaction writes. Raises Problem 404, 422."""
     first_index = find(session, trace, meter).header["started"]["index"]
     try:
-        document = contract.check(Kind.POWER_TRACE_MANIFEST, raw)
+        document = schemas.read(Kind.POWER_TRACE_MANIFEST, raw)
         said = manifest(document, trace=str(trace), first_index=first_index)
         return Sealing(document, said, hashlib.sha256(raw).hexdigest())
     except BadDocumentError as error:

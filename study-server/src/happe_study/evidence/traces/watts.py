@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 Floats = "NDArray[np.float64]"
 PREFERRED = ("shunt", "current", "power", "energy")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault, refuse_if_any
+from happe_contract.faults import Fault, refuse_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

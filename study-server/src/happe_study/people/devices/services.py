@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
+from happe_contract.faults import BadDocumentError
 from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.base import fresh
@@ -22,7 +23,6 @@ from happe_study.base.codes import digest, is_code
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import PublicKeyError
-from happe_study.faults import BadDocumentError
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import clocks, enrolment, sittings

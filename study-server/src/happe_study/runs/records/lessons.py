@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault
+from happe_contract.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 LEVELS = 10
 MILLION = 1_000_000

@@ -6,12 +6,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault
+from happe_contract.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 MOST_NAME_BYTES = 255
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run record, as checked: the schema's shape (happe_study.contract), then what the schema can't say. Pure."""
+"""A run record, as checked: the schema's shape (happe_contract.schemas), then what the schema can't say. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_study.faults import Fault, refuse_if_any
+from happe_contract.faults import Fault, refuse_if_any
 from happe_study.runs.records.lessons import lesson_faults, profile_faults
 from happe_study.runs.records.observations import header_faults, monotonic, observation_faults, served, served_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 LONGEST_US = (4 * 3600 + 60) * 1_000_000  # four hours of samples, and a minute to end in
 

@@ -9,10 +9,10 @@ from uuid import UUID  # noqa: TC003 - a route's argument
 from apiflask import APIBlueprint
 from pydantic import BaseModel
 
+from happe_contract.schemas import Kind
 from happe_study.access.rules import caller, device
 from happe_study.base.parts import parts
 from happe_study.base.uploads import json_body, openapi_body
-from happe_study.contract import Kind
 from happe_study.people.devices.models import DeviceKind
 from happe_study.runs.records import services as records
 

@@ -10,7 +10,9 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from happe_study import contract
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
@@ -18,10 +20,8 @@ from happe_study.base.database import table
 from happe_study.base.problems import Problem, conflict, forbidden, not_found
 from happe_study.base.together import MOST, Together
 from happe_study.base.uploads import of_document
-from happe_study.contract import Kind
 from happe_study.design.allocation.sealing import record_digest
 from happe_study.design.study import Study
-from happe_study.faults import BadDocumentError
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run, RunRecord
@@ -53,7 +53,7 @@ def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
     This takes most of an upload's time, so it is done before the transaction begins: writers of SQLite wait in a row.
     """
     try:
-        document = contract.check(Kind.RUN_RECORD, raw)
+        document = schemas.read(Kind.RUN_RECORD, raw)
         content = run_record(document, run=run, client_id=client_id)
     except BadDocumentError as error:
         raise of_document(error) from None

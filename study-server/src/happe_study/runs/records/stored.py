@@ -16,7 +16,7 @@ import pyarrow as pa
 from happe_study.design.allocation.sealing import open_record, record_digest, seal_record
 
 if TYPE_CHECKING:
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
 
 PAGE = 4096  # room is a multiple of this
 ONCE_BYTES = 2048  # for what a record has once, compressed

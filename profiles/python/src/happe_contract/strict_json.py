@@ -13,7 +13,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-from happe_study.faults import BadDocumentError, Fault, pointer, quoted
+from happe_contract.faults import BadDocumentError, Fault, pointer, quoted
 
 Json = dict[str, Any]
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks uploaded documents against profiles/schema. What passes is a dict of that shape; see docs/uploads.md.
+"""Checks JSON documents against profiles/schema. What passes is a dict of that shape; see docs/uploads.md.
 
-Where the schemas are: `happe_study/schema` in an installed wheel (study-server/setup.py puts them there),
-profiles/schema in the source tree.
+`schema` and `machines` beside this file are folders of profiles/: links in the source tree, copies in a wheel.
 """
 
 from __future__ import annotations
@@ -16,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from jsonschema_rs import Draft202012Validator, Registry, ValidationError
 
-from happe_study import strict_json
-from happe_study.faults import BadDocumentError, Fault, pointer, quoted
+from happe_contract import strict_json
+from happe_contract.faults import BadDocumentError, Fault, pointer, quoted, refuse_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happe_study.strict_json import Json
+    from happe_contract.strict_json import Json
+
+SCHEMAS = Path(__file__).parent / "schema"
+MACHINES = Path(__file__).parent / "machines"
 
 MIB = 1024 * 1024
 MOST_VALUES = 1_000_000  # counted as commas; four hours on 32 CPUs have 0.7 million
@@ -31,59 +33,52 @@ MASK = "it"  # the validator's own messages are not used, so they need not hold 
 
 
 class Kind(StrEnum):
-    """A kind of uploaded document, by its schema's name."""
+    """A kind of document, by its schema's name."""
 
     RUN_RECORD = "run-record"
     POWER_TRACE = "power-trace"
     POWER_TRACE_MANIFEST = "power-trace-manifest"
+    POWER_MEASURES = "power-measures"
+    POWER_MODEL = "power-model"
 
 
-MOST_BYTES = {Kind.RUN_RECORD: 8 * MIB, Kind.POWER_TRACE: 64 * 1024, Kind.POWER_TRACE_MANIFEST: 8 * MIB}
-WITH_FRACTIONS = {Kind.POWER_TRACE}
+UPLOADS = (Kind.RUN_RECORD, Kind.POWER_TRACE, Kind.POWER_TRACE_MANIFEST)  # what devices send
+MOST_BYTES = {
+    Kind.RUN_RECORD: 8 * MIB,
+    Kind.POWER_TRACE: 64 * 1024,
+    Kind.POWER_TRACE_MANIFEST: 8 * MIB,
+    Kind.POWER_MEASURES: 32 * MIB,
+    Kind.POWER_MODEL: MIB,
+}
+WITH_FRACTIONS = {Kind.POWER_TRACE, Kind.POWER_MEASURES, Kind.POWER_MODEL}
 
 
-class Contract:
-    """The schemas of a folder, compiled."""
-
-    def __init__(self, folder: Path) -> None:
-        """Read all *.schema.json of `folder`. OSError, ValueError or KeyError if these are not the schemas."""
-        schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.schema.json")}
-        known = Registry([(schema["$id"], schema) for schema in schemas.values()])
-        self._validators = {
-            kind: Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True, mask=MASK)
-            for kind in Kind
-        }
-
-    def check(self, kind: Kind, raw: bytes) -> Json:
-        """The document in `raw`, which has the shape of its schema; else BadDocumentError."""
-        if len(raw) > MOST_BYTES[kind]:
-            raise BadDocumentError([Fault("", f"is longer than {MOST_BYTES[kind]} bytes")])
-        if raw.count(b",") >= MOST_VALUES:
-            raise BadDocumentError([Fault("", f"has more than {MOST_VALUES} values")])
-        document: Json = strict_json.read(raw, fractions=kind in WITH_FRACTIONS)
-        validator = self._validators[kind]
-        if validator.is_valid(document):
-            return document
-        if strict_json.deeper(document):
-            raise BadDocumentError([strict_json.TOO_DEEP])
-        raise BadDocumentError(_faults(validator, document, all_of_them=raw.count(b",") <= MOST_LISTED))
+def read(kind: Kind, raw: bytes) -> Json:
+    """The document in `raw`, which has the shape of its schema; else BadDocumentError with 1 to 20 faults."""
+    if len(raw) > MOST_BYTES[kind]:
+        raise BadDocumentError([Fault("", f"is longer than {MOST_BYTES[kind]} bytes")])
+    commas = raw.count(b",")
+    if kind in UPLOADS and commas >= MOST_VALUES:
+        raise BadDocumentError([Fault("", f"has more than {MOST_VALUES} values")])
+    document: Json = strict_json.read(raw, fractions=kind in WITH_FRACTIONS)
+    validator = _validator(kind)
+    if validator.is_valid(document):
+        return document
+    if strict_json.deeper(document):
+        raise BadDocumentError([strict_json.TOO_DEEP])
+    raise BadDocumentError(_faults(validator, document, all_of_them=commas <= MOST_LISTED))
 
 
-def check(kind: Kind, raw: bytes) -> Json:
-    """Check against the schemas that came with this package; see Contract.check."""
-    return own_contract().check(kind, raw)
+def check(kind: Kind, document: object) -> None:
+    """Raise BadDocumentError if a document of one's own, which need not be read, does not have its schema's shape."""
+    refuse_if_any(_faults(_validator(kind), document, all_of_them=True))
 
 
 @cache
-def own_contract() -> Contract:
-    """The contract of the schemas that came with this package."""
-    return Contract(schema_folder())
-
-
-def schema_folder() -> Path:
-    """Where this package's schemas are: beside it if it is installed, else in the source tree."""
-    installed = Path(__file__).parent / "schema"
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "profiles/schema"
+def _validator(kind: Kind) -> Draft202012Validator:
+    schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.schema.json")}
+    known = Registry([(schema["$id"], schema) for schema in schemas.values()])
+    return Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True, mask=MASK)
 
 
 def _faults(validator: Draft202012Validator, document: object, *, all_of_them: bool) -> Iterator[Fault]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is wrong with an uploaded document: where, and what. It repeats little of what was sent."""
+"""What is wrong with a document: where, and what. It repeats little of what was sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BadDocumentError(Exception):
     def __init__(self, faults: Iterable[Fault]) -> None:
         """Keep the first 20 of `faults`."""
         self.faults = tuple(islice(faults, MOST_FAULTS))
-        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in self.faults))
+        super().__init__("; ".join(f"{each.pointer}: {each.detail}".removeprefix(": ") for each in self.faults))
 
 
 def refuse_if_any(faults: Iterable[Fault]) -> None:

@@ -31,7 +31,7 @@ _LONG_NUMBER = re.compile(r"[0-9][0-9_]{4300}")
 
 
 class TomlError(Exception):
-    """Text that is not TOML, or is nested more deeply than anybody needs. `line` counts from 1."""
+    """Content that is not TOML, or is nested more deeply than anybody needs. `line` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         """Say where and why."""
@@ -54,8 +54,12 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def read(text: str) -> Document:
-    """Read a TOML text. TomlError if it is none."""
+def read(content: bytes) -> Document:
+    """Read a TOML file's content, which may begin with a byte order mark. TomlError if it is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TomlError(content.count(b"\n", 0, error.start) + 1, "is not UTF-8") from None
     tree = Parser(_LANGUAGE).parse(text.encode())
     _check_depth(tree)
     if tree.root_node.has_error and (line := _dotted_line(text)):
