@@ -13,9 +13,10 @@ from uuid import uuid4
 from nacl.public import PrivateKey
 
 import records
+from happe_study.access.rules import DeviceKind
 from happe_study.base.clock import now_us
 from happe_study.people.devices import services
-from happe_study.people.devices.models import DeviceKind, Sitting
+from happe_study.people.devices.models import Sitting
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient

@@ -11,10 +11,9 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from given_devices import Enrolled, device, seat
-from happe_study.access.rules import Caller, Who
+from happe_study.access.rules import Caller, DeviceKind, Who
 from happe_study.design.protocol.reading import ItemKind, Protocol
 from happe_study.design.study import Study
-from happe_study.people.devices.models import DeviceKind
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run

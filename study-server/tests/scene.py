@@ -16,8 +16,8 @@ from given_devices import device, header, put_part, put_record, put_seal, put_tr
 from given_participants import answered, ended, participant, runs_of
 from given_studies import small, study
 from happe_study.access.rights import Role
+from happe_study.access.rules import DeviceKind
 from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import DeviceKind
 
 if TYPE_CHECKING:
     from given_devices import Enrolled

@@ -23,7 +23,8 @@ from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest
 from happe_study.base.problems import Problem
-from happe_study.people.accounts import services, tokens
+from happe_study.people import callers
+from happe_study.people.accounts import services
 from happe_study.people.accounts.models import Account, Token
 
 if TYPE_CHECKING:
@@ -456,5 +457,5 @@ def test_a_role_reaches_as_far_as_its_grant() -> None:
 
 def test_a_token_of_another_length_is_nobody_s(small_world: World) -> None:
     with small_world.database.reading() as session:
-        assert tokens.caller_of(session, "x" * (tokens.LONGEST_TOKEN + 1)) is None
-        assert tokens.caller_of(session, "") is None
+        assert callers.caller_of(session, "x" * (callers.LONGEST_TOKEN + 1)) is None
+        assert callers.caller_of(session, "") is None

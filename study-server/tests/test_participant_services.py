@@ -16,7 +16,7 @@ from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base import codes
 from happe_study.base.problems import Problem
 from happe_study.design.study import Study
-from happe_study.people.accounts import tokens
+from happe_study.people import callers
 from happe_study.people.accounts.models import Token
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
@@ -90,7 +90,7 @@ def test_an_invitation_has_a_code_and_a_token_that_the_database_has_only_the_dig
     assert codes.is_code(row.code)
     with world.database.reading() as session:
         assert list(session.scalars(select(Token.sha256))) == [codes.digest(token)]
-        found = tokens.caller_of(session, token)
+        found = callers.caller_of(session, token)
     assert found
     assert (found.id, found.name) == (row.id, row.code)
 
@@ -174,7 +174,7 @@ def test_the_place_of_a_drop_out_goes_to_the_next(world: World) -> None:
     assert people.now(world, gone).answers is not None
     assert people.runs_of(world, gone)[0].state == "aborted"
     with world.database.reading() as session:
-        assert tokens.caller_of(session, token) is None
+        assert callers.caller_of(session, token) is None
     with pytest.raises(Problem, match="takes no part"):
         people.started(world, people.runs_of(world, gone)[0].code, laptop)
 
@@ -213,7 +213,7 @@ def test_a_withdrawal_erases_what_was_said_and_the_log_keeps_its_entries(world: 
     assert {(run.rating, run.guess, run.started_us) for run in people.runs_of(world, row)} == {(None, None, None)}
     assert slot_of(world, row) is None
     with world.database.reading() as session:
-        assert tokens.caller_of(session, token) is None
+        assert callers.caller_of(session, token) is None
         assert len(session.scalars(select(AuditEntry)).all()) > entries
         assert not [one for one in session.scalars(select(AuditDetail)) if row.code in str(one.detail)]
 

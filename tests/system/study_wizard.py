@@ -23,9 +23,10 @@ import given_participants
 import given_studies
 from happe_demo.ports import reserved_port
 from happe_study import migrations
+from happe_study.access.rules import DeviceKind
 from happe_study.base.database import Database
 from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.runs.course import services as run_services
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened

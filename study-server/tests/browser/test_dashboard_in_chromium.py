@@ -15,9 +15,9 @@ import given_accounts
 import given_power
 import given_studies
 from happe_study.access.rights import Role
+from happe_study.access.rules import DeviceKind
 from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import DeviceKind
 from happe_study.runs.participation import services as participants
 from serve import Watched, WorldServer
 from test_rules import LIMITS

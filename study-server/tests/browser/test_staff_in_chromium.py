@@ -16,11 +16,10 @@ import given_devices
 import given_participants as people
 import given_studies
 from happe_study.access.rights import Role
-from happe_study.access.rules import FRESH_US
+from happe_study.access.rules import FRESH_US, DeviceKind
 from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import DeviceKind
 from happe_study.results.unblinding import services as unblinding
 from happe_study.runs.course import services as runs
 from happe_study.runs.participation import services as participants

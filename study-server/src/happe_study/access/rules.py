@@ -17,17 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from flask import Flask, g, request
 
 from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem, forbidden, not_found
-
-if TYPE_CHECKING:
-    from happe_study.people.accounts.models import Grant
-    from happe_study.people.devices.models import DeviceKind
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -43,6 +39,13 @@ class Who(StrEnum):
     PARTICIPANT = "participant"
     DEVICE = "device"
     STAFF = "staff"
+
+
+class DeviceKind(StrEnum):
+    """What a device does in a study."""
+
+    LAPTOP = "laptop"  # runs participants' applications; has a public key that conditions are sealed to
+    METER = "meter"  # measures power
 
 
 @dataclass(frozen=True)
@@ -175,9 +178,3 @@ def _check_right(rule: Rule, right: Right, who: Caller, view_args: dict[str, Any
         allowed = who.may(right, None) if rule.everywhere else who.may_anywhere(right)
     if not allowed:
         raise forbidden()
-
-
-def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
-    """The caller that an account is, known since `proven_us`."""
-    roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
-    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us)

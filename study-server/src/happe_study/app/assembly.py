@@ -32,6 +32,7 @@ from happe_study.results.reports import pages as report_pages
 from happe_study.results.unblinding import pages as unblinding_pages
 from happe_study.runs.course import device_routes as run_device_routes
 from happe_study.runs.course import routes as run_routes
+from happe_study.runs.course import sitting_routes
 from happe_study.runs.course import staff_pages as run_staff
 from happe_study.runs.participation import pages as participant_pages
 from happe_study.runs.participation import routes as participant_routes
@@ -91,7 +92,7 @@ def blueprints() -> Iterator[Blueprint]:
     yield from (study_routes.api, audit_routes.api, export_routes.api)
     yield from (participant_routes.api, participant_pages.pages)
     yield from (run_routes.api, run_device_routes.api, run_pages.pages)
-    yield from (device_routes.api, record_routes.api, trace_routes.api)
+    yield from (device_routes.api, sitting_routes.api, record_routes.api, trace_routes.api)
     yield from (study_pages.pages, participant_staff.pages, run_staff.pages, run_view.pages, device_pages.pages)
     yield from (unblinding_pages.pages, audit_pages.pages)
     yield from (check_pages.pages, report_pages.pages)

@@ -14,13 +14,14 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from sqlalchemy import select
 from werkzeug.routing import IntegerConverter
 
-from happe_study.access.rules import Caller, staff_caller
+from happe_study.access.rules import Caller
 from happe_study.base.clock import now_us
 from happe_study.base.json_requests import StrictRequest
 from happe_study.base.problems import Problem, answer, not_found
 from happe_study.base.uploads import most_bytes
 from happe_study.design.study import Study
-from happe_study.people.accounts import tokens
+from happe_study.people import callers
+from happe_study.people.callers import PARTICIPANT_COOKIE, staff_caller
 
 if TYPE_CHECKING:
     from flask import Flask, Response
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from happe_study.base.config import Config, Secrets
     from happe_study.base.database import Database
 
-PARTICIPANT_COOKIE = "happe_participant"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
 MOST_ORDINARY = 1 << 20  # bytes of a body; uploads may have more
@@ -158,7 +158,7 @@ def bearer(database: Database) -> Caller | None:
     if header is None:
         return None
     scheme, _, secret = header.partition(" ")
-    if scheme.lower() == "bearer" and secret and (found := tokens.calling(database, secret.strip())):
+    if scheme.lower() == "bearer" and secret and (found := callers.calling(database, secret.strip())):
         return found
     raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or is not any more.")
 
@@ -167,7 +167,7 @@ def by_cookie(database: Database) -> Caller:
     """Who a browser belongs to: a participant on the participants' pages, else signed-in staff, else anybody."""
     secret = request.cookies.get(PARTICIPANT_COOKIE)
     if secret and request.path.startswith("/p/"):
-        return tokens.calling(database, secret) or Caller()
+        return callers.calling(database, secret) or Caller()
     if current_user.is_authenticated:
         proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password
         return staff_caller(current_user.id, current_user.email, current_user.grants, proven_us)

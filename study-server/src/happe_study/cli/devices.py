@@ -10,10 +10,11 @@ import click
 from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
+from happe_study.access.rules import DeviceKind
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
 from happe_study.people.devices import services
-from happe_study.people.devices.models import Device, DeviceKind
+from happe_study.people.devices.models import Device
 from happe_study.runs.participation import services as participants
 
 if TYPE_CHECKING:

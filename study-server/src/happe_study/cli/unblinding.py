@@ -12,11 +12,11 @@ from flask_security.utils import verify_password
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.access.rights import Right
-from happe_study.access.rules import Caller, staff_caller
 from happe_study.base.clock import now_us
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
 from happe_study.people.accounts import services as accounts
+from happe_study.people.callers import staff_caller
 from happe_study.results.unblinding.services import Order, unblind_run
 from happe_study.results.unblinding.services import unblind as unblind_study
 from happe_study.runs.course import services as runs
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from happe_study.access.rules import Caller
     from happe_study.design.study import Study
 
 MORE = """Asks for what is not given: the custodian's address and password, the reason, and the study's name (or the

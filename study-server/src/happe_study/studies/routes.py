@@ -15,13 +15,17 @@ from flask import request
 from pydantic import BaseModel, ConfigDict, Field
 
 from happe_study.access.rights import Right
-from happe_study.access.rules import anybody, caller, staff
+from happe_study.access.rules import (
+    DeviceKind,
+    anybody,
+    caller,
+    staff,
+)
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found, too_large
 from happe_study.base.uploads import require_type
 from happe_study.design.protocol.reading import MOST_BYTES
 from happe_study.design.study import Study, StudyState  # noqa: TC001 - a model's field
-from happe_study.people.devices.models import DeviceKind  # noqa: TC001 - a model's field
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import LONGEST_REASON, SHORTEST_REASON
 from happe_study.runs.course import services as runs

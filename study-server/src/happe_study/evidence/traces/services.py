@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased, defer
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import Kind
+from happe_study.access.rules import DeviceKind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
@@ -24,7 +25,7 @@ from happe_study.design.study import Study
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.people.devices.models import Device, DeviceKind
+from happe_study.people.devices.models import Device
 
 if TYPE_CHECKING:
     from pathlib import Path

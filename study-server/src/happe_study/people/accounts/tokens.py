@@ -1,36 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Opaque bearer tokens: made, looked up, revoked. A token is shown once; the database has its SHA-256."""
+"""Opaque bearer tokens: made and revoked. A token is shown once; the database has its SHA-256."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import update
 
-from happe_study.access.rules import Caller, Who, staff_caller
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest, new_secret
-from happe_study.base.database import table
-from happe_study.people.accounts.models import Account, Token, TokenKind
-from happe_study.people.devices.models import Device, DeviceKind
-from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.people.accounts.models import Token, TokenKind
 
 if TYPE_CHECKING:
-    from sqlalchemy import Row
     from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
-
-LONGEST_TOKEN = 128
-
-_TOKENS, _DEVICES = table(Token).c, table(Device).c
-_FIND = (  # every request of a device begins with it, so it is one statement
-    select(*_TOKENS)
-    .add_columns(_DEVICES.code, _DEVICES.study_id, _DEVICES.enrolled_us)
-    .add_columns(_DEVICES.kind.label("device_kind"), _DEVICES.revoked_us.label("device_revoked_us"))
-    .outerjoin_from(table(Token), table(Device), _TOKENS.device_id == _DEVICES.id)
-    .where(_TOKENS.sha256 == bindparam("secret_sha256"))
-)
 
 
 def issue(
@@ -54,53 +36,3 @@ def revoke_all(session: Session, kind: TokenKind, owner_id: int) -> None:
         TokenKind.ACCOUNT: Token.account_id,
     }[kind]
     session.execute(update(Token).where(column == owner_id, Token.revoked_us.is_(None)).values(revoked_us=now_us()))
-
-
-def caller_of(session: Session, secret: str) -> Caller | None:
-    """Whose token this is; None if it is nobody's any more."""
-    if len(secret) > LONGEST_TOKEN:
-        return None
-    token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
-    if token is None or not _is_valid(token):
-        return None
-    match TokenKind(token.kind):
-        case TokenKind.PARTICIPANT:
-            return _participant(session.get_one(Participant, token.participant_id))
-        case TokenKind.DEVICE:
-            return _device(token)
-        case TokenKind.ACCOUNT:
-            return _account(session.get_one(Account, token.account_id), token.proven_us or 0)
-
-
-def calling(database: Database, secret: str) -> Caller | None:
-    """The same, by a look of its own. A device is found by one statement, as uploads are many."""
-    if len(secret) > LONGEST_TOKEN:
-        return None
-    token = database.row(_FIND, {"secret_sha256": digest(secret)})
-    if token is None or not _is_valid(token):
-        return None
-    if token.kind == TokenKind.DEVICE:
-        return _device(token)
-    with database.looking_up() as session:
-        return caller_of(session, secret)
-
-
-def _is_valid(token: Row[Any]) -> bool:
-    return token.revoked_us is None and (token.expires_us is None or token.expires_us > now_us())
-
-
-def _participant(row: Participant) -> Caller | None:
-    if row.state in {ParticipantState.WITHDRAWN, ParticipantState.REPLACED}:
-        return None
-    return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
-
-
-def _device(row: Row[Any]) -> Caller | None:
-    if row.device_revoked_us is not None or row.enrolled_us is None:
-        return None
-    return Caller(Who.DEVICE, row.device_id, row.code, row.study_id, DeviceKind(row.device_kind))
-
-
-def _account(row: Account, proven_us: int) -> Caller | None:
-    usable = row.active and not row.password_given
-    return staff_caller(row.id, row.email, row.grants, proven_us) if usable else None

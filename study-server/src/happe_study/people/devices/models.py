@@ -3,20 +3,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, Uuid
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Code, Digest, Micros, Name, Serial
-
-
-class DeviceKind(StrEnum):
-    """What a device does in a study."""
-
-    LAPTOP = "laptop"  # runs participants' applications; has a public key that conditions are sealed to
-    METER = "meter"  # measures power
 
 
 class Device(Base):

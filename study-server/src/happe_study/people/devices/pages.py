@@ -9,14 +9,14 @@ from flask import Blueprint, g, request, url_for
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
-from happe_study.access.rules import caller, staff
+from happe_study.access.rules import DeviceKind, caller, staff
 from happe_study.access.staff_page import done, field, mistake, or_again, page
 from happe_study.base.clock import now_us
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.design.study import Study
 from happe_study.people.devices import services
-from happe_study.people.devices.models import Device, DeviceKind
+from happe_study.people.devices.models import Device
 
 if TYPE_CHECKING:
     from flask import Response

@@ -12,19 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
-from happe_study.access.rules import anybody, caller, device, staff
+from happe_study.access.rules import DeviceKind, anybody, caller, device, staff
 from happe_study.base.clock import now_us
-from happe_study.base.fields import PRINTABLE
+from happe_study.base.fields import PRINTABLE, Strict
 from happe_study.base.limits import limited
 from happe_study.base.parts import parts
-from happe_study.design.protocol.reading import Protocol  # noqa: TC001 - the same
 from happe_study.design.study import Study
-from happe_study.people.devices import services, sittings
+from happe_study.people.devices import services
 from happe_study.people.devices.clocks import LATEST_US, MOST_PROBES
-from happe_study.people.devices.models import Device, DeviceKind
-from happe_study.people.participants.models import Participant  # noqa: TC001 - read by people
-from happe_study.runs.course.models import Run  # noqa: TC001 - read by people
-from happe_study.studies.services import protocol_of
+from happe_study.people.devices.models import Device
 
 api = APIBlueprint("devices", __name__, url_prefix="/api/v1", tag="Devices")
 
@@ -32,12 +28,6 @@ Json = dict[str, Any]
 Text = Annotated[str, Field(min_length=1, max_length=64, pattern=rf"^{PRINTABLE}+$")]
 Micros = Annotated[int, Field(ge=0, le=LATEST_US)]
 Boot = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-
-
-class Strict(BaseModel):
-    """What comes in: no unknown fields, no guessed types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class NewDevice(Strict):
@@ -127,67 +117,6 @@ class EstimateOut(BaseModel):
 
     offset_us: int
     uncertainty_us: int
-
-
-class Sit(Strict):
-    """Who sits down: the participant's token, from the link that they got."""
-
-    participant: Annotated[str, Field(min_length=1, max_length=128)]
-
-
-class RunOut(BaseModel):
-    """A run as a laptop sees it: what to do when, and nothing about its condition."""
-
-    code: str
-    position: int
-    application: str
-    name: str
-    command: list[str]
-    cpu: int | None
-    seconds: int
-    practice_seconds: int
-    phase: Literal["training", "main"]
-    state: str
-
-
-class ScaleOut(BaseModel):
-    """What is asked after each run: a whole number from `lowest` to `highest`."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    question: str
-    lowest: int
-    highest: int
-    lowest_label: str
-    highest_label: str
-
-
-class ChoiceOut(BaseModel):
-    """An answer that can be guessed."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    key: str
-    text: str
-
-
-class GuessOut(BaseModel):
-    """How a run's condition is asked for, and the answers offered: the same ones after every run."""
-
-    question: str
-    choices: list[ChoiceOut]
-
-
-class SittingOut(BaseModel):
-    """Whose runs a laptop may start, and what it asks. But for the runs it is the same for everybody in the study."""
-
-    participant: str
-    study: str
-    title: str
-    handout_read: bool
-    rating: ScaleOut
-    guess: GuessOut | None
-    runs: list[RunOut]
 
 
 @api.get("/studies/<study>/devices")
@@ -281,64 +210,5 @@ def put_clock(client_id: UUID, json_data: Probes) -> tuple[EstimateOut, int]:
         return EstimateOut.model_validate(row), 201 if new else 200
 
 
-@api.put("/device/sitting")
-@device(DeviceKind.LAPTOP)
-@api.input(Sit)
-@api.output(SittingOut)
-@api.doc(responses={409: "The participant is not enrolled yet."})
-def sit_down(json_data: Sit) -> Json:
-    """A participant sits down at the laptop, which may start their runs from now on."""
-    with parts().database.writing() as session:
-        participant = sittings.sit(session, caller(), json_data.participant)
-        study = session.get_one(Study, participant.study_id)
-        return _sitting(study, participant, sittings.runs_of(session, participant))
-
-
-@api.delete("/device/sitting")
-@device(DeviceKind.LAPTOP)
-@api.output({}, 204)
-def stand_up() -> str:
-    """The participant leaves the laptop."""
-    with parts().database.writing() as session:
-        sittings.leave(session, caller())
-    return ""
-
-
 def _invitation(row: Device, code: str) -> Json:
     return {"device": row.code, "enrolment_code": code, "expires_us": row.enrol_expires_us}
-
-
-def _sitting(study: Study, participant: Participant, runs: list[Run]) -> Json:
-    protocol = protocol_of(study)
-    return {
-        "participant": participant.code,
-        "study": study.name,
-        "title": protocol.title,
-        "handout_read": participant.handout_us is not None,
-        "rating": ScaleOut.model_validate(protocol.rating),
-        "guess": _guess(protocol),
-        "runs": [_run(protocol, run) for run in runs],
-    }
-
-
-def _guess(protocol: Protocol) -> GuessOut | None:
-    if not protocol.guess.ask:
-        return None
-    choices = [ChoiceOut.model_validate(choice) for choice in protocol.guess_choices]
-    return GuessOut(question=protocol.guess.question, choices=choices)
-
-
-def _run(protocol: Protocol, run: Run) -> Json:
-    application = protocol.application(run.application)
-    return {
-        "code": run.code,
-        "position": run.position,
-        "application": run.application,
-        "name": application.name,
-        "command": list(application.command),
-        "cpu": application.cpu,
-        "seconds": run.seconds,
-        "practice_seconds": application.practice_seconds,
-        "phase": run.phase,
-        "state": run.state,
-    }

@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
 from happe_contract.faults import BadDocumentError
-from happe_study.access.rules import Caller, Who
+from happe_study.access.rules import Caller, DeviceKind, Who
 from happe_study.audit import chain
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
@@ -26,7 +26,7 @@ from happe_study.design.allocation.sealing import PublicKeyError
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import clocks, enrolment, sittings
-from happe_study.people.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.people.devices.models import ClockEstimate, Device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A participant at a laptop. While a sitting lasts, the laptop may start that participant's runs."""
+"""Who sits at which device, and the end of it."""
 
 from __future__ import annotations
 
@@ -7,45 +7,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import or_, select, update
 
-from happe_study.access.rules import Who
-from happe_study.audit import chain
 from happe_study.base.clock import now_us
-from happe_study.base.problems import FieldError, conflict, unprocessable
-from happe_study.people.accounts import tokens
-from happe_study.people.devices.models import Device, Sitting
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run
+from happe_study.people.devices.models import Sitting
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
-
-    from happe_study.access.rules import Caller
-
-
-def sit(session: Session, device: Caller, token: str) -> Participant:
-    """The participant whose token this is sits at the laptop from now on; who sat there before does not any more.
-
-    A participant sits at one laptop only. Again: nothing more. 422: nobody's token. 409: not enrolled yet.
-    """
-    session.execute(select(Device.id).where(Device.id == device.id).with_for_update())
-    participant = _participant(session, device, token)
-    if _current(session, device.id) == participant.id:
-        return participant
-    close(session, device_id=device.id, participant_id=participant.id)
-    session.add(Sitting(device_id=device.id, participant_id=participant.id, started_us=now_us()))
-    about = {"study_id": device.study_id, "participant_id": participant.id}
-    chain.append(session, "sitting.begun", device, **about, device=device.name, participant=participant.code)
-    return participant
-
-
-def leave(session: Session, device: Caller) -> None:
-    """Whoever sits at the laptop leaves it. Nobody does: nothing happens."""
-    participant_id = _current(session, device.id)
-    if participant_id is None:
-        return
-    close(session, device_id=device.id)
-    about = {"study_id": device.study_id, "participant_id": participant_id}
-    chain.append(session, "sitting.ended", device, **about, device=device.name)
 
 
 def close(session: Session, *, device_id: int | None = None, participant_id: int | None = None) -> None:
@@ -54,24 +20,7 @@ def close(session: Session, *, device_id: int | None = None, participant_id: int
     session.execute(update(Sitting).where(where, Sitting.ended_us.is_(None)).values(ended_us=now_us()))
 
 
-def runs_of(session: Session, participant: Participant) -> list[Run]:
-    """A participant's runs in their order, the latest attempt of each position."""
-    query = select(Run).where(Run.participant_id == participant.id).order_by(Run.position, Run.attempt)
-    latest = {run.position: run for run in session.scalars(query)}
-    return list(latest.values())
-
-
-def _participant(session: Session, device: Caller, token: str) -> Participant:
-    who = tokens.caller_of(session, token)
-    if who is None or who.who is not Who.PARTICIPANT or who.study_id != device.study_id:
-        raise unprocessable("Nobody in this study has this token.", FieldError("/participant", "is nobody's token"))
-    participant = session.get_one(Participant, who.id, with_for_update=True)
-    if participant.enrolled_us is None:
-        raise conflict("not-enrolled", "The participant has not answered the questionnaire yet.")
-    return participant
-
-
-def _current(session: Session, device_id: int) -> int | None:
+def current(session: Session, device_id: int) -> int | None:
     """Who sits at a device."""
     query = select(Sitting.participant_id).where(Sitting.device_id == device_id, Sitting.ended_us.is_(None))
     return session.scalar(query.limit(1))

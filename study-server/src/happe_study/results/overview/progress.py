@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BigInteger, cast, func, select
 
 from happe_study.access.rights import Right
+from happe_study.access.rules import DeviceKind
 from happe_study.base.clock import now_us
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.people.devices.models import ClockEstimate, Device, DeviceKind
+from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.devices.services import last_clocks
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run

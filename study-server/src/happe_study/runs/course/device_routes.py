@@ -10,10 +10,9 @@ from uuid import UUID  # noqa: TC003 - pydantic asks for it
 from apiflask import APIBlueprint
 from pydantic import BaseModel, Field
 
-from happe_study.access.rules import caller, device
+from happe_study.access.rules import DeviceKind, caller, device
 from happe_study.base.fields import Code, Reason, Strict
 from happe_study.base.parts import parts
-from happe_study.people.devices.models import DeviceKind
 from happe_study.runs.course import services
 from happe_study.runs.course.machine import State  # noqa: TC001 - pydantic asks for it
 

@@ -16,11 +16,11 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from happe_study.access.rules import Who, caller
-from happe_study.app.web import PARTICIPANT_COOKIE
 from happe_study.base.limits import count
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
 from happe_study.design.study import Study
+from happe_study.people.callers import PARTICIPANT_COOKIE
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course import steps

@@ -15,7 +15,7 @@ from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
 from happe_study.design.protocol.reading import paragraphs
 from happe_study.design.study import Study
-from happe_study.people.accounts import tokens
+from happe_study.people import callers
 from happe_study.people.participants.models import OnWithdrawal, Participant
 from happe_study.people.participants.questionnaire import echo
 from happe_study.runs.course.steps import Step
@@ -225,7 +225,7 @@ def goodbye() -> Response:
 
 
 def _of_token(session: Session, token: str) -> Participant:
-    found = tokens.caller_of(session, token)
+    found = callers.caller_of(session, token)
     if found is None or found.who is not Who.PARTICIPANT:
         raise not_found()
     return session.get_one(Participant, found.id)

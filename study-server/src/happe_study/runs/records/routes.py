@@ -10,10 +10,9 @@ from apiflask import APIBlueprint
 from pydantic import BaseModel
 
 from happe_contract.schemas import Kind
-from happe_study.access.rules import caller, device
+from happe_study.access.rules import DeviceKind, caller, device
 from happe_study.base.parts import parts
 from happe_study.base.uploads import json_body, openapi_body
-from happe_study.people.devices.models import DeviceKind
 from happe_study.runs.records import services as records
 
 api = APIBlueprint("records", __name__, url_prefix="/api/v1", tag="Runs")

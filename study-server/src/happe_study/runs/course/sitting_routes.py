@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sittings over HTTP, for laptops: who sits there, what is asked of them, and their runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from apiflask import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from happe_study.access.rules import DeviceKind, caller, device
+from happe_study.base.fields import Strict
+from happe_study.base.parts import parts
+from happe_study.design.protocol.reading import Protocol  # noqa: TC001 - read by people
+from happe_study.design.study import Study
+from happe_study.people import sittings
+from happe_study.people.participants.models import Participant  # noqa: TC001 - the same
+from happe_study.runs.course.models import Run
+from happe_study.runs.course.steps import latest
+from happe_study.studies.services import protocol_of
+
+api = APIBlueprint("sittings", __name__, url_prefix="/api/v1", tag="Devices")
+
+Json = dict[str, Any]
+
+
+class Sit(Strict):
+    """Who sits down: the participant's token, from the link that they got."""
+
+    participant: Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class RunOut(BaseModel):
+    """A run as a laptop sees it: what to do when, and nothing about its condition."""
+
+    code: str
+    position: int
+    application: str
+    name: str
+    command: list[str]
+    cpu: int | None
+    seconds: int
+    practice_seconds: int
+    phase: Literal["training", "main"]
+    state: str
+
+
+class ScaleOut(BaseModel):
+    """What is asked after each run: a whole number from `lowest` to `highest`."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    question: str
+    lowest: int
+    highest: int
+    lowest_label: str
+    highest_label: str
+
+
+class ChoiceOut(BaseModel):
+    """An answer that can be guessed."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    text: str
+
+
+class GuessOut(BaseModel):
+    """How a run's condition is asked for, and the answers offered: the same ones after every run."""
+
+    question: str
+    choices: list[ChoiceOut]
+
+
+class SittingOut(BaseModel):
+    """Whose runs a laptop may start, and what it asks. But for the runs it is the same for everybody in the study."""
+
+    participant: str
+    study: str
+    title: str
+    handout_read: bool
+    rating: ScaleOut
+    guess: GuessOut | None
+    runs: list[RunOut]
+
+
+@api.put("/device/sitting")
+@device(DeviceKind.LAPTOP)
+@api.input(Sit)
+@api.output(SittingOut)
+@api.doc(responses={409: "The participant is not enrolled yet."})
+def sit_down(json_data: Sit) -> Json:
+    """A participant sits down at the laptop, which may start their runs from now on."""
+    with parts().database.writing() as session:
+        participant = sittings.sit(session, caller(), json_data.participant)
+        study = session.get_one(Study, participant.study_id)
+        runs = session.scalars(select(Run).where(Run.participant_id == participant.id))
+        return _sitting(study, participant, latest(runs))
+
+
+@api.delete("/device/sitting")
+@device(DeviceKind.LAPTOP)
+@api.output({}, 204)
+def stand_up() -> str:
+    """The participant leaves the laptop."""
+    with parts().database.writing() as session:
+        sittings.leave(session, caller())
+    return ""
+
+
+def _sitting(study: Study, participant: Participant, runs: list[Run]) -> Json:
+    protocol = protocol_of(study)
+    return {
+        "participant": participant.code,
+        "study": study.name,
+        "title": protocol.title,
+        "handout_read": participant.handout_us is not None,
+        "rating": ScaleOut.model_validate(protocol.rating),
+        "guess": _guess(protocol),
+        "runs": [_run(protocol, run) for run in runs],
+    }
+
+
+def _guess(protocol: Protocol) -> GuessOut | None:
+    if not protocol.guess.ask:
+        return None
+    choices = [ChoiceOut.model_validate(choice) for choice in protocol.guess_choices]
+    return GuessOut(question=protocol.guess.question, choices=choices)
+
+
+def _run(protocol: Protocol, run: Run) -> Json:
+    application = protocol.application(run.application)
+    return {
+        "code": run.code,
+        "position": run.position,
+        "application": run.application,
+        "name": application.name,
+        "command": list(application.command),
+        "cpu": application.cpu,
+        "seconds": run.seconds,
+        "practice_seconds": application.practice_seconds,
+        "phase": run.phase,
+        "state": run.state,
+    }
