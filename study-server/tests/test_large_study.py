@@ -16,6 +16,7 @@ from happe_study.audit.verify import verify_log
 from happe_study.base.database import Database
 from happe_study.migrations.tables import LearningEvent, Profile, Run, RunRecord, Study, TaughtRun, Uafp
 from happe_study.operations.checking import Verdict, check
+from happe_study.results.overview import status
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.studies import services
@@ -94,22 +95,22 @@ def test_counts_of_a_large_study_are_kept_until_something_happens(
     small_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given
-    monkeypatch.setattr(services, "KEPT_FROM", 1)
+    monkeypatch.setattr(status, "KEPT_FROM", 1)
     large_study.fill(small_world, participants=FEW, unblinded=False)
 
-    def status() -> dict[str, Any]:
+    def counts() -> dict[str, Any]:
         with small_world.database.reading() as session:
-            return services.status(session, services.find(session, large_study.LARGE))
+            return status.status(session, services.find(session, large_study.LARGE))
 
-    before = status()
+    before = counts()
     with small_world.database.writing() as session:
         session.execute(text("UPDATE participants SET state = 'replaced' WHERE state = 'done'"))
 
     # When nothing is in the log, and when something is
-    same = status()
+    same = counts()
     with small_world.database.writing() as session:
         services.create(session, large_study.protocol("another", FEW), None)
-    after = status()
+    after = counts()
 
     # Then
     assert (same["runs"], same["participants"]) == (before["runs"], before["participants"])

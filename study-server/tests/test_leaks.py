@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 PUBLIC = {"openapi.spec", "study_pages.new_study_form"}
 # What nobody in this history reads: it says where to go, or is about the password of who signed in by a browser.
 ELSEWHERE = {
-    "study_pages.start",
+    "overview_pages.start",
     "participant_pages.start",
     "run_pages.back",
     "security.verify",

@@ -17,6 +17,7 @@ from happe_study.design.allocation.plan import plan, verify
 from happe_study.design.allocation.sealing import open_seed, open_slot
 from happe_study.design.protocol.reading import MOST_BYTES
 from happe_study.design.study import Study
+from happe_study.results.overview.status import status
 from happe_study.studies import services
 from happe_study.studies.models import Slot
 from world import fixed_secrets
@@ -61,8 +62,8 @@ def test_each_protocol_that_ships_can_be_locked(small_world: World, name: str) -
     protocol = services.protocol_of(study)
     assert count(small_world, Slot) == sum(protocol.quotas.values())
     with small_world.database.reading() as session:
-        status = services.status(session, study)
-    assert status["slots"] == [
+        counts = status(session, study)
+    assert counts["slots"] == [
         {"stratum": stratum, "slots": quota, "taken": 0} for stratum, quota in sorted(protocol.quotas.items())
     ]
 

@@ -38,13 +38,13 @@ UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 ERRORS_OF_A_FORM = {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.CONFLICT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
 MAIN = (
-    ("study_pages.studies", "Studies"),
+    ("overview_pages.studies", "Studies"),
     ("audit_pages.log", "Audit log"),
     ("account_pages.accounts", "Accounts"),
     ("account_pages.me", "You"),
 )
 OF_A_STUDY = (
-    ("study_pages.study", "Overview"),
+    ("overview_pages.study", "Overview"),
     ("participant_staff.participants", "Participants"),
     ("profile_pages.profiles", "Profiles"),
     ("device_pages.devices", "Devices"),
@@ -101,7 +101,7 @@ def page(
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
     """The pages above a study's; above its first one there is the list alone."""
-    every, this = url_for("study_pages.studies"), url_for("study_pages.study", study=study.name)
+    every, this = url_for("overview_pages.studies"), url_for("overview_pages.study", study=study.name)
     return ((every, "Studies"), (this, study.name)) if request.path != this else ((every, "Studies"),)
 
 
@@ -178,7 +178,7 @@ def _link(endpoint: str, text: str, arguments: dict[str, Any]) -> Link:
     address = url_for(endpoint, **arguments)
     if request.path == address:
         return Link(address, text, "page")
-    below = request.path.startswith(f"{address}/") and endpoint != "study_pages.study"
+    below = request.path.startswith(f"{address}/") and endpoint != "overview_pages.study"
     return Link(address, text, "true" if below else "")
 
 

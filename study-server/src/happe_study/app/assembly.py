@@ -28,8 +28,11 @@ from happe_study.people.accounts import sign_in
 from happe_study.people.devices import pages as device_pages
 from happe_study.people.devices import routes as device_routes
 from happe_study.results.exports import routes as export_routes
+from happe_study.results.overview import pages as overview_pages
+from happe_study.results.overview import routes as overview_routes
 from happe_study.results.reports import pages as report_pages
 from happe_study.results.unblinding import pages as unblinding_pages
+from happe_study.results.unblinding import routes as unblinding_routes
 from happe_study.runs.course import device_routes as run_device_routes
 from happe_study.runs.course import routes as run_routes
 from happe_study.runs.course import sitting_routes
@@ -89,11 +92,18 @@ def blueprints() -> Iterator[Blueprint]:
     """Every domain's routes. Nobody imports this module but those who start a server, so no import is circular."""
     yield health.pages
     yield from (account_routes.api, account_pages.pages)
-    yield from (study_routes.api, audit_routes.api, export_routes.api)
+    yield from (study_routes.api, overview_routes.api, unblinding_routes.api, audit_routes.api, export_routes.api)
     yield from (participant_routes.api, participant_pages.pages)
     yield from (run_routes.api, run_device_routes.api, run_pages.pages)
     yield from (device_routes.api, sitting_routes.api, record_routes.api, trace_routes.api)
-    yield from (study_pages.pages, participant_staff.pages, run_staff.pages, run_view.pages, device_pages.pages)
+    yield from (
+        overview_pages.pages,
+        study_pages.pages,
+        participant_staff.pages,
+        run_staff.pages,
+        run_view.pages,
+        device_pages.pages,
+    )
     yield from (unblinding_pages.pages, audit_pages.pages)
     yield from (check_pages.pages, report_pages.pages)
     yield from (profile_routes.api, profile_pages.pages)

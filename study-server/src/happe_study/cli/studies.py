@@ -19,6 +19,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.design.protocol import placeholders
 from happe_study.design.protocol.reading import Protocol, ProtocolError, read_protocol
 from happe_study.design.study import Study
+from happe_study.results.overview.status import status as counted
 from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
     with server.reading() as session:
         found = named.study(session, name)
         holders = custodians.shown(session, found, server.config.custodian_wait_hours)
-        facts = {**services.status(session, found), "custodians": holders}
+        facts = {**counted(session, found), "custodians": holders}
     if as_json:
         print_json(facts)
     else:

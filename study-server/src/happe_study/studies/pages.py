@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about studies: the list, a new one from its protocol, how far one is, locking it."""
+"""Staff's pages about studies: a new one from its protocol, the protocol, locking it, and who has which role."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
-from markupsafe import Markup
+from flask import Blueprint, request, url_for
 from sqlalchemy import or_, select
 
 from happe_study.access.rights import RIGHTS, Right, Role
-from happe_study.access.rules import anybody, caller, signed_in, staff
+from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, or_again, page, require_tick
 from happe_study.base.parts import parts
 from happe_study.base.problems import bad_request, conflict
 from happe_study.design.protocol.reading import EXAMPLES, MOST_BYTES
 from happe_study.people.accounts.models import Account, Grant
-from happe_study.results.overview.progress import progress as progress_of
 from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
@@ -52,22 +48,6 @@ WORDS = {
 }
 
 
-@pages.get("/")
-@anybody
-def start() -> AnyResponse:
-    """The first page is the list of studies."""
-    return redirect(url_for("study_pages.studies"), HTTPStatus.SEE_OTHER)
-
-
-@pages.get("/studies")
-@signed_in
-def studies() -> Response:
-    """The studies that one may read."""
-    with parts().database.reading() as session:
-        rows = [(study, services.status(session, study)) for study in services.visible(session, caller())]
-        return page("studies", "Studies", rows=[(study, _progress(status)) for study, status in rows])
-
-
 @pages.get("/new-study")
 @staff(Right.STUDY_CREATE, everywhere=True)
 def new_study_form(problem: Problem | None = None) -> Response:
@@ -76,7 +56,7 @@ def new_study_form(problem: Problem | None = None) -> Response:
         text = EXAMPLES[name].read_text(encoding="utf-8") if name in EXAMPLES else ""
     else:
         text = _sent()
-    above = ((url_for("study_pages.studies"), "Studies"),)
+    above = ((url_for("overview_pages.studies"), "Studies"),)
     return _protocol_form("A new study", None, text, problem, above)
 
 
@@ -89,41 +69,7 @@ def new_study() -> AnyResponse:
         made, new = services.put(session, _sent(), caller(), _file_name())
         if not new:
             raise conflict("name-taken", "There is a draft of this name. Change its protocol there, or choose another.")
-        return done("The study is a draft. Look at it, then lock it.", "study_pages.study", study=made.name)
-
-
-@pages.get("/studies/<study>")
-@staff(Right.STUDY_READ)
-def study(study: str) -> Response:
-    """How far a study is."""
-    with parts().database.reading() as session:
-        found = services.find(session, study)
-        facts: dict[str, Any] = {
-            "news": _news(session, found),
-            "protocol": services.protocol_of(found),
-            "custodians": _custodians(session, found),
-        }
-        return page("study", found.title, study=found, **facts)
-
-
-@pages.get("/studies/<study>/progress")
-@staff(Right.STUDY_READ)
-def progress(study: str) -> Response:
-    """The part of that page that changes by itself. 204 if nothing did: `seen` is what the page has now."""
-    with parts().database.reading() as session:
-        digest, news = _news(session, services.find(session, study))
-    if request.args.get("seen") == digest:
-        return make_response("", HTTPStatus.NO_CONTENT)
-    return make_response(news)
-
-
-def _news(session: Session, study: Study) -> tuple[str, Markup]:
-    """How far a study is as a part of a page, and a digest of it."""
-    facts = {"study": study, "progress": progress_of(session, study, caller().rights_in(study.id))}
-    text = render_template("staff/_progress.html", **facts)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    seen = Markup('<input type="hidden" id="progress-seen" name="seen" value="{}">').format(digest)
-    return digest, Markup(text) + seen  # noqa: S704 - a template's
+        return done("The study is a draft. Look at it, then lock it.", "overview_pages.study", study=made.name)
 
 
 @pages.get("/studies/<study>/protocol")
@@ -175,7 +121,7 @@ def lock(study: str) -> AnyResponse:
     require_tick("sure", "Tick the box: locking can't be undone.")
     with parts().database.writing() as session:
         services.lock(session, services.find(session, study), parts().secrets, caller())
-    return done("The study is locked. Note the commitment somewhere else now.", "study_pages.study", study=study)
+    return done("The study is locked. Note the commitment somewhere else now.", "overview_pages.study", study=study)
 
 
 @pages.get("/studies/<study>/roles")
@@ -220,18 +166,6 @@ def _protocol_form(
 
 def _custodians(session: Session, study: Study) -> list[Custodian]:
     return custodians.of_study(session, study, parts().config.custodian_wait_hours)
-
-
-def _progress(status: dict[str, Any]) -> dict[str, int]:
-    """How many places a study has, and how many of their participants are done."""
-    runs = status["runs"]
-    return {
-        "places": sum(each["slots"] for each in status["slots"]),
-        "taken": sum(each["taken"] for each in status["slots"]),
-        "done": status["participants"]["done"],
-        "complete": runs["complete"],
-        "runs": sum(runs.values()) - runs["replaced"],
-    }
 
 
 def _holders(session: Session, study: Study) -> dict[Role, list[tuple[str, bool]]]:

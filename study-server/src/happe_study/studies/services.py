@@ -7,32 +7,24 @@ import hashlib
 import secrets as random
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-from sqlalchemy import func, or_, select, union_all
+from sqlalchemy import or_, select
 
 from happe_study.access.rights import Right, Role
 from happe_study.audit.chain import append
-from happe_study.audit.models import AuditHead
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.plan import SECRET_BYTES, commitment
-from happe_study.design.allocation.sealing import seal_seed
+from happe_study.design.allocation.sealing import SealError, open_seed, seal_seed
 from happe_study.design.protocol import placeholders
 from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
 from happe_study.design.study import Study, StudyState
 from happe_study.people.accounts.models import Account, Grant
-from happe_study.people.devices.models import Device
-from happe_study.people.participants.models import Participant, ParticipantState
-from happe_study.runs.course.machine import State
-from happe_study.runs.course.models import Run
-from happe_study.runs.course.planning import make_slots
-from happe_study.studies.models import Slot
+from happe_study.studies.slots import make_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
@@ -40,10 +32,6 @@ if TYPE_CHECKING:
 
 PROTOCOLS_KEPT = 32
 LONGEST_PATH = 4096
-KEPT_FROM = 20_000  # runs, which take some milliseconds to count
-GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
-
-_KEPT: WeakKeyDictionary[Engine, dict[int, tuple[int, dict[str, Any]]]] = WeakKeyDictionary()
 
 
 def create(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> Study:
@@ -156,13 +144,17 @@ def protocol_of(study: Study) -> Protocol:
     return _cached(study.protocol_sha256, study.protocol)
 
 
-def status(session: Session, study: Study) -> dict[str, Any]:
-    """How far a study is: slots, participants and runs by state, and the devices' last signs of life.
+def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
+    """A locked study's seed and salt. Raises Problem 409: it was locked under another allocation key."""
+    try:
+        return open_seed(secrets.allocation, study.name, study.seed_sealed or b"")
+    except SealError:
+        raise wrong_key() from None
 
-    Runs are those of participants who have neither withdrawn nor been replaced. Nothing is counted by condition.
-    """
-    about = {"study": study.name, "state": study.state}
-    return about | _counts(session, study) | {"devices": _devices(session, study)}
+
+def wrong_key() -> Exception:
+    """409: a seal of the study does not open."""
+    return conflict("wrong-key", "The seal does not open: `allocation.key` is another than when the study was locked.")
 
 
 def _read(content: bytes) -> Protocol:
@@ -190,52 +182,3 @@ def _require_right(who: Caller | None, study_id: int | None, refusal: Exception)
 def _require_draft(study: Study) -> None:
     if study.state != StudyState.DRAFT:
         raise conflict("locked", "The study is locked: its protocol and its allocation stay as they are.")
-
-
-def _counts(session: Session, study: Study) -> dict[str, Any]:
-    """How many there are of everything. A large study's are kept until the audit log, which has each change, moves."""
-    kept = _KEPT.setdefault(session.get_bind().engine, {})
-    head = session.scalar(select(AuditHead.number)) or 0  # first: what is counted may be newer, never older
-    if (known := kept.get(study.id)) is not None and known[0] == head:
-        return known[1]
-    runs = dict.fromkeys(map(str, State), 0) | _runs(session, study)
-    participants = dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study)
-    found = {"slots": _slots(session, study), "participants": participants, "runs": runs}
-    if sum(runs.values()) >= KEPT_FROM:
-        kept[study.id] = (head, found)
-    return found
-
-
-def _slots(session: Session, study: Study) -> list[dict[str, Any]]:
-    counts = select(Slot.stratum, func.count(), func.count(Slot.participant_id)).where(Slot.study_id == study.id)
-    rows = session.execute(counts.group_by(Slot.stratum).order_by(Slot.stratum))
-    return [{"stratum": stratum, "slots": slots, "taken": taken} for stratum, slots, taken in rows]
-
-
-def _participants(session: Session, study: Study) -> dict[str, int]:
-    counts = select(Participant.state, func.count()).where(Participant.study_id == study.id)
-    return {state: count for state, count in session.execute(counts.group_by(Participant.state))}  # noqa: C416 - rows
-
-
-def _runs(session: Session, study: Study) -> dict[str, int]:
-    """All runs of the study by state, less those of who is gone: an index has the first, and the others are few."""
-    every = select(Run.state, func.count().label("runs")).where(Run.study_id == study.id).group_by(Run.state)
-    gone = select(Run.state, -func.count()).join(Participant, Run.participant_id == Participant.id)
-    gone = gone.where(Participant.study_id == study.id, Participant.state.in_(GONE)).group_by(Run.state)
-    both = union_all(every, gone).subquery()
-    rows = session.execute(select(both.c.state, func.sum(both.c.runs)).group_by(both.c.state))
-    return {state: int(count) for state, count in rows}
-
-
-def _devices(session: Session, study: Study) -> list[dict[str, Any]]:
-    devices = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.code))
-    return [
-        {
-            "code": device.code,
-            "name": device.name,
-            "kind": device.kind,
-            "enrolled": device.enrolled_us is not None and device.revoked_us is None,
-            "heartbeat_us": device.heartbeat_us,
-        }
-        for device in devices
-    ]

@@ -24,8 +24,7 @@ from happe_study.evidence.profiles import choices, comparing, downloads, drawing
 from happe_study.evidence.profiles.models import ReviewKind
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.profiles.searching import LONGEST_CURSOR, Found, Part, Wanted, found, levels_of, matching
-from happe_study.results.unblinding.services import seed_of
-from happe_study.studies.services import protocol_of
+from happe_study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -25,8 +25,7 @@ from happe_study.results.exports.tables import (
     participants,
     ratings,
 )
-from happe_study.results.unblinding.services import seed_of
-from happe_study.studies.services import protocol_of
+from happe_study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

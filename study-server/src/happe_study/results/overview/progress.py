@@ -18,9 +18,9 @@ from happe_study.design.study import Study, StudyState
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.devices.services import last_clocks
+from happe_study.results.overview.status import status
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.studies import services
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -105,7 +105,7 @@ def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progre
     devices = _devices(session, study) if sees_devices else []
     attention = [each for device in devices for each in _of_device(device)]
     attention += _of_runs(session, study) if sees_runs else []
-    return Progress(services.status(session, study), devices, attention)
+    return Progress(status(session, study), devices, attention)
 
 
 def _devices(session: Session, study: Study) -> list[DeviceNow]:

@@ -18,13 +18,13 @@ from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.design.allocation.plan import plan, verify
-from happe_study.design.allocation.sealing import SealError, open_condition, open_seed, open_slot
+from happe_study.design.allocation.sealing import SealError, open_condition, open_slot
 from happe_study.design.study import StudyState
 from happe_study.evidence.profiles.services import take_out
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
-from happe_study.studies.services import protocol_of
+from happe_study.studies.services import protocol_of, seed_of, wrong_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,7 +136,7 @@ def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, orde
     try:
         label = open_condition(secrets.allocation, run.code, run.condition_sealed).label
     except SealError:
-        raise _wrong_key() from None
+        raise wrong_key() from None
     about = {"study_id": study.id, "participant_id": run.participant_id}
     append(session, "run.unblinded", order.who, **about, run=run.code, reason=order.reason)
     return label
@@ -150,18 +150,6 @@ def _require(order: Order, name: str) -> None:
         wrong.append(FieldError("/confirmation", "is not the name or code of what is to be unblinded"))
     if wrong:
         raise unprocessable("Nothing was unblinded.", *wrong)
-
-
-def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
-    """A locked study's seed and salt. Raises Problem 409: it was locked under another allocation key."""
-    try:
-        return open_seed(secrets.allocation, study.name, study.seed_sealed or b"")
-    except SealError:
-        raise _wrong_key() from None
-
-
-def _wrong_key() -> Exception:
-    return conflict("wrong-key", "The seal does not open: `allocation.key` is another than when the study was locked.")
 
 
 def _check_slots(session: Session, study: Study, secrets: Secrets, check: Check) -> _Plans:

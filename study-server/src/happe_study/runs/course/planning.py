@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slots are made when a study is locked. Participants take one each, and give it back when they drop out."""
+"""A participant's runs as their slot has them: planned at enrolment, planned anew, given back with the slot."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
 from happe_study.base.problems import conflict
-from happe_study.design.allocation.plan import plan
-from happe_study.design.allocation.sealing import open_condition, open_slot, seal_condition, seal_slot
+from happe_study.design.allocation.sealing import open_condition, seal_condition
 from happe_study.design.study import Study, StudyState
 from happe_study.people.participants.models import ParticipantState
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.studies.models import Slot
+from happe_study.studies import slots
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -26,24 +25,6 @@ if TYPE_CHECKING:
     from happe_study.design.allocation.plan import PlannedRun
     from happe_study.design.protocol.reading import Protocol
     from happe_study.people.participants.models import Participant
-
-
-def make_slots(
-    session: Session, study: Study, protocol: Protocol, seed_and_salt: tuple[bytes, bytes], secrets: Secrets
-) -> int:
-    """Write the sealed slots of a study that is being locked; how many. Positions count from 1 in each stratum."""
-    rows = [
-        {
-            "study_id": study.id,
-            "stratum": stratum,
-            "position": position,
-            "plan_sealed": seal_slot(secrets.allocation, (study.name, stratum, position), slot),
-        }
-        for stratum, slots in plan(protocol, *seed_and_salt).items()
-        for position, slot in enumerate(slots, start=1)
-    ]
-    session.execute(insert(Slot), rows)
-    return len(rows)
 
 
 def enrol(session: Session, participant: Participant, study: Study, protocol: Protocol, secrets: Secrets) -> list[Run]:
@@ -55,12 +36,8 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
     locked or is unblinded, `enrolled` for a second time, `full` if no slot of the stratum is free.
     """
     _require_open(session, study)
-    if session.scalar(select(Slot.id).where(Slot.participant_id == participant.id)):
-        raise conflict("enrolled", "The participant is enrolled already.")
-    slot = _next_slot(session, study, participant.stratum or "")
-    slot.participant_id = participant.id
+    planned = slots.take(session, study, participant, secrets)
     participant.state, participant.enrolled_us = ParticipantState.ENROLLED, now_us()
-    planned = open_slot(secrets.allocation, (study.name, slot.stratum, slot.position), slot.plan_sealed)
     runs = [_run(participant, run, protocol, secrets) for run in planned]
     session.add_all(runs)
     session.flush()
@@ -73,11 +50,8 @@ def release(session: Session, participant: Participant) -> bool:
     If runs of it were started, a laptop was told their conditions, and the next participant's runs have them in the
     same order: the audit log says that a slot came back, and no more of it.
     """
-    slot = session.scalar(select(Slot).where(Slot.participant_id == participant.id).with_for_update())
-    if slot is None:
+    if not slots.give_back(session, participant):
         return False
-    slot.participant_id = None
-    session.flush()
     started = select(func.count()).where(Run.participant_id == participant.id, Run.state != State.PLANNED)
     if runs := session.scalar(started):
         append(session, "slot.returned", None, study_id=participant.study_id, runs_started=runs)
@@ -110,14 +84,6 @@ def _require_open(session: Session, study: Study) -> None:
     state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True))
     if state != StudyState.LOCKED:
         raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
-
-
-def _next_slot(session: Session, study: Study, stratum: str) -> Slot:
-    free = select(Slot).where(Slot.study_id == study.id, Slot.stratum == stratum, Slot.participant_id.is_(None))
-    slot = session.scalar(free.order_by(Slot.position).limit(1).with_for_update(skip_locked=True))
-    if slot is None:
-        raise conflict("full", "Every place of this group of participants is taken.")
-    return slot
 
 
 def _run(participant: Participant, planned: PlannedRun, protocol: Protocol, secrets: Secrets) -> Run:

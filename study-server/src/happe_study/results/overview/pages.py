@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Staff's first pages: the list of studies, and how far one is."""
+
+from __future__ import annotations
+
+import hashlib
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from markupsafe import Markup
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import anybody, caller, signed_in, staff
+from happe_study.access.staff_page import page
+from happe_study.base.parts import parts
+from happe_study.results.overview.progress import progress as progress_of
+from happe_study.results.overview.status import status
+from happe_study.studies import custodians, services
+
+if TYPE_CHECKING:
+    from flask import Response
+    from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.design.study import Study
+
+pages = Blueprint("overview_pages", __name__)
+
+
+@pages.get("/")
+@anybody
+def start() -> AnyResponse:
+    """The first page is the list of studies."""
+    return redirect(url_for("study_pages.studies"), HTTPStatus.SEE_OTHER)
+
+
+@pages.get("/studies")
+@signed_in
+def studies() -> Response:
+    """The studies that one may read."""
+    with parts().database.reading() as session:
+        rows = [(study, status(session, study)) for study in services.visible(session, caller())]
+        return page("studies", "Studies", rows=[(study, _progress(counts)) for study, counts in rows])
+
+
+@pages.get("/studies/<study>")
+@staff(Right.STUDY_READ)
+def study(study: str) -> Response:
+    """How far a study is."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        facts: dict[str, Any] = {
+            "news": _news(session, found),
+            "protocol": services.protocol_of(found),
+            "custodians": custodians.of_study(session, found, parts().config.custodian_wait_hours),
+        }
+        return page("study", found.title, study=found, **facts)
+
+
+@pages.get("/studies/<study>/progress")
+@staff(Right.STUDY_READ)
+def progress(study: str) -> Response:
+    """The part of that page that changes by itself. 204 if nothing did: `seen` is what the page has now."""
+    with parts().database.reading() as session:
+        digest, news = _news(session, services.find(session, study))
+    if request.args.get("seen") == digest:
+        return make_response("", HTTPStatus.NO_CONTENT)
+    return make_response(news)
+
+
+def _news(session: Session, study: Study) -> tuple[str, Markup]:
+    """How far a study is as a part of a page, and a digest of it."""
+    facts = {"study": study, "progress": progress_of(session, study, caller().rights_in(study.id))}
+    text = render_template("staff/_progress.html", **facts)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    seen = Markup('<input type="hidden" id="progress-seen" name="seen" value="{}">').format(digest)
+    return digest, Markup(text) + seen  # noqa: S704 - a template's
+
+
+def _progress(counts: dict[str, Any]) -> dict[str, int]:
+    """How many places a study has, and how many of their participants are done."""
+    runs = counts["runs"]
+    return {
+        "places": sum(each["slots"] for each in counts["slots"]),
+        "taken": sum(each["taken"] for each in counts["slots"]),
+        "done": counts["participants"]["done"],
+        "complete": runs["complete"],
+        "runs": sum(runs.values()) - runs["replaced"],
+    }

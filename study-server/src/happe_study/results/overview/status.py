@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How many there are of everything in a study. Nothing is counted by condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import func, select, union_all
+
+from happe_study.audit.models import AuditHead
+from happe_study.people.devices.models import Device
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course.machine import State
+from happe_study.runs.course.models import Run
+from happe_study.studies.models import Slot
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
+    from happe_study.design.study import Study
+
+KEPT_FROM = 20_000  # runs, which take some milliseconds to count
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+
+_KEPT: WeakKeyDictionary[Engine, dict[int, tuple[int, dict[str, Any]]]] = WeakKeyDictionary()
+
+
+def status(session: Session, study: Study) -> dict[str, Any]:
+    """How far a study is: slots, participants and runs by state, and the devices' last signs of life.
+
+    Runs are those of participants who have neither withdrawn nor been replaced. Nothing is counted by condition.
+    """
+    about = {"study": study.name, "state": study.state}
+    return about | _counts(session, study) | {"devices": _devices(session, study)}
+
+
+def _counts(session: Session, study: Study) -> dict[str, Any]:
+    """How many there are of everything. A large study's are kept until the audit log, which has each change, moves."""
+    kept = _KEPT.setdefault(session.get_bind().engine, {})
+    head = session.scalar(select(AuditHead.number)) or 0  # first: what is counted may be newer, never older
+    if (known := kept.get(study.id)) is not None and known[0] == head:
+        return known[1]
+    runs = dict.fromkeys(map(str, State), 0) | _runs(session, study)
+    participants = dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study)
+    found = {"slots": _slots(session, study), "participants": participants, "runs": runs}
+    if sum(runs.values()) >= KEPT_FROM:
+        kept[study.id] = (head, found)
+    return found
+
+
+def _slots(session: Session, study: Study) -> list[dict[str, Any]]:
+    counts = select(Slot.stratum, func.count(), func.count(Slot.participant_id)).where(Slot.study_id == study.id)
+    rows = session.execute(counts.group_by(Slot.stratum).order_by(Slot.stratum))
+    return [{"stratum": stratum, "slots": slots, "taken": taken} for stratum, slots, taken in rows]
+
+
+def _participants(session: Session, study: Study) -> dict[str, int]:
+    counts = select(Participant.state, func.count()).where(Participant.study_id == study.id)
+    return {state: count for state, count in session.execute(counts.group_by(Participant.state))}  # noqa: C416 - rows
+
+
+def _runs(session: Session, study: Study) -> dict[str, int]:
+    """All runs of the study by state, less those of who is gone: an index has the first, and the others are few."""
+    every = select(Run.state, func.count().label("runs")).where(Run.study_id == study.id).group_by(Run.state)
+    gone = select(Run.state, -func.count()).join(Participant, Run.participant_id == Participant.id)
+    gone = gone.where(Participant.study_id == study.id, Participant.state.in_(GONE)).group_by(Run.state)
+    both = union_all(every, gone).subquery()
+    rows = session.execute(select(both.c.state, func.sum(both.c.runs)).group_by(both.c.state))
+    return {state: int(count) for state, count in rows}
+
+
+def _devices(session: Session, study: Study) -> list[dict[str, Any]]:
+    devices = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.code))
+    return [
+        {
+            "code": device.code,
+            "name": device.name,
+            "kind": device.kind,
+            "enrolled": device.enrolled_us is not None and device.revoked_us is None,
+            "heartbeat_us": device.heartbeat_us,
+        }
+        for device in devices
+    ]

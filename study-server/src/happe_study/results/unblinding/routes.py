@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unblinding over HTTP, by custodians."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from apiflask import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.base.parts import parts
+from happe_study.results.unblinding import services
+from happe_study.results.unblinding.services import LONGEST_REASON, SHORTEST_REASON
+from happe_study.runs.course import services as runs
+from happe_study.studies import custodians
+from happe_study.studies.routes import CommitmentOut, commitment_of
+from happe_study.studies.services import find
+
+api = APIBlueprint("unblinding", __name__, url_prefix="/api/v1", tag="Studies")
+
+Json = dict[str, Any]
+MAY_NOT = "You are no custodian, have not been one for long enough, or must give your password again."
+NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # but tab and newline
+
+
+class Unblinding(BaseModel):
+    """Why, and the name of the study or the code of the run, typed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Annotated[str, Field(min_length=SHORTEST_REASON, max_length=LONGEST_REASON, pattern=NO_CONTROLS)]
+    confirmation: Annotated[str, Field(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+
+    def order(self) -> services.Order:
+        """What the caller orders."""
+        return services.Order(caller(), self.reason, self.confirmation)
+
+
+class UnblindedOut(CommitmentOut):
+    """Seed and salt, and whether the allocation computed from them is the one that was sealed.
+
+    `other_slots` counts slots, `other_runs` and `unreadable_runs` name runs (the first hundred), for which it is not;
+    `unreadable_records` names runs whose record is not as it was kept.
+    """
+
+    agrees: bool
+    commitment_agrees: bool
+    other_slots: int
+    other_runs: list[str]
+    unreadable_runs: list[str]
+    unreadable_records: list[str]
+
+
+class UnblindedRunOut(BaseModel):
+    """A run's condition. It is told this once, and stored nowhere."""
+
+    run: str
+    condition: str
+
+
+@api.post("/studies/<study>/unblinding")
+@staff(Right.UNBLIND, fresh=True)
+@api.input(Unblinding)
+@api.output(UnblindedOut)
+@api.doc(responses={403: MAY_NOT, 409: "It is not locked, is unblinded already, or was locked under another key."})
+def unblind_study(study: str, json_data: Unblinding) -> Json:
+    """Unblind a study for everybody, for good. Type its name as the confirmation."""
+    with parts().database.writing() as session:
+        found = find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
+        check = services.unblind(session, found, parts().secrets, json_data.order())
+        return commitment_of(found) | check.summary()
+
+
+@api.post("/studies/<study>/runs/<code>/unblinding")
+@staff(Right.UNBLIND, fresh=True)
+@api.input(Unblinding)
+@api.output(UnblindedRunOut)
+@api.doc(
+    responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
+)
+def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
+    """Tell the caller alone one run's condition, in an emergency. Type its code as the confirmation."""
+    with parts().database.writing() as session:
+        found = find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
+        run = runs.find(session, found.id, code)
+        condition = services.unblind_run(session, found, run, parts().secrets, json_data.order())
+        return {"run": run.code, "condition": condition}

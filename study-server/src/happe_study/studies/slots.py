@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slots are made when a study is locked. Participants take one each, and give it back when they drop out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, select
+
+from happe_study.base.problems import conflict
+from happe_study.design.allocation.plan import plan
+from happe_study.design.allocation.sealing import open_slot, seal_slot
+from happe_study.studies.models import Slot
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.config import Secrets
+    from happe_study.design.allocation.plan import SlotPlan
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.design.study import Study
+    from happe_study.people.participants.models import Participant
+
+
+def make_slots(
+    session: Session, study: Study, protocol: Protocol, seed_and_salt: tuple[bytes, bytes], secrets: Secrets
+) -> int:
+    """Write the sealed slots of a study that is being locked; how many. Positions count from 1 in each stratum."""
+    rows = [
+        {
+            "study_id": study.id,
+            "stratum": stratum,
+            "position": position,
+            "plan_sealed": seal_slot(secrets.allocation, (study.name, stratum, position), slot),
+        }
+        for stratum, slots in plan(protocol, *seed_and_salt).items()
+        for position, slot in enumerate(slots, start=1)
+    ]
+    session.execute(insert(Slot), rows)
+    return len(rows)
+
+
+def take(session: Session, study: Study, participant: Participant, secrets: Secrets) -> SlotPlan:
+    """Give a participant the first free slot of their stratum; its plan. 409: `enrolled` before, or `full`."""
+    if session.scalar(select(Slot.id).where(Slot.participant_id == participant.id)):
+        raise conflict("enrolled", "The participant is enrolled already.")
+    slot = _next_slot(session, study, participant.stratum or "")
+    slot.participant_id = participant.id
+    return open_slot(secrets.allocation, (study.name, slot.stratum, slot.position), slot.plan_sealed)
+
+
+def give_back(session: Session, participant: Participant) -> bool:
+    """Free a participant's slot: the stratum's next one takes it. Whether there was one."""
+    slot = session.scalar(select(Slot).where(Slot.participant_id == participant.id).with_for_update())
+    if slot is None:
+        return False
+    slot.participant_id = None
+    session.flush()
+    return True
+
+
+def _next_slot(session: Session, study: Study, stratum: str) -> Slot:
+    free = select(Slot).where(Slot.study_id == study.id, Slot.stratum == stratum, Slot.participant_id.is_(None))
+    slot = session.scalar(free.order_by(Slot.position).limit(1).with_for_update(skip_locked=True))
+    if slot is None:
+        raise conflict("full", "Every place of this group of participants is taken.")
+    return slot
