@@ -28,6 +28,7 @@ import records
 from happe_study.access.rights import Role
 from happe_study.design.study import Study
 from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run
 from happe_study.runs.participation import services as participants
@@ -219,8 +220,8 @@ def _leave(made: Server) -> None:
     """The second and third withdraw, the fourth drops out."""
     with made.world.database.writing() as session:
         people = [session.get_one(Participant, person.id) for person, _token in made.people]
-        participants.withdraw(session, people[1], fixed_secrets(), None)
-        participants.withdraw(session, people[2], fixed_secrets(), None)
+        withdrawal.withdraw(session, people[1], fixed_secrets(), None)
+        withdrawal.withdraw(session, people[2], fixed_secrets(), None)
         participants.replace(session, people[3], "Did not come.", None)
 
 

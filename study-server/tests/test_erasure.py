@@ -26,9 +26,9 @@ from happe_study.evidence.traces.storage import Storage
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
 from happe_study.results.withdrawal import erasure
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.results.withdrawal.renaming import renamed
 from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.participation import services
 from happe_study.runs.records.stored import opened
 from happe_study.studies.models import Slot
 from world import fixed_secrets
@@ -76,7 +76,7 @@ def withdraw(world: World, someone: Played) -> list[str]:
     """They withdraw; the traces to delete."""
     with world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
-        done = services.withdraw(session, person, SECRETS, given.as_participant(someone.row))
+        done = withdrawal.withdraw(session, person, SECRETS, given.as_participant(someone.row))
     return [recording.client_id for recording in done.recordings]
 
 
@@ -309,9 +309,9 @@ def test_files_of_traces_are_deleted_after_the_commit(small_world: World) -> Non
     part.write_bytes(records.part(0))
     with small_world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
-        done = services.withdraw(session, person, SECRETS, None)
+        done = withdrawal.withdraw(session, person, SECRETS, None)
     assert part.exists()
-    services.delete_files(done, small_world.config)
+    withdrawal.delete_files(done, small_world.config)
     assert not part.exists()
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from happe_study.access.rights import RIGHTS, Right, Role
+from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
 from happe_study.results.exports import services as exports
-from happe_study.results.exports.formats import Format
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run

@@ -19,6 +19,7 @@ from happe_study.design.study import Study
 from happe_study.people import callers
 from happe_study.people.accounts.models import Token
 from happe_study.people.participants.models import Participant
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course import services as runs
 from happe_study.runs.participation import services
 from happe_study.studies.models import Slot
@@ -61,7 +62,7 @@ def answer(form: dict[str, str]) -> Callable[[Session, Participant], None]:
 
 
 def withdraw(session: Session, row: Participant) -> object:
-    return services.withdraw(session, row, fixed_secrets(), people.as_participant(row)).chosen
+    return withdrawal.withdraw(session, row, fixed_secrets(), people.as_participant(row)).chosen
 
 
 def replace(session: Session, row: Participant) -> None:

@@ -24,8 +24,8 @@ from happe_study.audit.models import AuditDetail
 from happe_study.audit.verify import verify_log
 from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
 from happe_study.people.participants.models import Participant
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.participation import services as participants
 from happe_study.runs.records.lessons import learn
 from world import World, fixed_secrets
 
@@ -342,7 +342,7 @@ def test_what_was_written_goes_with_a_participant_who_withdraws(world: World, ch
         person = session.get_one(Participant, row.id)
         person.on_withdrawal = choice
         session.flush()
-        participants.withdraw(session, person, fixed_secrets(), None)
+        withdrawal.withdraw(session, person, fixed_secrets(), None)
     with world.database.reading() as session:
         assert len(session.scalars(select(ProfileReview)).all()) == 2
         mine = session.scalars(select(Profile).where(Profile.participant_id == row.id)).all()

@@ -20,8 +20,8 @@ from given_uploads import take_out
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.design.allocation.sealing import record_digest
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.participation import services as participants
 from happe_study.runs.records.stored import opened
 from world import World, fixed_secrets
 
@@ -149,7 +149,7 @@ def test_a_withdrawn_participants_record_is_refused(world: World) -> None:
     sitting = Sitting(world)
     with world.database.writing() as session:
         row = session.merge(now(world, sitting.participant), load=False)
-        participants.withdraw(session, row, fixed_secrets(), None)
+        withdrawal.withdraw(session, row, fixed_secrets(), None)
     assert put_record(sitting.client, sitting.record()).status_code in {404, 409}
     assert count(world, RunRecord) == 0
 

@@ -29,11 +29,12 @@ from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.evidence.checks import gathering
 from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.documents.reading import measures_in
 from happe_study.people.participants.models import Participant
 from happe_study.results.reports import forgetting, locks, services
 from happe_study.results.reports.job import Job, Order
-from happe_study.results.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
+from happe_study.results.reports.models import Report, ReportFile
 from happe_study.results.reports.services import Stage
 from happe_study.runs.course.models import Run
 from world import World, fixed_secrets, sqlite_copy

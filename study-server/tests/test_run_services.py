@@ -26,6 +26,7 @@ from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
 from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course import services
 from happe_study.runs.participation import services as participants
 from world import fixed_secrets
@@ -444,7 +445,7 @@ def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
         else:
             row.on_withdrawal = OnWithdrawal(leaving)
             session.flush()
-            participants.withdraw(session, row, fixed_secrets(), None)
+            withdrawal.withdraw(session, row, fixed_secrets(), None)
 
     # Then
     assert logged(sitting.world, "slot.returned") == [{"by": "server", "runs_started": 1}] * started

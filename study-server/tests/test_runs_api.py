@@ -19,8 +19,8 @@ from happe_study.access.rights import Role
 from happe_study.design.protocol.conditions import Scheme, conditions
 from happe_study.design.study import Study
 from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run
-from happe_study.runs.participation import services as participants
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def test_a_record_on_its_way_finds_no_run_once_its_participant_s_data_have_other
         row = session.get_one(Participant, lab.participant.id)
         row.on_withdrawal = OnWithdrawal.DEIDENTIFY
         session.flush()
-        participants.withdraw(session, row, fixed_secrets(), None)
+        withdrawal.withdraw(session, row, fixed_secrets(), None)
 
     # When
     late = put_record(lab.program, records.make(code, 20))

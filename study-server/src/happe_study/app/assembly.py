@@ -33,6 +33,9 @@ from happe_study.results.overview import routes as overview_routes
 from happe_study.results.reports import pages as report_pages
 from happe_study.results.unblinding import pages as unblinding_pages
 from happe_study.results.unblinding import routes as unblinding_routes
+from happe_study.results.withdrawal import pages as withdrawal_pages
+from happe_study.results.withdrawal import routes as withdrawal_routes
+from happe_study.results.withdrawal import staff_pages as withdrawal_staff
 from happe_study.runs.course import device_routes as run_device_routes
 from happe_study.runs.course import routes as run_routes
 from happe_study.runs.course import sitting_routes
@@ -94,6 +97,7 @@ def blueprints() -> Iterator[Blueprint]:
     yield from (account_routes.api, account_pages.pages)
     yield from (study_routes.api, overview_routes.api, unblinding_routes.api, audit_routes.api, export_routes.api)
     yield from (participant_routes.api, participant_pages.pages)
+    yield from (withdrawal_routes.api, withdrawal_pages.pages, withdrawal_staff.pages)
     yield from (run_routes.api, run_device_routes.api, run_pages.pages)
     yield from (device_routes.api, sitting_routes.api, record_routes.api, trace_routes.api)
     yield from (

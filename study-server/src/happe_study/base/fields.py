@@ -14,6 +14,7 @@ _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff"
 PRINTABLE = rf"[^{_CONTROL}]"
 
 Code = Annotated[str, Field(pattern=CODE_PATTERN)]
+BINARY = {"schema": {"type": "string", "format": "binary"}}  # of an answer that is a file
 Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=rf"^{PRINTABLE}*[^\s{_CONTROL}]{PRINTABLE}*$")]
 
 

@@ -12,11 +12,11 @@ import click
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
+from happe_study.base.tables.formats import Format
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.results.exports import services
-from happe_study.results.exports.formats import Format
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -4,12 +4,13 @@
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.base.database import Base
 from happe_study.design.study import Study
+from happe_study.evidence.documents.models import AnalysisDocument
 from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.people.accounts.models import Account, Grant, Token
 from happe_study.people.devices.models import ClockEstimate, Device, Sitting
 from happe_study.people.participants.models import Participant
-from happe_study.results.reports.models import AnalysisDocument, Report, ReportFile
+from happe_study.results.reports.models import Report, ReportFile
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.studies.models import Slot
 

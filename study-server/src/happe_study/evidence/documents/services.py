@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
+from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.documents.reading import InputError, measures_in, model_in
-from happe_study.results.reports.models import AnalysisDocument, DocumentKind
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -16,10 +16,10 @@ from sqlalchemy import func
 from happe_study.audit.chain import append
 from happe_study.base.problems import conflict, unprocessable
 from happe_study.base.snapshot import at_one_moment
+from happe_study.base.tables.columns import Column, Kind
+from happe_study.base.tables.formats import Format, encoded
 from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.searching import matching
-from happe_study.results.exports.columns import Column, Kind
-from happe_study.results.exports.formats import Format, encoded
 from happe_study.runs.records.lessons import LEVELS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
-from happe_study.base.fields import PRINTABLE, Strict
+from happe_study.base.fields import BINARY, PRINTABLE, Strict
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
 from happe_study.design.study import Study, StudyState
@@ -21,7 +21,6 @@ from happe_study.evidence.profiles.pages import BLINDED, attached
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.profiles.reviews import LONGEST_NOTE
 from happe_study.evidence.profiles.searching import Part, Wanted, found
-from happe_study.results.exports.routes import BINARY
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:

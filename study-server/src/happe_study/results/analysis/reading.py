@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from happe_study.base.tables.formats import FORMULA, Format
 from happe_study.evidence.documents.reading import InputError
 from happe_study.results.analysis.tidy import Run, Runs
-from happe_study.results.exports.formats import FORMULA, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

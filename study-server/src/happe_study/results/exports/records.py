@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from sqlalchemy import select
 
+from happe_study.base.tables.columns import Column, Kind
 from happe_study.design.allocation.sealing import SealError
 from happe_study.people.participants.models import Participant
-from happe_study.results.exports.columns import Column, Kind, Table
+from happe_study.results.exports.table import Table
 from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.results.exports.columns import Source
+    from happe_study.results.exports.table import Source
 
 log = structlog.get_logger(__name__)
 

@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
+from happe_study.base.fields import BINARY
 from happe_study.base.parts import parts
+from happe_study.base.tables.columns import Kind  # noqa: TC001 - a model's field
+from happe_study.base.tables.formats import MEDIA_TYPES, Format
 from happe_study.results.exports import services
-from happe_study.results.exports.columns import Kind  # noqa: TC001 - a model's field
-from happe_study.results.exports.formats import MEDIA_TYPES, Format
 from happe_study.studies.services import find
 
 api = APIBlueprint("exports", __name__, url_prefix="/api/v1", tag="Exports")
 
-BINARY = {"schema": {"type": "string", "format": "binary"}}
 RESPONSES: dict[int | str, dict[str, str | dict[str, dict[str, Any]]]] = {
     200: {"description": "The file.", "content": {kind.split(";")[0]: BINARY for kind in MEDIA_TYPES.values()}},
     409: {"description": "Nobody gets this before the study is unblinded; or the server's key is another."},

@@ -10,11 +10,12 @@ from happe_study.access.rights import Right
 from happe_study.audit.chain import append
 from happe_study.base.problems import conflict, forbidden, not_found
 from happe_study.base.snapshot import at_one_moment
+from happe_study.base.tables.columns import Column, Kind
+from happe_study.base.tables.formats import encoded
 from happe_study.design.study import StudyState
 from happe_study.evidence.profiles.services import take_out
-from happe_study.results.exports.columns import Column, Kind, Source, Table
-from happe_study.results.exports.formats import encoded
 from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
+from happe_study.results.exports.table import Source, Table
 from happe_study.results.exports.tables import (
     CLOCKS,
     LEARNING_EVENTS,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
+    from happe_study.base.tables.formats import Format
     from happe_study.design.study import Study
-    from happe_study.results.exports.formats import Format
 
 EVERY_RIGHT = frozenset(Right)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
 
+from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.results.reports import locks
-from happe_study.results.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
+from happe_study.results.reports.models import Report, ReportFile
 
 if TYPE_CHECKING:
     from pathlib import Path

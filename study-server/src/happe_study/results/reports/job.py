@@ -24,14 +24,15 @@ from sqlalchemy import select, update
 from happe_study.access.rights import Right
 from happe_study.base.clock import now_us
 from happe_study.base.database import Database
+from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
 from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.models import DocumentKind
 from happe_study.evidence.documents.reading import InputError
 from happe_study.results.exports import services as exports
-from happe_study.results.exports.columns import Source
-from happe_study.results.exports.formats import Format
+from happe_study.results.exports.table import Source
 from happe_study.results.reports import locks
-from happe_study.results.reports.models import DocumentKind, Report, ReportFile
+from happe_study.results.reports.models import Report, ReportFile
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -17,11 +17,11 @@ from happe_study.base.problems import FieldError, conflict, not_found, unprocess
 from happe_study.base.uploads import with_file
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.models import DocumentKind
 from happe_study.evidence.documents.reading import InputError
 from happe_study.people.accounts.models import Account
 from happe_study.results.reports import services
 from happe_study.results.reports.job import PAGE
-from happe_study.results.reports.models import DocumentKind
 from happe_study.results.reports.services import BLINDED, Stage
 from happe_study.studies.services import protocol_of
 

@@ -18,11 +18,12 @@ from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
 from happe_study.design.study import Study, StudyState
+from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.profiles.services import take_out
 from happe_study.people.accounts.models import Account
 from happe_study.results.reports import locks
 from happe_study.results.reports.job import Order
-from happe_study.results.reports.models import AnalysisDocument, DocumentKind, Report, ReportFile
+from happe_study.results.reports.models import Report, ReportFile
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

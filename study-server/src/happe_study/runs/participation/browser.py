@@ -92,6 +92,13 @@ def forget(response: AnyResponse) -> None:
     response.delete_cookie(PARTICIPANT_COOKIE, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
 
 
+def goodbye(why: str) -> AnyResponse:
+    """303 to the last page, which the browser sees without knowing the participant any more."""
+    response = redirect(url_for("participant_pages.goodbye", why=why), HTTPStatus.SEE_OTHER)
+    forget(response)
+    return response
+
+
 def prepare(blueprint: Blueprint) -> None:
     """Limit how often a blueprint's pages are asked for, and put their errors into plain words."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The participant's pages: link, consent, questionnaire, handout, done, withdrawal. They work without any script."""
+"""The participant's pages: link, consent, questionnaire, handout, done. They work without any script."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from happe_study.base.problems import Problem, not_found
 from happe_study.design.protocol.reading import paragraphs
 from happe_study.design.study import Study
 from happe_study.people import callers
-from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.people.participants.models import Participant
 from happe_study.people.participants.questionnaire import echo
 from happe_study.runs.course.steps import Step
 from happe_study.runs.participation import browser, services
-from happe_study.runs.participation.browser import Here, errors_of, go_on, here, page
+from happe_study.runs.participation.browser import errors_of, go_on, here, page
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_openapi=False)
 browser.prepare(pages)
 
-CONFIRMATION = "withdraw"
 LONGEST_LEAD_IN = 5  # words
 
 
@@ -102,7 +101,7 @@ def consent() -> Response:
 def decide() -> AnyResponse:
     """Agree, or decline. Who declines leaves no trace."""
     if request.form.get("decision") == "decline":
-        return _goodbye("declined")
+        return browser.goodbye("declined")
     try:
         with parts().database.writing() as session:
             row = session.get_one(Participant, caller().id)
@@ -186,34 +185,11 @@ def done() -> AnyResponse:
         return page("done", at, "Thank you") if at.step is Step.DONE else go_on()
 
 
-@pages.get("/withdraw")
-@participant
-def withdrawal() -> Response:
-    """What a withdrawal does, and the form for it."""
-    with parts().database.reading() as session:
-        return _withdrawal(here(session))
-
-
-@pages.post("/withdraw")
-@participant
-def withdraw() -> AnyResponse:
-    """Withdraw, once the word has been typed."""
-    if request.form.get("confirm", "").strip().lower() != CONFIRMATION:
-        with parts().database.reading() as session:
-            wrong = {"confirm": f"Type the word {CONFIRMATION}, or go back if you want to stay."}
-            return _withdrawal(here(session), wrong)
-    with parts().database.writing() as session:
-        row = session.get_one(Participant, caller().id)
-        gone = services.withdraw(session, row, parts().secrets, caller())
-    services.delete_files(gone, parts().config)
-    return _goodbye(gone.chosen)
-
-
 @pages.post("/leave")
 @participant
 def leave() -> AnyResponse:
     """Let this browser forget the participant, who can come back by their link."""
-    return _goodbye("left")
+    return browser.goodbye("left")
 
 
 @pages.get("/goodbye")
@@ -229,16 +205,3 @@ def _of_token(session: Session, token: str) -> Participant:
     if found is None or found.who is not Who.PARTICIPANT:
         raise not_found()
     return session.get_one(Participant, found.id)
-
-
-def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:
-    chosen = OnWithdrawal(at.participant.on_withdrawal or OnWithdrawal.ERASE)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
-    facts = {"chosen": chosen, "word": CONFIRMATION, "errors": errors or {}}
-    return page("withdraw", at, "Withdraw from the study", status, **facts)
-
-
-def _goodbye(why: str) -> AnyResponse:
-    response = redirect(url_for("participant_pages.goodbye", why=why), HTTPStatus.SEE_OTHER)
-    browser.forget(response)
-    return response

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants over HTTP, for staff: invited, listed, replaced, withdrawn. Their answers are in exports only."""
+"""Participants over HTTP, for staff: invited, listed, replaced. Their answers are in exports only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from happe_study.access.rules import caller, staff
 from happe_study.base.fields import Code, Reason, Strict
 from happe_study.base.paging import Page, rows_after
 from happe_study.base.parts import parts
-from happe_study.base.problems import FieldError, unprocessable
 from happe_study.design.study import Study
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -44,12 +43,6 @@ class Replacement(Strict):
     """Why a participant is replaced."""
 
     reason: Reason
-
-
-class Confirmation(Strict):
-    """The participant's code once more, since a withdrawal can't be undone."""
-
-    confirm: Annotated[str, Field(max_length=40)]
 
 
 class InvitedOut(BaseModel):
@@ -151,25 +144,6 @@ def replace_participant(study: str, code: str, json_data: Replacement) -> Json:
         participant = services.find(session, study_id, code)
         services.replace(session, participant, json_data.reason, caller())
         return shown(session, [participant])[0]
-
-
-@api.post("/studies/<study>/participants/<code>/withdrawal")
-@staff(Right.PARTICIPANT_MANAGE)
-@api.input(Confirmation)
-@api.output({}, 204)
-def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
-    """Withdraw a participant who asks for it. What they chose when they agreed happens to their data, for good.
-
-    The answer is empty: it must not say under which new code data are kept that nobody is to know any more.
-    """
-    study_id: int = g.happe_study_ids(study)
-    if json_data.confirm != code:
-        raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
-    with parts().database.writing() as session:
-        participant = services.find(session, study_id, code)
-        done = services.withdraw(session, participant, parts().secrets, caller())
-    services.delete_files(done, parts().config)
-    return ""
 
 
 def link_of(token: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to participants: invited, consenting, answering, reading, dropping out.
+"""What happens to participants: invited, consenting, answering, reading, dropping out. Withdrawing is a result.
 
     invited --consent--> consented --answer--> enrolled --the last run complete--> done
        +--------------------+---------------------+------replace-----> replaced
@@ -11,28 +11,21 @@ same words, to no effect.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace as replace_field
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from sqlalchemy import select
 
-from happe_study.access.rules import Who
 from happe_study.audit.chain import append
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.traces.storage import Storage
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import sittings
 from happe_study.people.participants import questionnaire
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
-from happe_study.results.reports import forgetting
-from happe_study.results.withdrawal import erasure
 from happe_study.runs.course import planning as allocation
 from happe_study.runs.course import services as runs
 from happe_study.studies.services import protocol_of
@@ -43,20 +36,10 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
-    from happe_study.base.config import Config, Secrets
-    from happe_study.results.withdrawal.recordings import Recording
-
-
-@dataclass(frozen=True)
-class Withdrawal:
-    """What was done with the data of who withdrew, and the power traces to delete from the disk after the commit."""
-
-    chosen: OnWithdrawal
-    recordings: tuple[Recording, ...] = ()
+    from happe_study.base.config import Secrets
 
 
 ON_REPLACEMENT = "the participant dropped out"
-ON_WITHDRAWAL = "the participant withdrew"
 
 
 def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
@@ -145,55 +128,24 @@ def replace(session: Session, participant: Participant, reason: str, who: Caller
         return
     if participant.state in (ParticipantState.DONE, ParticipantState.WITHDRAWN):
         raise conflict("participant-state", f"A participant who is {participant.state} can't be replaced.")
-    _end(session, participant, ParticipantState.REPLACED, ON_REPLACEMENT)
+    end(session, participant, ParticipantState.REPLACED, ON_REPLACEMENT)
     allocation.release(session, participant)
     _log(session, "replaced", participant, who, reason=reason)
 
 
-def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> Withdrawal:
-    """They withdraw. Their data is erased, or stripped of what tells whose it is, as they chose when they agreed.
-
-    Their slot goes to the next one, unless they have completed every run and their data stays. Who has not agreed yet
-    has given nothing: what little there is, is erased.
-    """
-    _locked(session, participant)
-    chosen = OnWithdrawal(participant.on_withdrawal or OnWithdrawal.ERASE)
-    if participant.state == ParticipantState.WITHDRAWN:
-        return Withdrawal(chosen)
-    _end(session, participant, ParticipantState.WITHDRAWN, ON_WITHDRAWAL)
-    recordings: list[Recording] = []
-    if chosen is OnWithdrawal.ERASE:
-        recordings = erasure.erase(session, participant)
-    else:
-        erasure.deidentify(session, participant, secrets)
-    by = replace_field(who, name="") if who and who.who is Who.PARTICIPANT else who  # a code that nobody could erase
-    append(session, "participant.withdrawn", by, study_id=participant.study_id, chosen=chosen)
-    return Withdrawal(chosen, tuple(recordings))
-
-
-def delete_files(gone: Withdrawal, config: Config) -> None:
-    """Delete from the disk, after the commit: erased power traces, and the data of everybody in a report that died.
-
-    What a crash leaves, the next start of the server sweeps.
-    """
-    for recording in gone.recordings:
-        Storage(config.traces_folder).remove(UUID(recording.client_id))
-    forgetting.sweep(config.data)
-
-
-def _locked(session: Session, participant: Participant) -> Study:
-    """The participant's study; until the transaction ends nobody else changes the participant or their runs."""
-    session.refresh(participant, with_for_update=True)
-    return session.get_one(Study, participant.study_id)
-
-
-def _end(session: Session, participant: Participant, state: ParticipantState, reason: str) -> None:
+def end(session: Session, participant: Participant, state: ParticipantState, reason: str) -> None:
     """They take part no longer: what runs is aborted, their link is dead, they sit nowhere."""
     runs.stop(session, participant, reason)
     participant.state, participant.ended_us = state, now_us()
     tokens.revoke_all(session, TokenKind.PARTICIPANT, participant.id)
     sittings.close(session, participant_id=participant.id)
     session.flush()
+
+
+def _locked(session: Session, participant: Participant) -> Study:
+    """The participant's study; until the transaction ends nobody else changes the participant or their runs."""
+    session.refresh(participant, with_for_update=True)
+    return session.get_one(Study, participant.study_id)
 
 
 def _log(session: Session, action: str, participant: Participant, who: Caller | None, **detail: str) -> None:

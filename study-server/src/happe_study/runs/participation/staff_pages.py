@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about participants: the list, invitations, one participant's runs, replacement and withdrawal.
+"""Staff's pages about participants: the list, invitations, one participant's runs, replacement.
 
 They show what the API shows, through the same functions: no condition, guess or rating that the caller may not see.
 """
@@ -100,7 +100,7 @@ def participant(study: str, code: str) -> Response:
 @staff(Right.PARTICIPANT_MANAGE)
 def replace_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What replacing means."""
-    return _about_one("replace", f"Replace participant {code}", study, code, problem)
+    return about_one("replace", f"Replace participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/replace")
@@ -111,28 +111,7 @@ def replace(study: str, code: str) -> AnyResponse:
     reason = field("reason", longest=LONGEST_REASON, what="The reason")
     with parts().database.writing() as session:
         services.replace(session, services.find(session, g.happe_study_ids(study), code), reason, caller())
-    return _done_with(f"Participant {code} is replaced: the place is free again.", study)
-
-
-@pages.get("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE)
-def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What withdrawing means for this participant's data."""
-    return _about_one("withdraw", f"Withdraw participant {code}", study, code, problem)
-
-
-@pages.post("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE)
-@or_again(withdraw_form)
-def withdraw(study: str, code: str) -> AnyResponse:
-    """Erase or de-identify, as the participant chose when they agreed."""
-    if request.form.get("confirm", "").strip() != code:
-        raise mistake("confirm", f"Type the code of the participant, {code}.")
-    with parts().database.writing() as session:
-        one = services.find(session, g.happe_study_ids(study), code)
-        withdrawn = services.withdraw(session, one, parts().secrets, caller())
-    services.delete_files(withdrawn, parts().config)
-    return _done_with("The participant has withdrawn. Their link is dead.", study)
+    return done_with(f"Participant {code} is replaced: the place is free again.", study)
 
 
 def _study(session: Session, name: str) -> Study:
@@ -144,7 +123,8 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
     return ((url_for("participant_staff.participants", study=study), "Participants"),)
 
 
-def _about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+def about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+    """A form about somebody who takes part. Raises Problem 409 for who does not any more."""
     with parts().database.reading() as session:
         found = _study(session, study)
         one = services.find(session, found.id, code)
@@ -153,6 +133,6 @@ def _about_one(name: str, title: str, study: str, code: str, problem: Problem | 
         return page(name, title, study=found, problem=problem, trail=_above(study), participant=one)
 
 
-def _done_with(said: str, study: str) -> AnyResponse:
+def done_with(said: str, study: str) -> AnyResponse:
     """Back to the list: a participant who has withdrawn may have another code now."""
     return done(said, "participant_staff.participants", study=study)

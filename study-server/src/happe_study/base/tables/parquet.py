@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from happe_study.results.exports.columns import Column, Kind
+from happe_study.base.tables.columns import Column, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from happe_study.results.exports.columns import Column, Kind
+from happe_study.base.tables.columns import Column, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ def _json_lines(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> I
 
 
 def _parquet(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
-    from happe_study.results.exports import parquet  # noqa: PLC0415 - 10 MB of each worker, which uploads do without
+    from happe_study.base.tables import parquet  # noqa: PLC0415 - 10 MB of each worker, which uploads do without
 
     return parquet.encoded(columns, _batches(rows, ROWS_IN_GROUP))
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a table of an export is made of. A column that is not listed is never exported."""
+"""What a table of an export is: its columns, its rows, and who gets which of them when."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from happe_study.access.rights import Right
@@ -13,35 +12,9 @@ from happe_study.design.study import StudyState
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from sqlalchemy.orm import InstrumentedAttribute, Session
-    from sqlalchemy.sql.elements import ColumnElement
+    from sqlalchemy.orm import Session
 
-    Sql = ColumnElement[Any] | InstrumentedAttribute[Any]
-
-
-class Kind(StrEnum):
-    """A column's type. Times are integers: microseconds."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column. In a table that comes straight out of the database a value is that of `sql`, or `of` applied to it.
-
-    `blinded`: nobody gets it before the study is unblinded.
-    """
-
-    name: str
-    kind: Kind
-    about: str
-    unit: str = ""
-    sql: Sql | None = None
-    of: Callable[[Any], Any] | None = None
-    blinded: bool = False
+    from happe_study.base.tables.columns import Column
 
 
 @dataclass(frozen=True)

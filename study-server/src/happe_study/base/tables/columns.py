@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The columns of a table. A column that is not listed is never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.orm import InstrumentedAttribute
+    from sqlalchemy.sql.elements import ColumnElement
+
+    Sql = ColumnElement[Any] | InstrumentedAttribute[Any]
+
+
+class Kind(StrEnum):
+    """A column's type. Times are integers: microseconds."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column. In a table that comes straight out of the database a value is that of `sql`, or `of` applied to it.
+
+    `blinded`: nobody gets it before the study is unblinded.
+    """
+
+    name: str
+    kind: Kind
+    about: str
+    unit: str = ""
+    sql: Sql | None = None
+    of: Callable[[Any], Any] | None = None
+    blinded: bool = False

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The participant's page to withdraw. It works without any script."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from apiflask import APIBlueprint
+from flask import Response, request
+
+from happe_study.access.rules import caller, participant
+from happe_study.base.parts import parts
+from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.results.withdrawal import services
+from happe_study.runs.participation import browser
+from happe_study.runs.participation.browser import Here, here, page
+
+if TYPE_CHECKING:
+    from werkzeug.wrappers import Response as AnyResponse
+
+pages = APIBlueprint("withdrawal_pages", __name__, url_prefix="/p", enable_openapi=False)
+browser.prepare(pages)
+
+CONFIRMATION = "withdraw"
+
+
+@pages.get("/withdraw")
+@participant
+def withdrawal() -> Response:
+    """What a withdrawal does, and the form for it."""
+    with parts().database.reading() as session:
+        return _withdrawal(here(session))
+
+
+@pages.post("/withdraw")
+@participant
+def withdraw() -> AnyResponse:
+    """Withdraw, once the word has been typed."""
+    if request.form.get("confirm", "").strip().lower() != CONFIRMATION:
+        with parts().database.reading() as session:
+            wrong = {"confirm": f"Type the word {CONFIRMATION}, or go back if you want to stay."}
+            return _withdrawal(here(session), wrong)
+    with parts().database.writing() as session:
+        row = session.get_one(Participant, caller().id)
+        gone = services.withdraw(session, row, parts().secrets, caller())
+    services.delete_files(gone, parts().config)
+    return browser.goodbye(gone.chosen)
+
+
+def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:
+    chosen = OnWithdrawal(at.participant.on_withdrawal or OnWithdrawal.ERASE)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
+    facts = {"chosen": chosen, "word": CONFIRMATION, "errors": errors or {}}
+    return page("withdraw", at, "Withdraw from the study", status, **facts)

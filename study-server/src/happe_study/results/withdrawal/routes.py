@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Withdrawals over HTTP, by staff whom a participant asks for it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from apiflask import APIBlueprint
+from flask import g
+from pydantic import Field
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.base.fields import Strict
+from happe_study.base.parts import parts
+from happe_study.base.problems import FieldError, unprocessable
+from happe_study.results.withdrawal import services
+from happe_study.runs.participation.services import find
+
+api = APIBlueprint("withdrawal", __name__, url_prefix="/api/v1", tag="Participants")
+
+
+class Confirmation(Strict):
+    """The participant's code once more, since a withdrawal can't be undone."""
+
+    confirm: Annotated[str, Field(max_length=40)]
+
+
+@api.post("/studies/<study>/participants/<code>/withdrawal")
+@staff(Right.PARTICIPANT_MANAGE)
+@api.input(Confirmation)
+@api.output({}, 204)
+def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
+    """Withdraw a participant who asks for it. What they chose when they agreed happens to their data, for good.
+
+    The answer is empty: it must not say under which new code data are kept that nobody is to know any more.
+    """
+    study_id: int = g.happe_study_ids(study)
+    if json_data.confirm != code:
+        raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
+    with parts().database.writing() as session:
+        participant = find(session, study_id, code)
+        done = services.withdraw(session, participant, parts().secrets, caller())
+    services.delete_files(done, parts().config)
+    return ""

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Staff's page to withdraw a participant who asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, g, request
+
+from happe_study.access.rights import Right
+from happe_study.access.rules import caller, staff
+from happe_study.access.staff_page import mistake, or_again
+from happe_study.base.parts import parts
+from happe_study.results.withdrawal import services
+from happe_study.runs.participation.services import find
+from happe_study.runs.participation.staff_pages import about_one, done_with
+
+if TYPE_CHECKING:
+    from flask import Response
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+
+pages = Blueprint("withdrawal_staff", __name__)
+
+
+@pages.get("/studies/<study>/participants/<code>/withdraw")
+@staff(Right.PARTICIPANT_MANAGE)
+def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
+    """What withdrawing means for this participant's data."""
+    return about_one("withdraw", f"Withdraw participant {code}", study, code, problem)
+
+
+@pages.post("/studies/<study>/participants/<code>/withdraw")
+@staff(Right.PARTICIPANT_MANAGE)
+@or_again(withdraw_form)
+def withdraw(study: str, code: str) -> AnyResponse:
+    """Erase or de-identify, as the participant chose when they agreed."""
+    if request.form.get("confirm", "").strip() != code:
+        raise mistake("confirm", f"Type the code of the participant, {code}.")
+    with parts().database.writing() as session:
+        one = find(session, g.happe_study_ids(study), code)
+        withdrawn = services.withdraw(session, one, parts().secrets, caller())
+    services.delete_files(withdrawn, parts().config)
+    return done_with("The participant has withdrawn. Their link is dead.", study)
