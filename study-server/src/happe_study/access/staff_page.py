@@ -37,23 +37,15 @@ SECOND_US = 1_000_000
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 ERRORS_OF_A_FORM = {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.CONFLICT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
-MAIN = (
-    ("overview_pages.studies", "Studies"),
-    ("audit_pages.log", "Audit log"),
-    ("account_pages.accounts", "Accounts"),
-    ("account_pages.me", "You"),
-)
-OF_A_STUDY = (
-    ("overview_pages.study", "Overview"),
-    ("participant_staff.participants", "Participants"),
-    ("profile_pages.profiles", "Profiles"),
-    ("device_pages.devices", "Devices"),
-    ("check_pages.checks", "Checks"),
-    ("report_pages.report", "Report"),
-    ("study_pages.protocol", "Protocol"),
-    ("study_pages.roles", "Roles"),
-    ("unblinding_pages.unblinding", "Unblinding"),
-)
+Pages = tuple[tuple[str, str], ...]  # endpoints, and what links to them say
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """The pages that every page for staff leads to: of the whole site, and of a study. The first one has the others."""
+
+    site: Pages
+    study: Pages
 
 
 @dataclass(frozen=True)
@@ -65,8 +57,9 @@ class Link:
     current: str = ""
 
 
-def install(app: Flask) -> None:
+def install(app: Flask, leads_to: Navigation) -> None:
     """Give templates what the pages for staff need."""
+    app.extensions["happe_navigation"] = leads_to
     app.add_template_filter(when)
     app.add_template_filter(ago)
     app.add_template_filter(roughly)
@@ -101,8 +94,9 @@ def page(
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
     """The pages above a study's; above its first one there is the list alone."""
-    every, this = url_for("overview_pages.studies"), url_for("overview_pages.study", study=study.name)
-    return ((every, "Studies"), (this, study.name)) if request.path != this else ((every, "Studies"),)
+    (list_, text), (first, _text) = _navigation().site[0], _navigation().study[0]
+    every, this = url_for(list_), url_for(first, study=study.name)
+    return ((every, text), (this, study.name)) if request.path != this else ((every, text),)
 
 
 def or_again(form: Callable[..., Response]) -> Callable[[View], View]:
@@ -170,15 +164,21 @@ def has_htmx() -> bool:
 
 def navigation(study: Study | None = None) -> list[Link]:
     """The pages, of the whole site or of a study, that the caller may open."""
-    pages, arguments = OF_A_STUDY if study else MAIN, {"study": study.name} if study else {}
+    pages = _navigation().study if study else _navigation().site
+    arguments = {"study": study.name} if study else {}
     return [_link(endpoint, text, arguments) for endpoint, text in pages if may_open(endpoint, **arguments)]
+
+
+def _navigation() -> Navigation:
+    found: Navigation = current_app.extensions["happe_navigation"]
+    return found
 
 
 def _link(endpoint: str, text: str, arguments: dict[str, Any]) -> Link:
     address = url_for(endpoint, **arguments)
     if request.path == address:
         return Link(address, text, "page")
-    below = request.path.startswith(f"{address}/") and endpoint != "overview_pages.study"
+    below = request.path.startswith(f"{address}/") and endpoint != _navigation().study[0][0]
     return Link(address, text, "true" if below else "")
 
 

@@ -56,6 +56,25 @@ if TYPE_CHECKING:
 __all__ = ["Parts", "create_app", "parts"]
 
 VERSION = "0.1.0"
+NAVIGATION = staff_page.Navigation(
+    site=(
+        ("overview_pages.studies", "Studies"),
+        ("audit_pages.log", "Audit log"),
+        ("account_pages.accounts", "Accounts"),
+        ("account_pages.me", "You"),
+    ),
+    study=(
+        ("overview_pages.study", "Overview"),
+        ("participant_staff.participants", "Participants"),
+        ("profile_pages.profiles", "Profiles"),
+        ("device_pages.devices", "Devices"),
+        ("check_pages.checks", "Checks"),
+        ("report_pages.report", "Report"),
+        ("study_pages.protocol", "Protocol"),
+        ("study_pages.roles", "Roles"),
+        ("unblinding_pages.unblinding", "Unblinding"),
+    ),
+)
 
 
 def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
@@ -76,7 +95,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
     if config.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
     problems.handle_problems(app)
-    staff_page.install(app)
+    staff_page.install(app, NAVIGATION)
     openapi.install(app)
     web.install(app, config, secrets)
     sign_in.install(app)
