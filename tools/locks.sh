@@ -1,12 +1,13 @@
 #!/bin/sh
-# Pins the Python packages of every pyproject.toml, with hashes and without addresses. Django and what it needs are left out:
-# django-htmx is there for the htmx in it. So is happe-shared, which is profiles/python; it is told by a wheel made here.
+# Pins the Python packages of every pyproject.toml, with hashes and without addresses (tools/compile_lock.py says of
+# which files). Django and what it needs are left out: django-htmx is there for the htmx in it. So is happe-shared, which is
+# profiles/python; it is told by a wheel made here.
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks
 [ -x $tools/bin/pip-compile ] || { /usr/bin/python3 -m venv $tools && $tools/bin/pip install --quiet pip-tools; }
 $tools/bin/pip wheel --quiet --no-deps --wheel-dir $tools/own ./profiles/python
-CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
+CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/python tools/compile_lock.py --quiet --generate-hashes --no-emit-index-url \
     --no-emit-trusted-host --no-emit-find-links --strip-extras --upgrade \
     --find-links $tools/own --unsafe-package happe-shared \
     --unsafe-package django --unsafe-package asgiref --unsafe-package sqlparse \
