@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 BELOW_SYSTEM = {"governor/core", "governor/documents", "packaging/cli"}
 BELOW_BUS = BELOW_SYSTEM | {"governor/system", "governor/store", "governor/keys", "governor/cpufreq"}
 
+UI_BELOW_INDICATOR = {"ui/bus", "ui/overlay", "ui/program", "ui/surfaces"}
+
 # Room: the rooms it may use besides itself. A file belongs to the deepest room that holds it.
 ROOMS: dict[str, set[str]] = {
     "profiles": set(),
@@ -34,7 +36,24 @@ ROOMS: dict[str, set[str]] = {
     "governor/happed": BELOW_BUS | {"governor/bus"},
     "governor/happectl": BELOW_BUS | {"governor/bus"},
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
-    "ui": {"packaging/cli", "profiles"},
+    "ui/program": set(),
+    "ui/overlay": set(),
+    "ui/bus": {"ui/overlay"},
+    "ui/surfaces": set(),
+    "ui/agent": {"ui/bus"},
+    "ui/agent/sources": {"ui/agent", "ui/surfaces"},
+    "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "packaging/cli"},
+    "ui/owner": {"ui/bus", "ui/overlay"},
+    "ui/tray": {"ui/owner", "ui/program"},
+    "ui/study/sitting": set(),
+    "ui/study/words": set(),
+    "ui/study/laptop": set(),
+    "ui/study/server": {"ui/study/sitting", "ui/study/words"},
+    "ui/study/window": {"ui/study/sitting", "ui/study/words"},
+    "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting", "window", "words")}
+    | {"ui/program", "packaging/cli"},
+    "ui/bench": {"ui/overlay"},
+    "ui/tests": set(),
     "packaging/cli": set(),
     "study-server": {"profiles"},
     "power-logger": {"profiles"},

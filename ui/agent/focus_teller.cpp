@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/agent/focus_teller.h"
 
-#include "ui/indicator/bus_objects.h"
+#include "ui/bus/bus_objects.h"
 
 #include <QDBusPendingCallWatcher>
 #include <QDBusUnixFileDescriptor>

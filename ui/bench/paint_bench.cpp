@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How long the overlay's picture takes.
-#include "ui/indicator/overlay_painter.h"
+#include "ui/overlay/overlay_painter.h"
 
 #include <benchmark/benchmark.h>
 #include <QGuiApplication>

@@ -7,9 +7,9 @@
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
 #include "ui/indicator/surface_choice.h"
-#include "ui/indicator/translations.h"
-#include "ui/indicator/tray_program.h"
-#include "ui/indicator/unix_signals.h"
+#include "ui/program/translations.h"
+#include "ui/program/unix_signals.h"
+#include "ui/surfaces/tray_program.h"
 
 #include <malloc.h>
 #include <sysexits.h>

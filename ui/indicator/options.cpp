@@ -2,7 +2,7 @@
 #include "ui/indicator/options.h"
 
 #include "packaging/cli/cpp/self_description.h"
-#include "ui/indicator/model_document.h"
+#include "ui/overlay/model_document.h"
 
 #include <CLI/CLI.hpp>
 #include <QStandardPaths>

@@ -2,9 +2,9 @@
 // What happe-indicator is asked to do: its command line, and the same options in a file.
 #pragma once
 
-#include "ui/agent/source_choice.h"
+#include "ui/agent/sources/source_choice.h"
 #include "ui/indicator/overlay.h"
-#include "ui/indicator/surface.h"
+#include "ui/surfaces/surface.h"
 
 #include <optional>
 #include <string>

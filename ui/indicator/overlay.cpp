@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/overlay.h"
 
-#include "ui/indicator/bus_objects.h"
-#include "ui/indicator/overlay_words.h"
+#include "ui/bus/bus_objects.h"
+#include "ui/overlay/overlay_words.h"
 
 #include <algorithm>
 #include <cmath>

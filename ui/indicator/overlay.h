@@ -2,12 +2,12 @@
 // The overlay as a whole: who is listened to, the state, the picture, the surface.
 #pragma once
 
-#include "ui/indicator/kernel_view.h"
-#include "ui/indicator/overlay_painter.h"
-#include "ui/indicator/overlay_state.h"
-#include "ui/indicator/property_watch.h"
-#include "ui/indicator/surface.h"
-#include "ui/indicator/theme_watch.h"
+#include "ui/bus/property_watch.h"
+#include "ui/bus/theme_watch.h"
+#include "ui/overlay/kernel_view.h"
+#include "ui/overlay/overlay_painter.h"
+#include "ui/overlay/overlay_state.h"
+#include "ui/surfaces/surface.h"
 
 #include <QDBusConnection>
 #include <QElapsedTimer>

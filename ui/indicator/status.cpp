@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/status.h"
 
-#include "ui/indicator/bus_objects.h"
-#include "ui/indicator/overlay_words.h"
+#include "ui/bus/bus_objects.h"
 #include "ui/indicator/surface_choice.h"
+#include "ui/overlay/overlay_words.h"
 
 #include <sysexits.h>
 #include <QDBusMessage>

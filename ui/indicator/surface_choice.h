@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ui/indicator/options.h"
-#include "ui/indicator/surface.h"
+#include "ui/surfaces/surface.h"
 
 namespace happe::ui {
 

@@ -2,7 +2,7 @@
 // What the owner's window shows and does, without a window: happed on the system's bus, systemd on the session's.
 #pragma once
 
-#include "ui/indicator/property_watch.h"
+#include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
 
 #include <QDBusConnection>

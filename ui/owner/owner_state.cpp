@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_state.h"
 
-#include "ui/indicator/bus_entries.h"
-#include "ui/indicator/bus_objects.h"
+#include "ui/bus/bus_entries.h"
+#include "ui/bus/bus_objects.h"
 
 #include <algorithm>
 

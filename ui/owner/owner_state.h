@@ -2,7 +2,7 @@
 // What the owner's window shows, as happed tells it (docs/dbus.md).
 #pragma once
 
-#include "ui/indicator/overlay_state.h"
+#include "ui/overlay/overlay_state.h"
 
 #include <QDateTime>
 #include <QString>

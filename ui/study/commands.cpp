@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/commands.h"
 
-#include "ui/indicator/unix_signals.h"
-#include "ui/study/enrolment.h"
-#include "ui/study/governor.h"
-#include "ui/study/postman.h"
+#include "ui/program/unix_signals.h"
+#include "ui/study/laptop/governor.h"
+#include "ui/study/server/enrolment.h"
+#include "ui/study/server/postman.h"
 #include "ui/study/state_folder.h"
 
 #include <sysexits.h>

@@ -2,10 +2,10 @@
 // happe-study: a participant's sitting at this laptop.
 #include "packaging/cli/cpp/self_description.h"
 #include "packaging/cli/cpp/usage_mistake.h"
-#include "ui/indicator/translations.h"
-#include "ui/indicator/unix_signals.h"
+#include "ui/program/translations.h"
+#include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"
-#include "ui/study/journal.h"
+#include "ui/study/sitting/journal.h"
 
 #include <sysexits.h>
 #include <CLI/CLI.hpp>

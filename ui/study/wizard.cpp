@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/wizard.h"
 
-#include "ui/study/browser.h"
-#include "ui/study/log.h"
-#include "ui/study/study_words.h"
+#include "ui/study/laptop/browser.h"
+#include "ui/study/words/log.h"
+#include "ui/study/words/study_words.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>

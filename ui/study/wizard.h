@@ -3,12 +3,12 @@
 // and what comes next is read from there (steps.h), so a wizard that was killed goes on where it was.
 #pragma once
 
-#include "ui/study/application.h"
-#include "ui/study/governor.h"
-#include "ui/study/journal.h"
-#include "ui/study/postman.h"
-#include "ui/study/server.h"
-#include "ui/study/view.h"
+#include "ui/study/laptop/application.h"
+#include "ui/study/laptop/governor.h"
+#include "ui/study/server/postman.h"
+#include "ui/study/server/server.h"
+#include "ui/study/sitting/journal.h"
+#include "ui/study/window/view.h"
 
 #include <QObject>
 #include <QTimer>

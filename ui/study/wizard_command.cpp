@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's parts, put together.
-#include "ui/indicator/unix_signals.h"
+#include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"
-#include "ui/study/enrolment.h"
+#include "ui/study/laptop/x_desk.h"
+#include "ui/study/server/enrolment.h"
 #include "ui/study/state_folder.h"
-#include "ui/study/window.h"
+#include "ui/study/window/window.h"
 #include "ui/study/wizard.h"
-#include "ui/study/x_desk.h"
 
 #include <sysexits.h>
 #include <QApplication>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's runs, and the practice before them.
-#include "ui/study/log.h"
-#include "ui/study/study_words.h"
 #include "ui/study/wizard.h"
+#include "ui/study/words/log.h"
+#include "ui/study/words/study_words.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>

@@ -85,7 +85,7 @@ def game() -> Iterator[int]:
 )
 def test_the_script_tells_of_each_window_that_kwin_activates(activated: str, active: str) -> None:
     plasma = PLASMA.replace("ACTIVATED", f'"{activated}"').replace("ACTIVE", f'"{active}"')
-    command = ["node", "-e", plasma, str(ROOT / "ui/agent/kwin.js")]
+    command = ["node", "-e", plasma, str(ROOT / "ui/agent/sources/kwin.js")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     told = [json.loads(line) for line in ran.stdout.splitlines()]
     assert told == [
@@ -112,7 +112,7 @@ def test_kwin_is_given_a_script_and_believed(desktop: Desktop, happed: Happed, g
         compositor.until("call", "loadScript")
         compositor.until("call", "start")
         script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
-        assert script.read_text() == (ROOT / "ui/agent/kwin.js").read_text()
+        assert script.read_text() == (ROOT / "ui/agent/sources/kwin.js").read_text()
         activate(compositor, str(game), "org.x.Game")
         agent.serves("game")
         activate(compositor, "0")

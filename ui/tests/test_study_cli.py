@@ -17,13 +17,11 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 import pytest
 
 import desktop
 from patience import PATIENCE_S, until
-from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,29 +196,6 @@ def test_completions_are_good_syntax(bus: PrivateBus, tmp_path: Path, shell: str
     assert all(command in script for command in COMMANDS)
     ran = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def words_of(file: Path) -> dict[str, list[str]]:
-    """The wizard's words in a file of translations, each with its translations."""
-    contexts = ET.parse(file).getroot().iter("context")  # noqa: S314 - ours
-    [messages] = [context.findall("message") for context in contexts if context.findtext("name") == "StudyWords"]
-    found = {}
-    for message in messages:
-        [translation] = message.findall("translation")
-        forms = [form.text or "" for form in translation.findall("numerusform")] or [translation.text or ""]
-        found[message.findtext("source") or ""] = forms if translation.get("type") is None else [""]
-    return found
-
-
-def test_every_word_of_the_wizard_is_there_in_every_language(tmp_path: Path) -> None:
-    said = tmp_path / "said.ts"
-    subprocess.run(
-        ["/usr/lib/qt6/bin/lupdate", "ui/study", "-ts", str(said)], cwd=ROOT, check=True, capture_output=True
-    )
-    for file in sorted((ROOT / "ui/translations").glob("happe_*.ts")):
-        words = words_of(file)
-        assert set(words) == set(words_of(said)), f"lupdate ui -ts {file.name}"
-        assert all(all(forms) for forms in words.values()), file.name
 
 
 BAD_KEEPING = [

@@ -3,9 +3,9 @@
 //   usage: happe-tray            the icon, as standard input says: a line is a PNG in base64, a space and what the icon
 //                                says; an empty line hides it. It ends with its input.
 //          happe-tray --window   the window; it ends when that is closed
-#include "ui/indicator/translations.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
+#include "ui/program/translations.h"
 
 #include <sysexits.h>
 #include <unistd.h>

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/agent/sources/source_choice.h"
+
+#include "ui/agent/sources/sources.h"
+
+#include <unistd.h>
+#include <QDBusConnectionInterface>
+#include <QDir>
+#include <QStandardPaths>
+#include <vector>
+
+namespace happe::ui {
+namespace {
+
+bool has(const char* variable) {
+    return !qEnvironmentVariableIsEmpty(variable);
+}
+
+QString runtime_folder() {
+    return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
+}
+
+// The one SWAYSOCK names; the newest of this user's where that one is gone, for a sway that was restarted has another.
+std::string sway_socket() {
+    const QString named = qEnvironmentVariable("SWAYSOCK");
+    const QDir folder(runtime_folder(), QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid()), QDir::Time, QDir::System);
+    const QStringList found = folder.entryList();
+    return (QFile::exists(named) || found.isEmpty() ? named : folder.filePath(found.first())).toStdString();
+}
+
+std::string hyprland_folder() {
+    const QString instance = qEnvironmentVariable("HYPRLAND_INSTANCE_SIGNATURE");
+    const QString folder = runtime_folder() + QStringLiteral("/hypr/") + instance;
+    // As it was until Hyprland 0.40.
+    return (QFile::exists(folder) ? folder : QStringLiteral("/tmp/hypr/") + instance).toStdString();
+}
+
+SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource::Events& events) {
+    switch (by) {
+        case FocusBy::Sway:
+            return open_sway_focus(sway_socket(), events);
+        case FocusBy::Hyprland:
+            return open_hyprland_focus(hyprland_folder(), events);
+        case FocusBy::KWin:
+            return open_kwin_focus(bus, events);
+        case FocusBy::Gnome:
+            return open_gnome_focus(bus, events);
+        case FocusBy::Toplevel:
+            return open_toplevel_focus(events);
+        case FocusBy::X11:
+            return open_x11_focus(events);
+        case FocusBy::Auto:
+            break;
+    }
+    return tl::unexpected<std::string>("no window system: neither WAYLAND_DISPLAY nor DISPLAY is set");
+}
+
+// Those that may be there, the best one first. In a Wayland session X11 knows of programs that use XWayland alone.
+std::vector<FocusBy> candidates(const QDBusConnection& session_bus) {
+    const auto on_bus = [&](const char* name) {
+        return session_bus.isConnected() && session_bus.interface()->isServiceRegistered(QLatin1String(name)).value();
+    };
+    std::vector<FocusBy> all;
+    if (has("WAYLAND_DISPLAY")) {
+        if (!sway_socket().empty()) {
+            all.push_back(FocusBy::Sway);
+        }
+        if (has("HYPRLAND_INSTANCE_SIGNATURE")) {
+            all.push_back(FocusBy::Hyprland);
+        }
+        if (on_bus("org.kde.KWin")) {
+            all.push_back(FocusBy::KWin);
+        }
+        if (on_bus("org.gnome.Shell")) {
+            all.push_back(FocusBy::Gnome);
+        }
+        all.push_back(FocusBy::Toplevel);
+    }
+    if (has("DISPLAY")) {
+        all.push_back(FocusBy::X11);
+    }
+    return all;
+}
+
+}  // namespace
+
+SourceOrError open_focus_source(FocusBy by, const QDBusConnection& session_bus, const FocusSource::Events& events) {
+    const std::vector<FocusBy> tried = by == FocusBy::Auto ? candidates(session_bus) : std::vector{by};
+    std::string why;
+    for (const FocusBy candidate : tried) {
+        auto source = open_one(candidate, session_bus, events);
+        if (source) {
+            return source;
+        }
+        why += (why.empty() ? "" : "; ") + source.error();
+    }
+    return why.empty() ? open_one(FocusBy::Auto, session_bus, events) : tl::unexpected(why);
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/agent/sources/told_focus.h"
+
+#include <QDBusConnectionInterface>
+#include <QDBusError>
+#include <QDBusMessage>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+const QString kName = QStringLiteral("org.happe.Focus1");
+const QString kPath = QStringLiteral("/org/happe/Focus1");
+
+}  // namespace
+
+ToldFocus::ToldFocus(QDBusConnection bus, const QString& teller)
+    : bus_(std::move(bus)), teller_(teller), owner_(teller, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { emit gone(); });
+}
+
+ToldFocus::~ToldFocus() {
+    if (named_) {
+        bus_.unregisterService(kName);
+        bus_.unregisterObject(kPath);
+    }
+}
+
+std::string ToldFocus::start() {
+    // First the object: who waits for the name calls at once.
+    bus_.registerObject(kPath, this, QDBusConnection::ExportScriptableContents | QDBusConnection::ExportAllSlots);
+    if (!bus_.registerService(kName)) {
+        bus_.unregisterObject(kPath);
+        return "another happe-indicator is told already: org.happe.Focus1 has an owner";
+    }
+    named_ = true;
+    return {};
+}
+
+// None: it has refused the call.
+std::optional<int> ToldFocus::number_from_teller(const QString& name, const QString& text) {
+    if (message().service() != bus_.interface()->serviceOwner(teller_).value()) {
+        sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
+        return std::nullopt;
+    }
+    bool is_number = false;
+    const int number = text.toInt(&is_number);
+    if (!is_number || number < 0) {
+        sendErrorReply(QDBusError::InvalidArgs, name + QStringLiteral(": a number is wanted"));
+        return std::nullopt;
+    }
+    return number;
+}
+
+void ToldFocus::Focus(const QString& pid, const QString& id) {
+    if (const auto number = number_from_teller(QStringLiteral("pid"), pid)) {
+        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = *number, .id = id}}) : std::nullopt;
+        emit changed();
+    }
+}
+
+void ToldFocus::FocusX11(const QString& window, const QString& id) {
+    if (const auto number = number_from_teller(QStringLiteral("window"), window)) {
+        const auto x11_window = static_cast<std::uint32_t>(*number);
+        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
+                              : std::nullopt;
+        emit changed();
+    }
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// KWin and GNOME: what runs inside of them tells, by org.happe.Focus1.
+#include "ui/agent/sources/sources.h"
+#include "ui/agent/sources/told_focus.h"
+#include "ui/agent/sources/x11_clients.h"
+
+#include <QCoreApplication>
+#include <QDBusConnectionInterface>
+#include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <QFile>
+#include <QSaveFile>
+#include <QStandardPaths>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+const QString kKWin = QStringLiteral("org.kde.KWin");
+const QString kScript = QStringLiteral("happe-focus");
+const QString kShell = QStringLiteral("org.gnome.Shell");
+const QString kExtension = QStringLiteral("happe-focus@happe.org");
+constexpr int kEnabled = 1;  // an extension's state in GNOME
+
+bool is_there(const QDBusConnection& bus, const QString& name) {
+    return bus.isConnected() && bus.interface()->isServiceRegistered(name).value();
+}
+
+QDBusMessage scripting(const QString& method) {
+    return QDBusMessage::createMethodCall(kKWin, QStringLiteral("/Scripting"), QStringLiteral("org.kde.kwin.Scripting"),
+                                          method);
+}
+
+// Answers with what was told last.
+class ToldSource : public FocusSource {
+public:
+    ToldSource(const QDBusConnection& bus, const QString& teller, Events events)
+        : bus_(bus), events_(std::move(events)), told_(bus, teller) {
+        QObject::connect(&told_, &ToldFocus::changed, [this] { events_.changed(); });
+        QObject::connect(&told_, &ToldFocus::gone, [this, teller] { lose(teller.toStdString() + " is gone"); });
+    }
+
+    void ask() override {
+        if (!std::exchange(started_, true)) {
+            if (const std::string error = told_.start(); !error.empty()) {
+                lose(error);
+                return;
+            }
+            start();
+        }
+        events_.answered(told_.window() ? checked(*told_.window()) : std::nullopt);
+    }
+
+protected:
+    // Called once org.happe.Focus1 is there.
+    virtual void start() = 0;
+    void lose(const std::string& why) {
+        if (!std::exchange(lost_, true)) {
+            events_.lost(why);
+        }
+    }
+    [[nodiscard]] const QDBusConnection& bus() const { return bus_; }
+    [[nodiscard]] ToldFocus& told() { return told_; }
+
+private:
+    QDBusConnection bus_;
+    Events events_;
+    ToldFocus told_;
+    bool started_ = false;
+    bool lost_ = false;
+};
+
+// Where KWin can read the script from; empty if it cannot be written.
+QString script_file() {
+    const QString path =
+        QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation) + QStringLiteral("/happe-focus.js");
+    QFile script(QStringLiteral(":/agent/kwin.js"));
+    QSaveFile file(path);
+    const bool written = script.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly) &&
+                         file.write(script.readAll()) == script.size() && file.commit();
+    return written ? path : QString();
+}
+
+class KWinSource final : public ToldSource {
+public:
+    using ToldSource::ToldSource;
+    ~KWinSource() override {
+        if (loaded_) {
+            unload();
+        }
+    }
+
+    [[nodiscard]] QString name() const override { return QStringLiteral("KWin"); }
+
+private:
+    void unload() { bus().send(scripting(QStringLiteral("unloadScript")) << kScript); }
+
+    // One that is left from an agent that was killed goes first.
+    void start() override {
+        const QString file = script_file();
+        if (file.isEmpty()) {
+            lose("the script for KWin cannot be written to XDG_RUNTIME_DIR");
+            return;
+        }
+        unload();
+        loaded_ = true;
+        auto* const watcher = new QDBusPendingCallWatcher(
+            bus().asyncCall(scripting(QStringLiteral("loadScript")) << file << kScript), &told());
+        QObject::connect(watcher, &QDBusPendingCallWatcher::finished, &told(), [this](QDBusPendingCallWatcher* done) {
+            done->deleteLater();
+            const QDBusPendingReply<int> number = *done;
+            if (number.isError() || number.value() < 0) {
+                lose("KWin does not load the script: " + number.error().message().toStdString());
+                return;
+            }
+            bus().send(scripting(QStringLiteral("start")));
+        });
+    }
+
+    bool loaded_ = false;
+};
+
+class GnomeSource final : public ToldSource {
+public:
+    using ToldSource::ToldSource;
+    [[nodiscard]] QString name() const override { return QStringLiteral("GNOME"); }
+
+private:
+    void start() override {}  // the extension sees the name come, and tells
+};
+
+bool has_extension(const QDBusConnection& bus) {
+    QDBusMessage question = QDBusMessage::createMethodCall(kShell, QStringLiteral("/org/gnome/Shell"),
+                                                           QStringLiteral("org.gnome.Shell.Extensions"),
+                                                           QStringLiteral("GetExtensionInfo"));
+    question << kExtension;
+    QDBusPendingReply<QVariantMap> answer = bus.asyncCall(question);
+    answer.waitForFinished();
+    return answer.isValid() && answer.value().value(QStringLiteral("state")).toInt() == kEnabled;
+}
+
+}  // namespace
+
+SourceOrError open_kwin_focus(const QDBusConnection& session_bus, FocusSource::Events events) {
+    if (!is_there(session_bus, kKWin)) {
+        return tl::unexpected<std::string>("KWin is not on the session's bus");
+    }
+    return std::make_unique<KWinSource>(session_bus, kKWin, std::move(events));
+}
+
+SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::Events events) {
+    if (!is_there(session_bus, kShell)) {
+        return tl::unexpected<std::string>("GNOME is not on the session's bus");
+    }
+    if (!has_extension(session_bus)) {
+        return tl::unexpected<std::string>(
+            "GNOME does not say which window is in front without its extension happe-focus");
+    }
+    return std::make_unique<GnomeSource>(session_bus, kShell, std::move(events));
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// _NET_ACTIVE_WINDOW of the root window, which the window manager sets and the server announces.
+#include "ui/agent/sources/sources.h"
+#include "ui/agent/sources/x11_clients.h"
+#include "ui/surfaces/xcb_reply.h"
+
+#include <QCoreApplication>
+#include <QSocketNotifier>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+class X11Focus final : public FocusSource {
+public:
+    X11Focus(X11Clients clients, Events events)
+        : clients_(std::move(clients)),
+          events_(std::move(events)),
+          readable_(xcb_get_file_descriptor(clients_.get()), QSocketNotifier::Read),
+          active_(clients_.atom("_NET_ACTIVE_WINDOW")),
+          manager_(clients_.atom("_NET_SUPPORTING_WM_CHECK")) {
+        const std::uint32_t wanted = XCB_EVENT_MASK_PROPERTY_CHANGE;
+        xcb_change_window_attributes(clients_.get(), clients_.root(), XCB_CW_EVENT_MASK, &wanted);
+        xcb_flush(clients_.get());
+        QObject::connect(&readable_, &QSocketNotifier::activated, [this] { read(); });
+    }
+
+    [[nodiscard]] QString name() const override { return QStringLiteral("X11"); }
+
+    [[nodiscard]] QString trouble() const override {
+        if (!qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY")) {
+            return QCoreApplication::translate("Status", "Only programs that use XWayland are seen.");
+        }
+        // One that has gone may have left its name: its window names itself.
+        const xcb_window_t window = clients_.window_in(clients_.root(), manager_);
+        return window != XCB_WINDOW_NONE && clients_.window_in(window, manager_) == window
+                   ? QString()
+                   : QCoreApplication::translate("Status",
+                                                 "No window manager says which window is active (_NET_ACTIVE_WINDOW).");
+    }
+
+    void ask() override {
+        std::optional<Focus> found;
+        const xcb_window_t window = clients_.window_in(clients_.root(), active_);
+        // The root is no program's, and the mask with which the property is heard is not for watch() to replace.
+        if (window != XCB_WINDOW_NONE && window != clients_.root()) {
+            watch(window);
+            const auto pid = clients_.viewable(window) ? clients_.pid(window) : std::nullopt;
+            found = pid ? std::optional(Focus{.pid = *pid, .id = clients_.name(window)}) : std::nullopt;
+        }
+        events_.answered(found);
+        read();  // events that came with the answers
+    }
+
+private:
+    // Window managers do not always say that the last window is gone, or is an icon now.
+    void watch(xcb_window_t window) {
+        const std::uint32_t nothing = XCB_EVENT_MASK_NO_EVENT;
+        const std::uint32_t comes_and_goes = XCB_EVENT_MASK_STRUCTURE_NOTIFY;
+        if (const xcb_window_t before = std::exchange(watched_, window); before != window) {
+            if (before != XCB_WINDOW_NONE) {
+                xcb_change_window_attributes(clients_.get(), before, XCB_CW_EVENT_MASK, &nothing);
+            }
+            xcb_change_window_attributes(clients_.get(), window, XCB_CW_EVENT_MASK, &comes_and_goes);
+        }
+    }
+
+    [[nodiscard]] bool moves_focus(const xcb_generic_event_t& event) const {
+        switch (event.response_type & 0x7F) {
+            case XCB_PROPERTY_NOTIFY:
+                // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): xcb's way
+                return reinterpret_cast<const xcb_property_notify_event_t&>(event).atom == active_;
+            case XCB_DESTROY_NOTIFY:
+            case XCB_MAP_NOTIFY:
+            case XCB_UNMAP_NOTIFY:
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    void read() {
+        bool moved = false;
+        while (const XcbReply<xcb_generic_event_t> event{xcb_poll_for_event(clients_.get())}) {
+            moved |= moves_focus(*event);
+        }
+        if (clients_.lost()) {
+            if (readable_.isEnabled()) {
+                readable_.setEnabled(false);
+                events_.lost("the X server is gone");
+            }
+        } else if (moved) {
+            events_.changed();
+        }
+    }
+
+    X11Clients clients_;
+    Events events_;
+    QSocketNotifier readable_;
+    xcb_atom_t active_;
+    xcb_window_t watched_ = XCB_WINDOW_NONE;
+    xcb_atom_t manager_;
+};
+
+}  // namespace
+
+SourceOrError open_x11_focus(FocusSource::Events events) {
+    return X11Clients::open().map([&](X11Clients clients) -> std::unique_ptr<FocusSource> {
+        return std::make_unique<X11Focus>(std::move(clients), std::move(events));
+    });
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What others say of themselves on the bus, as the overlay's state takes it.
+#pragma once
+
+#include "ui/bus/property_watch.h"
+#include "ui/overlay/overlay_state.h"
+
+#include <QDBusMessage>
+#include <QVariantMap>
+#include <optional>
+
+namespace happe::ui {
+
+// happed: docs/dbus.md.
+[[nodiscard]] BusObject governor_object();
+// A call of a method of its, which does not start it.
+[[nodiscard]] QDBusMessage to_governor(const QString& method);
+[[nodiscard]] Governor governor_of(const QVariantMap& properties);
+[[nodiscard]] std::optional<Key> key_of(const QString& name);
+
+// UPower's sum of all batteries.
+[[nodiscard]] BusObject battery_object();
+// None while it does not discharge.
+[[nodiscard]] std::optional<RealBattery> battery_of(const QVariantMap& properties);
+
+}  // namespace happe::ui

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/bus/property_watch.h"
+
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+const QString kProperties = QStringLiteral("org.freedesktop.DBus.Properties");
+
+}  // namespace
+
+PropertyWatch::PropertyWatch(QDBusConnection bus, BusObject object, const QString& signal)
+    : bus_(std::move(bus)),
+      object_(std::move(object)),
+      owner_(object_.service, bus_, QDBusServiceWatcher::WatchForOwnerChange) {
+    bus_.connect(object_.service, object_.path, kProperties, QStringLiteral("PropertiesChanged"), this,
+                 SLOT(on_changed(QString, QVariantMap, QStringList)));
+    if (!signal.isEmpty()) {
+        bus_.connect(object_.service, object_.path, object_.interface, signal, this, SIGNAL(signalled(QString)));
+    }
+    connect(&owner_, &QDBusServiceWatcher::serviceRegistered, this, [this] { refresh(); });
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { emit gone(); });
+    refresh();
+}
+
+void PropertyWatch::on_changed(const QString& interface, const QVariantMap& /*changed*/,
+                               const QStringList& /*invalidated*/) {
+    if (interface == object_.interface) {
+        refresh();
+    }
+}
+
+// One question at a time: what changes meanwhile is asked for once, afterwards.
+void PropertyWatch::refresh() {
+    ask_again_ = asking_;
+    if (std::exchange(asking_, true)) {
+        return;
+    }
+    QDBusMessage question =
+        QDBusMessage::createMethodCall(object_.service, object_.path, kProperties, QStringLiteral("GetAll"));
+    question.setAutoStartService(false);
+    question << object_.interface;
+    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(question), this);
+    connect(watcher, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
+        finished->deleteLater();
+        answered(finished->reply());
+    });
+}
+
+void PropertyWatch::answered(const QDBusMessage& answer) {
+    asking_ = false;
+    if (std::exchange(ask_again_, false)) {
+        refresh();
+        return;
+    }
+    const QDBusPendingReply<QVariantMap> properties(answer);
+    if (properties.isValid()) {
+        emit there(properties.value());
+    } else {
+        emit gone();
+    }
+}
+
+}  // namespace happe::ui

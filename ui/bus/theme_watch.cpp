@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/bus/theme_watch.h"
+
+#include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+constexpr uint kLight = 2;  // 0: no preference, 1: dark
+
+const QString kService = QStringLiteral("org.freedesktop.portal.Desktop");
+const QString kPath = QStringLiteral("/org/freedesktop/portal/desktop");
+const QString kInterface = QStringLiteral("org.freedesktop.portal.Settings");
+const QString kGroup = QStringLiteral("org.freedesktop.appearance");
+const QString kKey = QStringLiteral("color-scheme");
+
+// Settings.Read wraps the value in a variant, and Qt's answer in another one.
+uint unwrapped(QVariant value) {
+    while (value.canConvert<QDBusVariant>()) {
+        value = value.value<QDBusVariant>().variant();
+    }
+    return value.toUInt();
+}
+
+}  // namespace
+
+ThemeWatch::ThemeWatch(QDBusConnection session_bus) {
+    session_bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
+                        SLOT(on_setting(QString, QString, QDBusVariant)));
+    QDBusMessage question = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));
+    question.setAutoStartService(false);
+    question << kGroup << kKey;
+    auto* const watcher = new QDBusPendingCallWatcher(session_bus.asyncCall(question), this);
+    connect(watcher, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
+        finished->deleteLater();
+        const QDBusPendingReply<QDBusVariant> answer = *finished;
+        if (answer.isValid()) {
+            take(unwrapped(QVariant::fromValue(answer.value())));
+        }
+    });
+}
+
+void ThemeWatch::on_setting(const QString& group, const QString& key, const QDBusVariant& value) {
+    if (group == kGroup && key == kKey) {
+        take(unwrapped(QVariant::fromValue(value)));
+    }
+}
+
+void ThemeWatch::take(uint scheme) {
+    if (std::exchange(dark_, scheme != kLight) != dark_) {
+        emit changed();
+    }
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/overlay/battery_model.h"
+
+#include <gtest/gtest.h>
+#include <array>
+
+namespace happe::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Table A.2, typed off the paper once more: what is tested is the file, not only how it is read.
+struct Row {
+    std::uint32_t khz;
+    std::array<double, 11> watts;
+};
+constexpr std::array kTableA2{
+    Row{800'000, {24.40, 24.80, 25.22, 25.03, 25.37, 25.81, 25.81, 26.41, 26.60, 26.69, 26.74}},
+    Row{1'200'000, {25.73, 26.02, 26.34, 25.95, 26.92, 27.40, 27.80, 27.92, 27.94, 28.15, 28.55}},
+    Row{1'600'000, {26.14, 26.73, 27.30, 27.93, 28.55, 29.51, 29.86, 30.00, 30.50, 31.19, 32.27}},
+    Row{2'200'000, {29.35, 30.01, 30.81, 31.91, 32.77, 33.79, 34.87, 36.00, 37.25, 38.52, 40.18}},
+    Row{2'300'000, {30.72, 32.01, 33.07, 34.75, 35.55, 36.78, 39.06, 40.52, 42.24, 43.62, 45.04}},
+};
+
+PowerModel model(const char* csv) {
+    return PowerModel::from_csv(csv).value();
+}
+
+std::string refusal(const char* csv) {
+    const auto read = PowerModel::from_csv(csv);
+    return read ? "read" : read.error();
+}
+
+TEST(PowerModel, IsWithinOnePercentOfTableA2AtEachOfItsPoints) {
+    for (const auto& [khz, watts] : kTableA2) {
+        for (std::size_t tenth = 0; tenth < watts.size(); ++tenth) {
+            const double paper = watts.at(tenth);
+            EXPECT_NEAR(PowerModel::t61().watts(khz, 0.1 * double(tenth)), paper, 0.01 * paper) << khz << " " << tenth;
+        }
+    }
+    EXPECT_EQ(PowerModel::t61().table().watts.size(), kTableA2.size());
+}
+
+TEST(PowerModel, IsBilinearBetweenItsPoints) {
+    const PowerModel square = model("khz,0,100\n1000000,10,20\n2000000,30,60\n");
+    EXPECT_DOUBLE_EQ(square.watts(1'000'000, 0.5), 15.0);
+    EXPECT_DOUBLE_EQ(square.watts(1'500'000, 0.0), 20.0);
+    EXPECT_DOUBLE_EQ(square.watts(1'500'000, 0.25), (12.5 + 37.5) / 2);
+}
+
+TEST(PowerModel, IsFlatBeyondItsEdges) {
+    const PowerModel square = model("khz,0,100\n1000000,10,20\n2000000,30,60\n");
+    EXPECT_DOUBLE_EQ(square.watts(100'000, -1.0), 10.0);
+    EXPECT_DOUBLE_EQ(square.watts(9'000'000, 2.0), 60.0);
+}
+
+TEST(PowerModel, OfOneFrequencyIsThatOneEverywhere) {
+    EXPECT_DOUBLE_EQ(model("khz,0,100\n1000000,10,20\n").watts(3'000'000, 0.5), 15.0);
+}
+
+TEST(PowerModel, SaysWhatIsWrongWithATextAndWhere) {
+    EXPECT_EQ(refusal("# no table\n"), "utilisations: two or more are wanted, ascending, from 0 to 100 percent");
+    EXPECT_EQ(refusal("khz,0,100\n"), "frequencies: one or more are wanted, in kHz, ascending");
+    EXPECT_EQ(refusal("khz,0,100\n2000000,1,2\n1000000,1,2\n"),
+              "frequencies: one or more are wanted, in kHz, ascending");
+    EXPECT_EQ(refusal("khz,0,101\n1,1,2\n"), "utilisations: two or more are wanted, ascending, from 0 to 100 percent");
+    EXPECT_EQ(refusal("khz,0,100\n1000000,1\n"), "watts: in each row, a figure above 0 for each utilisation is wanted");
+    EXPECT_EQ(refusal("khz,0,100\n1000000,1,-2\n"),
+              "watts: in each row, a figure above 0 for each utilisation is wanted");
+    EXPECT_EQ(refusal("khz,0,100\n1000000,1,nan\n"),
+              "watts: in each row, a figure above 0 for each utilisation is wanted");
+    EXPECT_EQ(refusal("khz,0,100\n1000000,1,two\n"),
+              "line 2: numbers with commas between them are wanted, \"khz\" before the first ones");
+    EXPECT_EQ(refusal("mhz,0,100\n"),
+              "line 1: numbers with commas between them are wanted, \"khz\" before the first ones");
+}
+
+TEST(SimulatedBattery, LastsTwoHoursAtTheLowestFrequencyAndFullUtilisation) {
+    SimulatedBattery battery(PowerModel::t61());
+    EXPECT_DOUBLE_EQ(remaining(battery.joules(), 26.74).count(), 7200.0);
+    battery.draw(26.74, 90min);
+    EXPECT_NEAR(remaining(battery.joules(), 26.74).count(), 1800.0, 1e-6);
+}
+
+TEST(SimulatedBattery, NeverLastsLessThanTwoHoursAtTheLowestFrequency) {
+    const SimulatedBattery battery(PowerModel::t61());
+    for (int percent = 0; percent <= 100; ++percent) {
+        EXPECT_GE(remaining(battery.joules(), PowerModel::t61().watts(800'000, percent / 100.0)), Seconds(2h));
+    }
+}
+
+TEST(SimulatedBattery, IsEmptyWhenItIsEmptyAndFullWhenRefilled) {
+    SimulatedBattery battery(PowerModel::t61());
+    battery.draw(45.04, 10h);
+    EXPECT_EQ(battery.joules(), 0.0);
+    EXPECT_EQ(remaining(battery.joules(), 45.04), Seconds::zero());
+    battery.refill();
+    EXPECT_EQ(battery.joules(), battery.full());
+}
+
+TEST(SimulatedBattery, IsNotChargedByTimeThatRunsBackwards) {
+    SimulatedBattery battery(PowerModel::t61());
+    battery.draw(45.04, -10s);
+    battery.draw(-1.0, 10s);
+    EXPECT_EQ(battery.joules(), battery.full());
+}
+
+TEST(Remaining, IsBoundedWhereNothingIsDrawn) {
+    EXPECT_EQ(remaining(1000.0, 0.0), kLongest);
+    EXPECT_EQ(remaining(1e12, 1.0), kLongest);
+}
+
+TEST(Gained, IsTheDifferenceOfTheRemainingTimes) {
+    // 53.48 Wh: at 32.27 W 5966 s, at 28.55 W 6743 s.
+    const double joules = SimulatedBattery(PowerModel::t61()).joules();
+    EXPECT_NEAR(gained(joules, 32.27, 28.55).count(), 6743.6 - 5966.2, 0.1);
+    EXPECT_NEAR(gained(joules, 28.55, 32.27).count(), 5966.2 - 6743.6, 0.1);
+    EXPECT_EQ(gained(joules, 30.0, 30.0), Seconds::zero());
+}
+
+}  // namespace
+}  // namespace happe::ui

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/overlay/overlay_painter.h"
+
+#include "ui/overlay/overlay_words.h"
+
+#include <gtest/gtest.h>
+#include <QGuiApplication>
+#include <QPainter>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+namespace happe::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Relative luminance and contrast, as WCAG 2.2 defines them.
+double linear(int channel) {
+    const double share = channel / 255.0;
+    return share <= 0.04045 ? share / 12.92 : std::pow((share + 0.055) / 1.055, 2.4);
+}
+double luminance(QRgb colour) {
+    return 0.2126 * linear(qRed(colour)) + 0.7152 * linear(qGreen(colour)) + 0.0722 * linear(qBlue(colour));
+}
+double contrast(double one, double other) {
+    return (std::max(one, other) + 0.05) / (std::min(one, other) + 0.05);
+}
+
+Shown saving() {
+    return {.remaining = 112min,
+            .step = 2,
+            .steps = 5,
+            .khz = 1'200'000,
+            .effect = Effect{Key::Power, 1'600'000, 1'200'000, 13min}};
+}
+
+Shown hurrying() {
+    Shown shown = saving();
+    shown.effect = Effect{Key::Performance, 1'600'000, 2'200'000, -20min};
+    return shown;
+}
+
+enum class Backdrop { Black, White, Noise };
+
+QImage backdrop(Backdrop kind, QSize size) {
+    QImage image(size, QImage::Format_RGB32);
+    image.fill(kind == Backdrop::White ? Qt::white : Qt::black);
+    std::mt19937 random(7);
+    for (int y = 0; kind == Backdrop::Noise && y < size.height(); ++y) {
+        for (int x = 0; x < size.width(); ++x) {
+            image.setPixel(x, y, 0xFF000000U | (random() & 0xFFFFFFU));
+        }
+    }
+    return image;
+}
+
+// The least contrast of any pixel of the picture's writing to any pixel of its plate, as they come out on a backdrop.
+double least_contrast(const QImage& picture, const QImage& behind, int plate_alpha) {
+    QImage seen = behind;
+    QPainter(&seen).drawImage(0, 0, picture);
+    std::vector<double> writing;
+    std::vector<double> plate;
+    const QRect inside = picture.rect().adjusted(8, 3, -8, -3);  // but its round corners
+    for (int y = inside.top(); y <= inside.bottom(); ++y) {
+        for (int x = inside.left(); x <= inside.right(); ++x) {
+            const int alpha = qAlpha(picture.pixel(x, y));
+            if (alpha == 255) {
+                writing.push_back(luminance(seen.pixel(x, y)));
+            } else if (alpha == plate_alpha) {
+                plate.push_back(luminance(seen.pixel(x, y)));
+            }
+        }
+    }
+    if (writing.size() < 100 || plate.size() < 1000) {
+        return 0.0;  // there is none
+    }
+    const auto [darkest, lightest] = std::ranges::minmax(writing);
+    const auto [dark, light] = std::ranges::minmax(plate);
+    return std::min(
+        {contrast(darkest, dark), contrast(darkest, light), contrast(lightest, dark), contrast(lightest, light)});
+}
+
+TEST(OverlayPainter, HasAContrastOfFourAndAHalfOnBlackWhiteAndNoise) {
+    for (const Shown& shown : {saving(), hurrying()}) {
+        for (const bool dark : {true, false}) {
+            const Look look{.dark = dark};
+            const QImage picture = paint(shown, look);
+            for (const Backdrop kind : {Backdrop::Black, Backdrop::White, Backdrop::Noise}) {
+                const double least =
+                    least_contrast(picture, backdrop(kind, picture.size()), colours(look).plate.alpha());
+                EXPECT_GE(least, 4.5) << "dark " << dark << " backdrop " << int(kind);
+            }
+        }
+    }
+}
+
+TEST(OverlayPainter, ColoursKeepTheirContrastOnAnOpaquePlate) {
+    for (const bool dark : {true, false}) {
+        const Colours palette = colours({.dark = dark, .opaque = true});
+        for (const QColor& colour : {palette.text, palette.gain, palette.loss}) {
+            EXPECT_GE(contrast(luminance(colour.rgb()), luminance(palette.plate.rgb())), 4.5);
+        }
+    }
+}
+
+TEST(OverlayPainter, AnOpaquePlateLetsNothingThroughButAtItsCorners) {
+    const QImage picture = paint(saving(), {.opaque = true});
+    EXPECT_EQ(qAlpha(picture.pixel(0, 0)), 0);
+    EXPECT_EQ(qAlpha(picture.pixel(picture.width() / 2, 2)), 255);
+}
+
+TEST(OverlayPainter, IsTwiceAsLargeAtTwiceTheDpi) {
+    const QSize once = paint(saving(), {.scale = 1.0}).size();
+    const QSize twice = paint(saving(), {.scale = 2.0}).size();
+    EXPECT_NEAR(twice.width(), 2 * once.width(), 1);
+    EXPECT_NEAR(twice.height(), 2 * once.height(), 1);
+}
+
+TEST(OverlayPainter, ShowsEachStepOfTheLadder) {
+    Shown shown = saving();
+    QImage before = paint(shown, {});
+    for (shown.step = 3; shown.step <= shown.steps; ++shown.step) {
+        const QImage after = paint(shown, {});
+        EXPECT_NE(before, after) << shown.step;
+        before = after;
+    }
+}
+
+TEST(OverlayPainter, ShowsALadderOfManySteps) {
+    Shown shown = saving();
+    shown.steps = 40;
+    const QImage low = paint(shown, {});
+    shown.step = 39;
+    EXPECT_NE(paint(shown, {}), low);
+}
+
+TEST(OverlayPainter, IsNarrowerWithoutAnEffect) {
+    Shown shown = saving();
+    shown.effect.reset();
+    EXPECT_LT(paint(shown, {}).width(), paint(saving(), {}).width());
+}
+
+TEST(OverlayPainter, FitsATrayAsASquare) {
+    const QImage icon = paint(saving(), {.icon = true});
+    EXPECT_EQ(icon.size(), QSize(64, 64));
+    Shown later = saving();
+    later.remaining = 111min;
+    EXPECT_NE(paint(later, {.icon = true}), icon);
+}
+
+TEST(OverlayPainter, PaintsInLessThanTwoMilliseconds) {
+    std::array<double, 51> times{};
+    for (double& time : times) {
+        const auto begin = std::chrono::steady_clock::now();
+        static_cast<void>(paint(saving(), {.scale = 2.0}));
+        time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    std::ranges::sort(times);
+    EXPECT_LT(times.at(times.size() / 2), 2.0);
+}
+
+TEST(OverlayWords, AreShortInThePicture) {
+    EXPECT_EQ(OverlayWords::time(saving()), "1 h 52 min");
+    EXPECT_EQ(OverlayWords::effect(saving()), "+13 min");
+    EXPECT_EQ(OverlayWords::effect(hurrying()), QString::fromUtf8("−20 min"));
+    EXPECT_EQ(OverlayWords::speed(saving()), "1.2 GHz");
+    EXPECT_EQ(OverlayWords::clock(saving()), "1:52");
+    Shown shown = saving();
+    shown.remaining = 7min;
+    EXPECT_EQ(OverlayWords::time(shown), "7 min");
+    shown.remaining = 65min;
+    EXPECT_EQ(OverlayWords::time(shown), "1 h 05 min");
+}
+
+TEST(OverlayWords, SayWhatAKeyDidWhereNoTimeIsKnown) {
+    Shown shown = saving();
+    shown.effect->gained.reset();
+    EXPECT_EQ(OverlayWords::effect(shown), "slower");
+    EXPECT_EQ(OverlayWords::description(shown), "Speed 2 of 5, 1.2 GHz. Last key: slower.");
+    shown.effect = Effect{Key::Performance, 1'200'000, 1'600'000, {}};
+    EXPECT_EQ(OverlayWords::effect(shown), "faster");
+    shown.effect = Effect{Key::Power, 800'000, 800'000, 0min};
+    EXPECT_EQ(OverlayWords::effect(shown), "lowest");
+    shown.effect = Effect{Key::Performance, 800'000, 800'000, 0min};
+    EXPECT_EQ(OverlayWords::effect(shown), "highest");
+    shown.effect.reset();
+    EXPECT_EQ(OverlayWords::effect(shown), "");
+}
+
+TEST(OverlayWords, SayWhereTheTimeIsUnknown) {
+    Shown shown = saving();
+    shown.remaining.reset();
+    EXPECT_EQ(OverlayWords::time(shown), "On battery");
+    EXPECT_EQ(OverlayWords::clock(shown), QString::fromUtf8("–"));
+    shown.on_battery = false;
+    EXPECT_EQ(OverlayWords::time(shown), "On mains");
+    EXPECT_EQ(OverlayWords::name(shown), "On mains");
+}
+
+}  // namespace
+}  // namespace happe::ui
+
+int main(int argc, char** argv) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    testing::InitGoogleTest(&argc, argv);
+    const QGuiApplication application(argc, argv);
+    return RUN_ALL_TESTS();
+}

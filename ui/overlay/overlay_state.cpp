@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/overlay/overlay_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace happe::ui {
+namespace {
+
+using std::chrono::minutes;
+
+double share_of_one(std::uint32_t ppm) {
+    return double(ppm) / 1e6;
+}
+
+minutes rounded(Seconds time) {
+    return minutes(std::lround(time.count() / 60.0));
+}
+
+// Whole minutes that are left: 0 only in the last one.
+minutes whole(Seconds time) {
+    return std::chrono::floor<minutes>(time);
+}
+
+}  // namespace
+
+std::uint32_t Governor::speed(std::uint32_t khz) const {
+    const auto real = real_khz.find(khz);
+    return real != real_khz.end() ? real->second : khz;
+}
+
+std::optional<OverlayState::Current> OverlayState::current() const {
+    std::optional<Current> found;
+    if (!governor_.indicator) {
+        return found;
+    }
+    double highest = -1.0;
+    for (const Governor::Policy& policy : governor_.policies) {
+        const auto target = governor_.target_khz.find(policy.id);
+        if (target == governor_.target_khz.end() || policy.ladder_khz.empty()) {
+            continue;
+        }
+        const auto sampled = governor_.samples.find(policy.id);
+        const auto sample =
+            sampled != governor_.samples.end() ? sampled->second : Governor::Sample{.khz = target->second};
+        const double normalised = share_of_one(sample.utilisation_ppm) * speed(sample.khz);
+        if (normalised > highest) {
+            highest = normalised;
+            found = {&policy, sample, target->second};
+        }
+    }
+    return found;
+}
+
+double OverlayState::watts(std::uint32_t khz, double utilisation) const {
+    return model_.watts(speed(khz), utilisation);
+}
+
+// "+18 min": what is left at the frequency after the press less what is left at the one before it, both at the
+// utilisation of now. From a real battery the model's difference is drawn besides what is drawn now.
+std::optional<minutes> OverlayState::gained(std::uint32_t from, std::uint32_t to, double load) const {
+    const double before = watts(from, load);
+    const double after = watts(to, load);
+    if (simulates()) {
+        return rounded(ui::gained(simulated_.joules(), before, after));
+    }
+    const double least = model_.watts(0, 0.0) / 10;  // a battery's own figure is no truth
+    if (!knows_machine_ || !real_ || !real_->remaining || real_->watts <= 0.0) {
+        return std::nullopt;
+    }
+    return rounded(ui::gained(real_->joules, real_->watts, std::max(least, real_->watts + after - before)));
+}
+
+double OverlayState::drawn(Moment now) const {
+    return watts_ * std::max(0.0, (now - at_).count());
+}
+
+void OverlayState::drain(Moment now) {
+    simulated_.draw(watts_, now - at_);
+    at_ = now;
+}
+
+void OverlayState::take_effect(Moment now) {
+    const auto shown = current();
+    if (!pressed_ || !shown) {
+        return;
+    }
+    const std::uint32_t from = shown->sample.khz;  // Algorithm 3: a key steps from the frequency it ran at
+    effect_ = {*pressed_, speed(from), speed(shown->target_khz),
+               gained(from, shown->target_khz, share_of_one(shown->sample.utilisation_ppm))};
+    effect_at_ = now;
+    pressed_.reset();
+}
+
+// The next sample after something happened shows what came of it; then less and less is new. In a run happed
+// announces nothing.
+void OverlayState::plan_look(bool news, Moment now) {
+    const auto shown = current();
+    if (!shown || !simulates()) {
+        look_.reset();
+        return;
+    }
+    pause_ = news || !governor_.run.empty() ? kFirstLook : std::min(pause_ * 2, kLastLook);
+    look_ = now + pause_;
+}
+
+void OverlayState::governor(const std::optional<Governor>& governor, Moment now) {
+    drain(now);
+    const Governor next = governor.value_or(Governor{});
+    if (next.run != governor_.run) {
+        simulated_.refill();  // each run begins with a full battery
+    }
+    if (next.application != governor_.application || next.run != governor_.run || next.target_khz.empty()) {
+        effect_.reset();
+    }
+    const bool news = next.target_khz != governor_.target_khz || next.application != governor_.application || pressed_;
+    governor_ = next;
+    take_effect(now);
+    pressed_.reset();  // of somebody whom it is not for us to see
+    const auto shown = current();
+    watts_ = shown ? watts(shown->target_khz, share_of_one(shown->sample.utilisation_ppm)) : 0.0;
+    plan_look(news, now);
+}
+
+std::optional<Seconds> OverlayState::remaining_time(Moment now) const {
+    if (!simulates()) {
+        return real_ ? real_->remaining : std::nullopt;
+    }
+    return remaining(std::max(0.0, simulated_.joules() - drawn(now)), watts_);
+}
+
+bool OverlayState::shows_effect(Moment now) const {
+    return effect_ && now < effect_at_ + kEffectShown;
+}
+
+std::optional<Shown> OverlayState::shown(Moment now) const {
+    const auto at = current();
+    if (!at) {
+        return std::nullopt;
+    }
+    const auto& ladder = at->policy->ladder_khz;
+    const auto step = std::ranges::lower_bound(ladder, at->target_khz);
+    const auto time = remaining_time(now);
+    return Shown{.on_battery = simulates() || real_,
+                 .remaining = time ? std::optional(whole(*time)) : std::nullopt,
+                 .step = std::min(static_cast<std::size_t>(step - ladder.begin()) + 1, ladder.size()),
+                 .steps = ladder.size(),
+                 .khz = speed(at->target_khz),
+                 .effect = shows_effect(now) ? effect_ : std::nullopt};
+}
+
+std::optional<Moment> OverlayState::next_change(Moment now) const {
+    if (!current()) {
+        return std::nullopt;
+    }
+    std::optional<Moment> next;
+    if (shows_effect(now)) {
+        next = effect_at_ + kEffectShown;
+    }
+    if (simulates() && simulated_.joules() > drawn(now)) {
+        const Seconds time = *remaining_time(now);
+        const Moment minute = now + (time - whole(time)) + std::chrono::milliseconds(1);
+        next = next ? std::min(*next, minute) : minute;
+    }
+    return next;
+}
+
+}  // namespace happe::ui

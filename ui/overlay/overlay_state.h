@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the overlay shows, from what happed and the battery tell. No clock, no bus, no window, no words: those of
+// overlay_words.h.
+#pragma once
+
+#include "ui/overlay/battery_model.h"
+#include "ui/overlay/power_model.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe::ui {
+
+// Of a clock that never goes back.
+using Moment = std::chrono::duration<double>;
+
+enum class Key { Performance, Power };
+
+// What org.happe.Governor1 says of itself (docs/dbus.md), as far as the overlay needs it.
+struct Governor {
+    struct Policy {
+        std::uint32_t id = 0;
+        std::vector<std::uint32_t> ladder_khz;  // ascending
+        std::vector<std::uint32_t> cpus;
+        bool operator==(const Policy&) const = default;
+    };
+    struct Sample {
+        std::uint32_t khz = 0;  // it ran at
+        std::uint32_t utilisation_ppm = 0;
+        bool operator==(const Sample&) const = default;
+    };
+
+    bool indicator = true;  // whether one may be on the screen: a run's condition says it
+    std::string run;        // its code; empty if there is none
+    std::string application;
+    std::vector<Policy> policies;
+    std::map<std::uint32_t, std::uint32_t> target_khz;  // by policy; empty: nobody is served, or it is not for us
+    std::map<std::uint32_t, Sample> samples;            // by policy
+    std::map<std::uint32_t, std::uint32_t> real_khz;    // the speed of frequencies listed as another
+
+    // How fast a frequency of a ladder is.
+    [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
+    bool operator==(const Governor&) const = default;
+};
+
+// What UPower says of the battery.
+struct RealBattery {
+    double joules = 0.0;
+    double watts = 0.0;                // drawn from it
+    std::optional<Seconds> remaining;  // none: not known
+    bool operator==(const RealBattery&) const = default;
+};
+
+// What the last key did: a step of the current policy, and the time this gives, if that is known.
+struct Effect {
+    Key key = Key::Power;
+    std::uint32_t from_khz = 0;
+    std::uint32_t to_khz = 0;
+    std::optional<std::chrono::minutes> gained;
+    bool operator==(const Effect&) const = default;
+};
+
+struct Shown {
+    bool on_battery = true;
+    std::optional<std::chrono::minutes> remaining;  // none: on mains, or not known
+    std::size_t step = 0;                           // on the ladder, from 1
+    std::size_t steps = 0;
+    std::uint32_t khz = 0;  // its real speed
+    std::optional<Effect> effect;
+    bool operator==(const Shown&) const = default;
+};
+
+class OverlayState {
+public:
+    // How long the effect of a key is shown.
+    static constexpr Moment kEffectShown = std::chrono::seconds(10);
+    // How soon after something happened the utilisation is looked at again: each time after twice as long.
+    static constexpr Moment kFirstLook = std::chrono::seconds(1);
+    static constexpr Moment kLastLook = std::chrono::seconds(60);
+
+    // The simulated battery, driven by the T61's model or by this machine's own.
+    static OverlayState simulated(std::optional<PowerModel> own) { return {std::move(own), true}; }
+    // The real battery; in a study's run the simulated one. What a key gives is told only where there is a model of
+    // this machine.
+    static OverlayState real(std::optional<PowerModel> own) { return {std::move(own), false}; }
+
+    // happed is as it says, or gone.
+    void governor(const std::optional<Governor>& governor, Moment now);
+    // A key was counted: its effect is in what happed says next.
+    void key(Key key) { pressed_ = key; }
+    // The real battery discharges; none: the machine is on mains, or has no battery.
+    void battery(const std::optional<RealBattery>& battery) { real_ = battery; }
+
+    // Nothing, while nobody is served.
+    [[nodiscard]] std::optional<Shown> shown(Moment now) const;
+    // When happed is to be asked again though it tells of nothing; none: not before it does.
+    [[nodiscard]] std::optional<Moment> next_look() const { return look_; }
+    // When what is shown changes by itself; none: never.
+    [[nodiscard]] std::optional<Moment> next_change(Moment now) const;
+
+private:
+    // The policy that is shown, and that a press belongs to: of the highest normalised utilisation (docs/traces.md).
+    struct Current {
+        const Governor::Policy* policy = nullptr;
+        Governor::Sample sample;
+        std::uint32_t target_khz = 0;
+    };
+
+    OverlayState(std::optional<PowerModel> own, bool always_simulates)
+        : always_simulates_(always_simulates),
+          knows_machine_(own),
+          model_(std::move(own).value_or(PowerModel::t61())) {}
+
+    [[nodiscard]] bool simulates() const { return always_simulates_ || !governor_.run.empty(); }
+    [[nodiscard]] std::optional<Current> current() const;
+    [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const { return governor_.speed(khz); }
+    [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
+    [[nodiscard]] std::optional<Seconds> remaining_time(Moment now) const;
+    [[nodiscard]] std::optional<std::chrono::minutes> gained(std::uint32_t from, std::uint32_t to, double load) const;
+    [[nodiscard]] bool shows_effect(Moment now) const;
+    [[nodiscard]] double drawn(Moment now) const;
+    void drain(Moment now);
+    void take_effect(Moment now);
+    void plan_look(bool news, Moment now);
+
+    bool always_simulates_;
+    bool knows_machine_;
+    PowerModel model_;
+    SimulatedBattery simulated_{model_};
+    std::optional<RealBattery> real_;
+    Governor governor_;
+    std::optional<Key> pressed_;  // and not yet shown
+    std::optional<Effect> effect_;
+    Moment effect_at_{};
+    double watts_ = 0.0;  // the model's, since `at_`
+    Moment at_{};
+    std::optional<Moment> look_;
+    Moment pause_ = kFirstLook;
+};
+
+}  // namespace happe::ui

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/overlay/overlay_state.h"
+
+#include <gtest/gtest.h>
+
+namespace happe::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kFull = 1'000'000;  // ppm
+
+// The T61 in a game: CPU 0 is busy, at 1.6 GHz.
+Governor playing() {
+    Governor governor;
+    governor.application = "torcs";
+    governor.policies = {{0, {800'000, 1'200'000, 1'600'000, 2'200'000, 2'300'000}, {0, 1}}};
+    governor.target_khz = {{0, 1'600'000}};
+    governor.samples = {{0, {1'600'000, kFull}}};
+    return governor;
+}
+
+// The same a moment later: a key has moved the target.
+Governor stepped(std::uint32_t khz) {
+    Governor governor = playing();
+    governor.target_khz = {{0, khz}};
+    return governor;
+}
+
+OverlayState simulated() {
+    return OverlayState::simulated({});
+}
+
+TEST(OverlayState, ShowsNothingBeforeTheGovernorIsKnown) {
+    EXPECT_EQ(simulated().shown(0s), std::nullopt);
+    EXPECT_EQ(simulated().next_look(), std::nullopt);
+    EXPECT_EQ(simulated().next_change(0s), std::nullopt);
+}
+
+TEST(OverlayState, ShowsTheTimeThatIsLeftAndTheStepOfTheLadder) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    // 26.74 W for 2 h last 99.4 min at 32.27 W.
+    EXPECT_EQ(state.shown(0s), (Shown{.remaining = 99min, .step = 3, .steps = 5, .khz = 1'600'000}));
+}
+
+TEST(OverlayState, LastsTwoHoursAtTheLowestFrequency) {
+    OverlayState state = simulated();
+    Governor lowest = stepped(800'000);
+    lowest.samples = {{0, {800'000, kFull}}};
+    state.governor(lowest, 0s);
+    EXPECT_EQ(state.shown(0s)->remaining, 120min);
+    EXPECT_EQ(state.shown(Moment(119min) + 59s)->remaining, 0min);
+    EXPECT_EQ(state.shown(3h)->remaining, 0min);
+}
+
+TEST(OverlayState, CountsDownWithNobodyTellingItAnything) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    const Moment change = *state.next_change(0s);
+    EXPECT_EQ(state.shown(change - 10ms)->remaining, 99min);
+    EXPECT_EQ(state.shown(change)->remaining, 98min);
+    EXPECT_NEAR(state.next_change(change)->count() - change.count(), 60.0, 0.1);
+}
+
+TEST(OverlayState, AnEmptyBatteryChangesNoMore) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    EXPECT_EQ(state.shown(10h)->remaining, 0min);
+    EXPECT_EQ(state.next_change(10h), std::nullopt);
+}
+
+TEST(OverlayState, ThePowerKeyGivesTheTimeBetweenTheTwoFrequenciesAtTheUtilisationOfNow) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    // 53.48 Wh: 112.4 min at 28.55 W, 99.4 at 32.27 W.
+    EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Power, 1'600'000, 1'200'000, 13min}));
+    EXPECT_EQ(state.shown(0s)->remaining, 112min);
+}
+
+TEST(OverlayState, ThePerformanceKeyTakesTime) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.key(Key::Performance);
+    state.governor(stepped(2'200'000), 0s);
+    EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Performance, 1'600'000, 2'200'000, -20min}));  // 79.9 - 99.4
+}
+
+TEST(OverlayState, AKeyAtTheEndOfTheLadderGivesNothing) {
+    OverlayState state = simulated();
+    Governor lowest = stepped(800'000);
+    lowest.samples = {{0, {800'000, kFull}}};
+    state.governor(lowest, 0s);
+    state.key(Key::Power);
+    state.governor(lowest, 0s);
+    EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Power, 800'000, 800'000, 0min}));
+}
+
+TEST(OverlayState, ShowsTheEffectForTenSeconds) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 5s);
+    EXPECT_EQ(state.next_change(5s), 15s);
+    EXPECT_TRUE(state.shown(14.9s)->effect);
+    EXPECT_FALSE(state.shown(15s)->effect);
+}
+
+TEST(OverlayState, TheEffectOfAKeyStaysWhileTheUtilisationChanges) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    Governor later = stepped(1'200'000);
+    later.samples = {{0, {1'200'000, 900'000}}};
+    state.governor(later, 1s);
+    EXPECT_EQ(state.shown(1s)->effect->gained, 13min);
+}
+
+TEST(OverlayState, AnotherApplicationHasNotHadAKeyYet) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    Governor other = stepped(1'200'000);
+    other.application = "desktop";
+    state.governor(other, 1s);
+    EXPECT_FALSE(state.shown(1s)->effect);
+}
+
+TEST(OverlayState, ShowsNothingWhileNobodyIsServedAndDrainsNothing) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.governor(Governor{}, 0s);
+    EXPECT_EQ(state.shown(0s), std::nullopt);
+    EXPECT_EQ(state.next_look(), std::nullopt);
+    EXPECT_EQ(state.next_change(0s), std::nullopt);
+    state.governor(playing(), 1h);
+    EXPECT_EQ(state.shown(1h)->remaining, 99min);
+}
+
+TEST(OverlayState, ShowsNothingWhenTheGovernorIsGone) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    state.governor(std::nullopt, 1s);
+    EXPECT_EQ(state.shown(1s), std::nullopt);
+    EXPECT_EQ(state.next_look(), std::nullopt);
+}
+
+TEST(OverlayState, AKeyOfSomebodyWhomWeMayNotSeeIsForgotten) {
+    OverlayState state = simulated();
+    state.key(Key::Power);
+    state.governor(Governor{}, 0s);
+    state.governor(playing(), 1s);
+    EXPECT_FALSE(state.shown(1s)->effect);
+}
+
+TEST(OverlayState, LooksAgainAfterOneTwoFourSecondsAndSoOnToAMinute) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    Moment now{};
+    for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
+        EXPECT_EQ(state.next_look(), now + Moment(pause));
+        now = *state.next_look();
+        state.governor(playing(), now);
+    }
+    state.governor(stepped(2'200'000), now);
+    EXPECT_EQ(state.next_look(), now + 1s);
+}
+
+TEST(OverlayState, InARunItLooksEachSecondForNothingIsAnnounced) {
+    OverlayState state = simulated();
+    Governor run = playing();
+    run.run = "K7QX";
+    state.governor(run, 0s);
+    state.governor(run, 1s);
+    EXPECT_EQ(state.next_look(), Moment(2s));
+}
+
+TEST(OverlayState, ShowsNothingWhereNoIndicatorMayBe) {
+    OverlayState state = simulated();
+    Governor run = playing();
+    run.run = "K7QX";
+    run.indicator = false;
+    state.governor(run, 0s);
+    EXPECT_EQ(state.shown(0s), std::nullopt);
+    EXPECT_EQ(state.next_look(), std::nullopt);
+}
+
+TEST(OverlayState, ARunHasTheSimulatedBatteryWhateverIsSet) {
+    OverlayState state = OverlayState::real({});
+    Governor run = playing();
+    run.run = "K7QX";
+    state.governor(run, 0s);
+    EXPECT_EQ(state.shown(0s)->remaining, 99min);
+    EXPECT_EQ(state.next_look(), Moment(1s));
+    state.governor(playing(), 1s);
+    EXPECT_EQ(state.shown(1s)->remaining, std::nullopt);
+}
+
+TEST(OverlayState, EachRunBeginsWithAFullBattery) {
+    OverlayState state = simulated();
+    state.governor(playing(), 0s);
+    Governor run = playing();
+    run.run = "K7QX";
+    state.governor(run, 30min);
+    EXPECT_EQ(state.shown(30min)->remaining, 99min);
+}
+
+TEST(OverlayState, ShowsThePolicyOfTheHighestNormalisedUtilisation) {
+    OverlayState state = simulated();
+    Governor governor = playing();
+    governor.policies.push_back({4, {1'000'000, 3'000'000}, {4}});
+    governor.target_khz[4] = 3'000'000;
+    governor.samples[4] = {3'000'000, 533'333};  // 1,599,999 kHz of use, beside 1,600,000
+    state.governor(governor, 0s);
+    EXPECT_EQ(state.shown(0s)->steps, 5U);
+    governor.samples[4] = {3'000'000, 533'334};
+    state.governor(governor, 0s);
+    EXPECT_EQ(state.shown(0s)->steps, 2U);
+}
+
+TEST(OverlayState, ATieGoesToTheLowestPolicy) {
+    OverlayState state = simulated();
+    Governor governor = playing();
+    governor.policies.push_back({4, {1'600'000, 3'200'000}, {4}});
+    governor.target_khz[4] = 1'600'000;
+    governor.samples[4] = {3'200'000, 500'000};
+    state.governor(governor, 0s);
+    EXPECT_EQ(state.shown(0s)->steps, 5U);
+}
+
+TEST(OverlayState, TakesAListedFrequencyForItsRealSpeed) {
+    OverlayState state = simulated();
+    Governor governor = stepped(2'201'000);
+    governor.policies = {{0, {800'000, 1'200'000, 1'600'000, 2'200'000, 2'201'000}, {0, 1}}};
+    governor.samples = {{0, {2'201'000, kFull}}};
+    governor.real_khz = {{2'201'000, 2'300'000}};
+    state.governor(governor, 0s);
+    EXPECT_EQ(state.shown(0s), (Shown{.remaining = 71min, .step = 5, .steps = 5, .khz = 2'300'000}));  // at 45.04 W
+}
+
+TEST(OverlayState, AFrequencyThatTheLadderLacksIsTheNextStepOfIt) {
+    OverlayState state = simulated();
+    state.governor(stepped(1'300'000), 0s);
+    EXPECT_EQ(state.shown(0s)->step, 3U);
+    state.governor(stepped(9'000'000), 0s);
+    EXPECT_EQ(state.shown(0s)->step, 5U);
+}
+
+TEST(OverlayState, ShowsWhatTheRealBatterySaysAndNeverLooksByItself) {
+    OverlayState state = OverlayState::real({});
+    state.governor(playing(), 0s);
+    EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    EXPECT_EQ(state.shown(0s)->remaining, 150min);
+    EXPECT_EQ(state.next_look(), std::nullopt);
+    EXPECT_EQ(state.next_change(0s), std::nullopt);
+}
+
+TEST(OverlayState, ARealBatteryWithoutAModelKnowsNoGain) {
+    OverlayState state = OverlayState::real({});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Power, 1'600'000, 1'200'000, std::nullopt}));
+}
+
+TEST(OverlayState, ARealBatteryGainsByTheModelsDifference) {
+    OverlayState state = OverlayState::real(PowerModel::t61());
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    // 20 W less 3.72 W: 11056 s, not 9000.
+    EXPECT_EQ(state.shown(0s)->effect->gained, 34min);
+}
+
+TEST(OverlayState, OnMainsThereIsNoTimeAndNoGain) {
+    OverlayState state = OverlayState::real(PowerModel::t61());
+    state.battery(std::nullopt);
+    state.governor(playing(), 0s);
+    state.key(Key::Power);
+    state.governor(stepped(1'200'000), 0s);
+    EXPECT_FALSE(state.shown(0s)->on_battery);
+    EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
+    EXPECT_EQ(state.shown(0s)->effect->gained, std::nullopt);
+}
+
+}  // namespace
+}  // namespace happe::ui

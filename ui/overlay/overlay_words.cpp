@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/overlay/overlay_words.h"
+
+#include <QLocale>
+#include <cstdlib>
+
+namespace happe::ui {
+namespace {
+
+using std::chrono::minutes;
+
+int hours_of(minutes time) {
+    return static_cast<int>(time.count() / 60);
+}
+
+int rest_of(minutes time) {
+    return static_cast<int>(time.count() % 60);
+}
+
+QString gigahertz(std::uint32_t khz) {
+    return QLocale().toString(double(khz) / 1e6, 'f', 1);
+}
+
+constexpr QChar kMinus{0x2212};
+constexpr QChar kDash{0x2013};
+
+}  // namespace
+
+QString OverlayWords::time(const Shown& shown) {
+    if (!shown.remaining) {
+        return shown.on_battery ? tr("On battery") : tr("On mains");
+    }
+    const int hours = hours_of(*shown.remaining);
+    const int rest = rest_of(*shown.remaining);
+    return hours > 0 ? tr("%1 h %2 min").arg(hours).arg(rest, 2, 10, QLatin1Char('0')) : tr("%1 min").arg(rest);
+}
+
+QString OverlayWords::clock(const Shown& shown) {
+    if (!shown.remaining) {
+        return {kDash};
+    }
+    return QStringLiteral("%1:%2")
+        .arg(hours_of(*shown.remaining))
+        .arg(rest_of(*shown.remaining), 2, 10, QLatin1Char('0'));
+}
+
+QString OverlayWords::speed(const Shown& shown) {
+    return tr("%1 GHz").arg(gigahertz(shown.khz));
+}
+
+QString OverlayWords::effect(const Shown& shown) {
+    if (!shown.effect) {
+        return {};
+    }
+    const Effect& effect = *shown.effect;
+    if (effect.from_khz == effect.to_khz) {
+        return effect.key == Key::Power ? tr("lowest") : tr("highest");
+    }
+    if (!effect.gained) {
+        return effect.to_khz < effect.from_khz ? tr("slower") : tr("faster");
+    }
+    const auto gained = effect.gained->count();
+    return (gained < 0 ? QString(kMinus) : QStringLiteral("+")) + tr("%1 min").arg(std::abs(gained));
+}
+
+QString OverlayWords::spoken(minutes time) {
+    const int hours = hours_of(time);
+    const QString rest = tr("%n minute(s)", nullptr, rest_of(time));
+    return hours > 0 ? tr("%n hour(s)", nullptr, hours) + QLatin1Char(' ') + rest : rest;
+}
+
+QString OverlayWords::name(const Shown& shown) {
+    return shown.remaining ? tr("%1 of battery left").arg(spoken(*shown.remaining)) : time(shown);
+}
+
+QString OverlayWords::spoken_effect(const Effect& effect) {
+    if (effect.from_khz == effect.to_khz) {
+        return effect.key == Key::Power ? tr("Last key: this is the lowest speed.")
+                                        : tr("Last key: this is the highest speed.");
+    }
+    if (!effect.gained) {
+        return effect.to_khz < effect.from_khz ? tr("Last key: slower.") : tr("Last key: faster.");
+    }
+    const QString time = spoken(std::chrono::abs(*effect.gained));
+    return effect.gained->count() < 0 ? tr("Last key: %1 less.").arg(time) : tr("Last key: %1 more.").arg(time);
+}
+
+QString OverlayWords::description(const Shown& shown) {
+    const QString speed = tr("Speed %1 of %2, %3 GHz.").arg(shown.step).arg(shown.steps).arg(gigahertz(shown.khz));
+    return shown.effect ? speed + QLatin1Char(' ') + spoken_effect(*shown.effect) : speed;
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is shown, in the user's language: short for the picture, whole sentences for who hears it.
+#pragma once
+
+#include "ui/overlay/overlay_state.h"
+
+#include <QCoreApplication>
+#include <QString>
+
+namespace happe::ui {
+
+class OverlayWords {
+    Q_DECLARE_TR_FUNCTIONS(OverlayWords)
+
+public:
+    // "1 h 47 min"; without a time "On battery" or "On mains".
+    [[nodiscard]] static QString time(const Shown& shown);
+    // "1:47", for where there is little room; "–" without a time.
+    [[nodiscard]] static QString clock(const Shown& shown);
+    // "1.2 GHz"
+    [[nodiscard]] static QString speed(const Shown& shown);
+    // "+18 min"; "1.2 GHz ▼" where the time is not known; "lowest" at the ladder's end; empty without a key.
+    [[nodiscard]] static QString effect(const Shown& shown);
+
+    // Accessible name: "1 hour 47 minutes of battery left".
+    [[nodiscard]] static QString name(const Shown& shown);
+    // Accessible description: "Speed 2 of 5, 1.2 GHz. Last key: 18 minutes more."
+    [[nodiscard]] static QString description(const Shown& shown);
+
+private:
+    [[nodiscard]] static QString spoken(std::chrono::minutes time);
+    [[nodiscard]] static QString spoken_effect(const Effect& effect);
+};
+
+}  // namespace happe::ui

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What participants use in a run: a program, pinned to a CPU, and all that it starts (ui/study/laptop/keeper).
+#pragma once
+
+#include <QObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <optional>
+
+namespace happe::study {
+
+class Application final : public QObject {
+    Q_OBJECT
+
+public:
+    Application() = default;
+    ~Application() override;
+
+    void start(const QStringList& command, std::optional<int> cpu);
+    // SIGTERM, and a second later SIGKILL, to all of them. Nothing is signalled.
+    void stop();
+
+signals:
+    // By itself. `why`: for the log, if it could not be started; else empty.
+    void ended(const QString& why);
+
+private:
+    void release();
+
+    std::unique_ptr<QProcess> keeper_;
+};
+
+}  // namespace happe::study

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/laptop/governor.h"
+
+#include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <QDBusUnixFileDescriptor>
+#include <QFile>
+#include <QVariantMap>
+#include <limits>
+#include <utility>
+
+namespace happe::study {
+namespace {
+
+const QString kName = QStringLiteral("org.happe.Governor1");
+const QString kObject = QStringLiteral("/org/happe/Governor1");
+constexpr int kAuthorizationMs = 120'000;  // somebody may have to type an administrator's password
+
+template <typename T>
+Said<T> value_of(const QDBusMessage& answer) {
+    const QDBusPendingReply<T> reply(answer);
+    if (reply.isError()) {
+        return tl::unexpected(reply.error().message());
+    }
+    return reply.value();
+}
+
+// Read where the file is at its start: the descriptor is ours alone.
+Said<QByteArray> file_of(const QDBusMessage& answer) {
+    return value_of<QDBusUnixFileDescriptor>(answer).and_then(
+        [](const QDBusUnixFileDescriptor& descriptor) -> Said<QByteArray> {
+            QFile file;
+            if (!file.open(descriptor.fileDescriptor(), QIODevice::ReadOnly)) {
+                return tl::unexpected(file.errorString());
+            }
+            return file.readAll();
+        });
+}
+
+}  // namespace
+
+Governor::Governor(QDBusConnection bus)
+    : bus_(std::move(bus)), owner_(kName, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, &Governor::gone);
+}
+
+QDBusMessage Governor::call(const QString& method) {
+    QDBusMessage question = QDBusMessage::createMethodCall(kName, kObject, kName, method);
+    question.setInteractiveAuthorizationAllowed(true);
+    return question;
+}
+
+template <typename T>
+void Governor::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
+                   const Then<T>& then) {
+    const auto answered = [read, then](QDBusPendingCallWatcher* finished) {
+        finished->deleteLater();
+        then(read(finished->reply()));
+    };
+    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(question, kAuthorizationMs), this);
+    connect(watcher, &QDBusPendingCallWatcher::finished, this, answered);
+}
+
+void Governor::start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then) {
+    const QVariantMap what{
+        {QStringLiteral("sealed"), seal}, {QStringLiteral("study"), study}, {QStringLiteral("run"), run}};
+    QDBusMessage question = call(QStringLiteral("StartRun"));
+    question << what;
+    ask<QString>(question, value_of<QString>, then);
+}
+
+void Governor::stop(const QString& run, const Then<QByteArray>& then) {
+    QDBusMessage question = call(QStringLiteral("StopRun"));
+    question << run;
+    ask<QByteArray>(question, file_of, then);
+}
+
+void Governor::facts(const QString& run, const Then<QByteArray>& then) {
+    QDBusMessage question = call(QStringLiteral("RunFacts"));
+    question << run;
+    const auto bytes = [](const QDBusMessage& answer) {
+        return value_of<QString>(answer).map([](const QString& text) { return text.toUtf8(); });
+    };
+    ask<QByteArray>(question, bytes, then);
+}
+
+void Governor::hold(const QString& application, const Then<uint>& then) {
+    QDBusMessage question = call(QStringLiteral("Hold"));
+    question << application << QStringLiteral("practice before a study's runs");
+    ask<uint>(question, value_of<uint>, then);
+}
+
+void Governor::release(uint cookie) {
+    QDBusMessage question = call(QStringLiteral("Release"));
+    question << cookie;
+    bus_.asyncCall(question);
+}
+
+void Governor::device_key(const Then<QByteArray>& then) {
+    ask<QByteArray>(call(QStringLiteral("DeviceKey")), value_of<QByteArray>, then);
+}
+
+}  // namespace happe::study

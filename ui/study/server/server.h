@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The study server's interface for devices, over HTTP. Nothing blocks; answers come to functions that are not called
+// any more when their Server is gone.
+#pragma once
+
+#include "ui/study/server/answer.h"
+
+#include <QByteArray>
+#include <QNetworkAccessManager>
+#include <QObject>
+#include <QString>
+#include <QUrl>
+#include <functional>
+
+class QNetworkReply;
+
+namespace happe::study {
+
+struct Request {
+    QByteArray method;
+    QString path;  // below /api/v1/
+    QByteArray body;
+};
+
+class Server final : public QObject {
+    Q_OBJECT
+
+public:
+    using Then = std::function<void(const Answer&)>;
+    using Wanted = std::function<bool()>;
+
+    Server(QUrl base, QByteArray token);
+
+    void ask(const Request& request, Then then);
+    // Again and again, later each time, until it is done or refused, or not `wanted` any more: then nothing is called.
+    // `meanwhile`: each answer that is neither.
+    void insist(const Request& request, const Wanted& wanted, const Then& then, const Then& meanwhile);
+
+private:
+    void insist_after(int wait_ms, const Request& request, const Wanted& wanted, const Then& then,
+                      const Then& meanwhile);
+    [[nodiscard]] QNetworkReply* send(const Request& request);
+
+    QUrl base_;
+    QByteArray token_;
+    QNetworkAccessManager network_;
+};
+
+// The address of a study server: https, or a server on this machine. Empty if it is neither.
+[[nodiscard]] QUrl server_address(const QString& text);
+
+}  // namespace happe::study

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the wizard has written down: who sits here, how far each run is, and what the server has not got yet. One SQLite
+// file, 0600; each change is one transaction, on the disk when the function returns, so that kill -9, a power cut or a
+// full disk leave it before the change or after it. What is removed is overwritten: a run's trace tells its condition.
+//
+// Throws JournalError, which names the file.
+#pragma once
+
+#include "ui/study/sitting/letters.h"
+#include "ui/study/sitting/run_record.h"
+#include "ui/study/sitting/steps.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace happe::study {
+
+class JournalError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Who sits here: their token, and what the server said last of their runs (empty: nothing yet).
+struct Seat {
+    std::string token;
+    std::string told;
+};
+
+// A letter that the server has refused for good, and why.
+struct Refusal {
+    std::string about;
+    std::string path;
+    std::string why;
+};
+
+class Journal {
+public:
+    // Made if it is not there.
+    explicit Journal(const std::string& path);
+
+    [[nodiscard]] std::optional<Seat> seat();
+    void sit(const std::string& token);
+    void told(const std::string& document);
+    // The participant's token, runs and practice are forgotten; letters are not.
+    void stand_up();
+
+    [[nodiscard]] std::set<std::string> practised();
+    void practise(const std::string& application);
+
+    [[nodiscard]] std::vector<KnownRun> runs();
+    [[nodiscard]] Recording recording(const std::string& run);
+    // It is to be started, under this id unless it has one. What was recorded of it before is forgotten, and so is an
+    // abortion that the server has refused.
+    void begin(const std::string& run, const std::string& start_id);
+    void running(const std::string& run, const std::string& governor_run);
+    void note(const std::string& run, const std::string& text);
+    void ended(const std::string& run, const Recording& recording);
+    // The run is so far, and these letters say it; what was recorded is now in a letter, or not wanted.
+    void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
+
+    void post(const Letter& letter);
+    [[nodiscard]] std::optional<Letter> first_letter();
+    [[nodiscard]] std::int64_t waiting();
+    void sent(std::int64_t number);
+    void refused(std::int64_t number, const std::string& why);
+    [[nodiscard]] std::vector<Refusal> refusals();
+    // What was refused waits once more.
+    void send_refused_again();
+
+private:
+    void change(const std::function<void()>& statements);
+    template <typename T>
+    T looked(const std::function<T()>& statements);
+    void put(const Letter& letter);
+
+    std::string path_;
+    SQLite::Database database_;
+};
+
+}  // namespace happe::study

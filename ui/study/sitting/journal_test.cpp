@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/sitting/journal.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace happe::study {
+namespace {
+
+constexpr const char* kRun = "7ZK3M9QA";
+
+class JournalTest : public testing::Test {
+protected:
+    JournalTest()
+        : folder_(testing::TempDir() + "journal-" + std::to_string(::getpid())), path_(folder_ + "/journal.db") {
+        std::filesystem::remove_all(folder_);
+        std::filesystem::create_directories(folder_);
+    }
+    ~JournalTest() override { std::filesystem::remove_all(folder_); }
+
+    std::string folder_;
+    std::string path_;
+};
+
+TEST_F(JournalTest, KnowsAfterwardsWhatWasWrittenDown) {
+    {
+        Journal journal(path_);
+        EXPECT_FALSE(journal.seat());
+        journal.sit("token");
+        journal.told("{}");
+        journal.practise("torcs");
+        journal.begin(kRun, "start");
+        journal.running(kRun, "0123");
+        journal.note(kRun, "begun \"again\"");
+        journal.note(kRun, "and again");
+    }
+    Journal journal(path_);
+    EXPECT_EQ(journal.seat()->token, "token");
+    EXPECT_EQ(journal.seat()->told, "{}");
+    EXPECT_EQ(journal.practised(), (std::set<std::string>{"torcs"}));
+    ASSERT_EQ(journal.runs().size(), 1U);
+    const KnownRun run = journal.runs().front();
+    EXPECT_EQ(run.start_id, "start");
+    EXPECT_EQ(run.governor_run, "0123");
+    EXPECT_EQ(run.step, Step::Running);
+    EXPECT_EQ(run.notes, (std::vector<std::string>{"begun \"again\"", "and again"}));
+}
+
+TEST_F(JournalTest, IsForItsOwnerAlone) {
+    const Journal journal(path_);
+    struct stat found{};
+    ASSERT_EQ(::stat(path_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777U, 0600U);
+}
+
+TEST_F(JournalTest, ARunThatBeginsAgainKeepsItsStartIdAndItsNotes) {
+    Journal journal(path_);
+    journal.begin(kRun, "first");
+    journal.running(kRun, "0123");
+    journal.note(kRun, "it broke");
+    journal.begin(kRun, "second");
+    const KnownRun run = journal.runs().front();
+    EXPECT_EQ(run.start_id, "first");
+    EXPECT_EQ(run.governor_run, "");
+    EXPECT_EQ(run.step, Step::Starting);
+    EXPECT_EQ(run.notes.size(), 1U);
+}
+
+TEST_F(JournalTest, ARunThatBeginsAfterAllForgetsItsAbortionThatWasRefused) {
+    Journal journal(path_);
+    journal.begin(kRun, "first");
+    journal.settle(kRun, Step::Aborted, {abortion_of(kRun, "a fire drill"), abortion_of("4HT2XC0N", "another run")});
+    journal.refused(1, "409");
+    journal.refused(2, "409");
+    journal.begin(kRun, "second");
+    EXPECT_EQ(journal.runs().front().step, Step::Starting);
+    EXPECT_EQ(journal.runs().front().start_id, "first");
+    ASSERT_EQ(journal.refusals().size(), 1U);
+    EXPECT_EQ(journal.refusals().front().about, "4HT2XC0N");
+}
+
+TEST_F(JournalTest, LettersWaitInTheirOrderUntilTheyAreSentOrRefused) {
+    Journal journal(path_);
+    journal.begin(kRun, "start");
+    journal.ended(kRun, {.trace = "trace", .facts = "facts"});
+    EXPECT_EQ(journal.recording(kRun).trace, "trace");
+    journal.settle(kRun, Step::Rated, {rating_of(kRun, "id", 4), record_of(kRun, "id", "record")});
+    EXPECT_EQ(journal.waiting(), 3);
+    EXPECT_EQ(journal.recording(kRun).trace, "") << "it is in the letter";
+    EXPECT_EQ(journal.first_letter()->path, "runs/7ZK3M9QA/end");
+    journal.sent(journal.first_letter()->number);
+    EXPECT_EQ(journal.first_letter()->body, R"({"id":"id","rating":4})");
+    journal.refused(journal.first_letter()->number, "409");
+    EXPECT_EQ(journal.first_letter()->body, "record");
+    journal.sent(journal.first_letter()->number);
+    EXPECT_FALSE(journal.first_letter());
+    ASSERT_EQ(journal.refusals().size(), 1U);
+    EXPECT_EQ(journal.refusals().front().why, "409");
+    journal.send_refused_again();
+    EXPECT_EQ(journal.first_letter()->body, R"({"id":"id","rating":4})");
+    EXPECT_TRUE(journal.refusals().empty());
+    EXPECT_EQ(journal.runs().front().step, Step::Rated);
+}
+
+TEST_F(JournalTest, WhenTheParticipantHasGoneTheirLettersStay) {
+    Journal journal(path_);
+    journal.sit("token");
+    journal.begin(kRun, "start");
+    journal.post(abortion_of(kRun, "a fire drill"));
+    journal.stand_up();
+    EXPECT_FALSE(journal.seat());
+    EXPECT_TRUE(journal.runs().empty());
+    EXPECT_EQ(journal.first_letter()->body, R"({"reason":"a fire drill"})");
+}
+
+TEST_F(JournalTest, NothingOfATraceIsLeftInTheFileWhenTheServerHasIt) {
+    const std::string secret = "userspace-governor-4711";
+    {
+        Journal journal(path_);
+        journal.begin(kRun, "start");
+        journal.ended(kRun, {.trace = secret, .facts = secret});
+        journal.settle(kRun, Step::Answered, {record_of(kRun, "id", std::string(100'000, 'x') + secret)});
+        while (const auto letter = journal.first_letter()) {
+            journal.sent(letter->number);
+        }
+    }
+    std::ifstream file(path_, std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_FALSE(content.empty());
+    EXPECT_EQ(content.find(secret), std::string::npos);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
+    Journal journal(path_);
+    journal.begin(kRun, "start");
+    journal.ended(kRun, {.trace = "trace", .facts = "facts"});
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit full{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    const std::vector<Letter> letters{rating_of(kRun, "id", 4), record_of(kRun, "id", std::string(1'000'000, 'x'))};
+    try {
+        journal.settle(kRun, Step::Answered, letters);
+        ADD_FAILURE() << "there was room";
+    } catch (const JournalError& error) {
+        EXPECT_EQ(std::string(error.what()).rfind(path_, 0), 0U) << error.what();
+    }
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, ignored);
+    EXPECT_EQ(journal.runs().front().step, Step::Ended);
+    EXPECT_EQ(journal.recording(kRun).trace, "trace");
+    EXPECT_EQ(journal.waiting(), 1);
+    journal.settle(kRun, Step::Answered, letters);
+    EXPECT_EQ(journal.waiting(), 3);
+}
+
+// A child settles one run after the other and is killed at some moment after the first; whatever is there is whole.
+TEST_F(JournalTest, KillLeavesEachRunBeforeOrAfterItsChange) {
+    static_cast<void>(Journal(path_));
+    for (int round = 0; round < 10; ++round) {
+        std::array<int, 2> settled{};
+        ASSERT_EQ(::pipe(settled.data()), 0);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            Journal journal(path_);
+            for (int i = 0;; ++i) {
+                const std::string run = std::to_string(round) + "-" + std::to_string(i);
+                journal.begin(run, "start");
+                journal.ended(run, {.trace = "trace", .facts = "facts"});
+                journal.settle(run, Step::Answered, {rating_of(run, "id", 4), record_of(run, "id", "record")});
+                static_cast<void>(::write(settled[1], "x", 1) + 1);
+            }
+        }
+        ::close(settled[1]);
+        char byte = 0;
+        EXPECT_EQ(::read(settled[0], &byte, 1), 1);
+        ::close(settled[0]);
+        ::usleep(static_cast<unsigned>(round) * 3000);
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    }
+    Journal journal(path_);
+    std::int64_t expected = 0;
+    for (const KnownRun& run : journal.runs()) {
+        expected += run.step == Step::Answered ? 3 : run.step == Step::Ended ? 1 : 0;
+        EXPECT_EQ(journal.recording(run.code).trace.empty(), run.step != Step::Ended);
+    }
+    EXPECT_GT(expected, 0);
+    EXPECT_EQ(journal.waiting(), expected);
+}
+
+TEST_F(JournalTest, WhatIsNoJournalIsAnErrorThatNamesTheFile) {
+    std::ofstream(path_) << std::string(5000, 'x');
+    EXPECT_THROW(Journal{path_}, JournalError);
+    EXPECT_THROW(Journal{"/nonexistent/journal.db"}, JournalError);
+}
+
+}  // namespace
+}  // namespace happe::study

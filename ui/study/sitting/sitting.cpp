@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/sitting/sitting.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace happe::study {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMostPoints = 11;
+constexpr std::array<std::pair<std::string_view, RunState>, 5> kStates{{{"planned", RunState::Planned},
+                                                                        {"started", RunState::Started},
+                                                                        {"rated", RunState::Rated},
+                                                                        {"complete", RunState::Complete},
+                                                                        {"aborted", RunState::Aborted}}};
+
+RunState state_of(const std::string& name) {
+    const auto* const found =
+        std::ranges::find(kStates, std::string_view(name), &std::pair<std::string_view, RunState>::first);
+    if (found == kStates.end()) {
+        throw std::runtime_error("state: unknown");
+    }
+    return found->second;
+}
+
+Scale scale_of(const Json& told) {
+    Scale scale{.question = told.at("question"),
+                .lowest_label = told.at("lowest_label"),
+                .highest_label = told.at("highest_label"),
+                .lowest = told.at("lowest"),
+                .highest = told.at("highest")};
+    if (scale.highest <= scale.lowest || scale.highest - scale.lowest >= kMostPoints) {
+        throw std::runtime_error("rating: has no points");
+    }
+    return scale;
+}
+
+std::optional<Guess> guess_of(const Json& told) {
+    if (told.is_null()) {
+        return std::nullopt;
+    }
+    Guess guess{.question = told.at("question"), .choices = {}};
+    for (const Json& choice : told.at("choices")) {
+        guess.choices.push_back({.key = choice.at("key"), .text = choice.at("text")});
+    }
+    if (guess.choices.empty()) {
+        throw std::runtime_error("guess.choices: empty");
+    }
+    return guess;
+}
+
+PlannedRun run_of(const Json& told) {
+    PlannedRun run{.code = told.at("code"),
+                   .application = told.at("application"),
+                   .name = told.at("name"),
+                   .command = told.at("command"),
+                   .cpu = {},
+                   .seconds = told.at("seconds"),
+                   .practice_seconds = told.at("practice_seconds"),
+                   .state = state_of(told.at("state"))};
+    if (const Json& cpu = told.at("cpu"); !cpu.is_null()) {
+        run.cpu = cpu.get<int>();
+    }
+    if (run.command.empty() || run.seconds < 1) {
+        throw std::runtime_error("runs: without a command, or of no length");
+    }
+    return run;
+}
+
+}  // namespace
+
+tl::expected<Sitting, std::string> read_sitting(const std::string& document) try {
+    const Json told = Json::parse(document);
+    Sitting sitting{.participant = told.at("participant"),
+                    .study = told.at("study"),
+                    .title = told.at("title"),
+                    .handout_read = told.at("handout_read"),
+                    .rating = scale_of(told.at("rating")),
+                    .guess = guess_of(told.at("guess")),
+                    .runs = {}};
+    for (const Json& run : told.at("runs")) {
+        sitting.runs.push_back(run_of(run));
+    }
+    return sitting;
+} catch (const std::exception& error) {
+    return tl::unexpected(std::string("the sitting: ") + error.what());
+}
+
+}  // namespace happe::study

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/sitting/steps.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace happe::study {
+namespace {
+
+// Of a run that this laptop knows of; none if there is nothing more to do.
+std::optional<Turn> turn_of(Step step) {
+    switch (step) {
+        case Step::Starting:
+            return Turn::Ready;
+        case Step::Running:
+            return Turn::Interrupted;
+        case Step::Ended:
+            return Turn::Rate;
+        case Step::Rated:
+            return Turn::Guess;
+        case Step::Aborted:
+            return Turn::Stopped;
+        case Step::Answered:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+// Of a run that it does not know of: its journal was lost, or another laptop had it.
+std::optional<Turn> turn_of(RunState state) {
+    switch (state) {
+        case RunState::Planned:
+        case RunState::Started:  // the server will say why it can't be
+            return Turn::Ready;
+        case RunState::Aborted:
+            return Turn::Stopped;
+        case RunState::Rated:
+        case RunState::Complete:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::optional<Turn> turn_of(const PlannedRun& run, const std::vector<KnownRun>& known) {
+    const auto found = std::ranges::find(known, run.code, &KnownRun::code);
+    if (run.state == RunState::Aborted) {
+        return Turn::Stopped;
+    }
+    return found == known.end() ? turn_of(run.state) : turn_of(found->step);
+}
+
+// Before anything has run: afterwards it would be no practice.
+std::optional<std::size_t> to_practise(const Sitting& sitting, const std::vector<KnownRun>& known,
+                                       const std::set<std::string>& practised) {
+    const bool untouched = known.empty() && std::ranges::all_of(sitting.runs, [](const PlannedRun& run) {
+                               return run.state == RunState::Planned;
+                           });
+    for (std::size_t i = 0; untouched && i < sitting.runs.size(); ++i) {
+        if (sitting.runs[i].practice_seconds > 0 && !practised.contains(sitting.runs[i].application)) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Next next(const Sitting& sitting, const std::vector<KnownRun>& known, const std::set<std::string>& practised) {
+    if (!sitting.handout_read) {
+        return {.turn = Turn::Handout, .run = 0};
+    }
+    if (const auto run = to_practise(sitting, known, practised)) {
+        return {.turn = Turn::Practice, .run = *run};
+    }
+    for (std::size_t i = 0; i < sitting.runs.size(); ++i) {
+        if (const auto turn = turn_of(sitting.runs[i], known)) {
+            return {.turn = *turn, .run = i};
+        }
+    }
+    return {.turn = Turn::Finished, .run = sitting.runs.size()};
+}
+
+}  // namespace happe::study

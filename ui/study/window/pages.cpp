@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/window/pages.h"
+
+#include "ui/study/window/choice_widget.h"
+#include "ui/study/window/sheet.h"
+#include "ui/study/words/study_words.h"
+
+#include <QLineEdit>
+
+namespace happe::study {
+namespace {
+
+constexpr int kMinute = 60;
+constexpr int kLongestLine = 500;
+constexpr int kLongestLink = 1000;
+
+QString length_of(int seconds) {
+    const bool minutes = seconds % kMinute == 0;
+    return minutes ? StudyWords::tr("%n minute(s)", nullptr, seconds / kMinute)
+                   : StudyWords::tr("%n second(s)", nullptr, seconds);
+}
+
+// A line to type into, and a button that waits until something is there.
+void add_line(Sheet& sheet, const QString& name, int longest, const QString& button,
+              const std::function<void(const QString&)>& act) {
+    auto& line = *made_in<QLineEdit>(sheet.content());
+    line.setAccessibleName(name);
+    line.setPlaceholderText(name);
+    line.setMaxLength(longest);
+    sheet.add(line);
+    QPushButton& go = sheet.main_button(button, [&line, act] { act(line.text()); });
+    go.setEnabled(false);
+    QObject::connect(&line, &QLineEdit::textChanged, &go,
+                     [&go](const QString& text) { go.setEnabled(!text.trimmed().isEmpty()); });
+    QObject::connect(&line, &QLineEdit::returnPressed, &go, &QPushButton::click);
+    sheet.begin_with(line);
+}
+
+// Answers, and a button that waits until one is chosen.
+ChoiceWidget& add_choice(Sheet& sheet, ChoiceWidget::Shape shape, const QStringList& answers, int first) {
+    auto& choice = *made_in<ChoiceWidget>(sheet.content(), shape, answers, first);
+    sheet.add(choice);
+    return choice;
+}
+
+void add_send(Sheet& sheet, ChoiceWidget& choice, const QString& text, const std::function<void(int)>& act) {
+    QPushButton& send = sheet.main_button(text, [&choice, act] { act(choice.chosen()); });
+    send.setEnabled(false);
+    QObject::connect(&choice, &ChoiceWidget::changed, &send, [&] { send.setEnabled(choice.chosen() >= 0); });
+    QObject::connect(&choice, &ChoiceWidget::confirmed, &send, &QPushButton::click);
+    sheet.begin_with(choice);
+}
+
+void welcome(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.title(StudyWords::tr("Who sits down?"));
+    sheet.text(StudyWords::tr(
+        "Paste or type the participant's link. Consent, questions and instructions open in the browser; then it goes "
+        "on here."));
+    sheet.note(view.detail);
+    add_line(sheet, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"), hands.sit_down);
+}
+
+void handout(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.title(StudyWords::tr("Please go on in the browser"));
+    sheet.text(StudyWords::tr(
+        "There you read what the study is about, answer some questions, and read the instructions. When you have read "
+        "them, this window goes on by itself."));
+    sheet.note(view.detail);
+    sheet.main_button(StudyWords::tr("Open the pages again"), hands.open_pages);
+}
+
+void practice(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.title(StudyWords::tr("Practice: %1").arg(view.application));
+    sheet.text(StudyWords::tr("Try it until you feel at home, for up to %1. It ends by itself, or when you leave it.")
+                   .arg(length_of(view.seconds)));
+    sheet.main_button(StudyWords::tr("Start the practice"), hands.begin);
+    sheet.other_button(StudyWords::tr("I know it already"), hands.skip_practice);
+}
+
+void ready(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.where(view);
+    sheet.title(StudyWords::tr("Next: %1").arg(view.application));
+    sheet.text(StudyWords::tr(
+                   "It lasts %1 and ends by itself, even in the middle of something. Then you say how it was. Rest as "
+                   "long as you like before you start.")
+                   .arg(length_of(view.seconds)));
+    sheet.main_button(StudyWords::tr("Start"), hands.begin);
+    sheet.progress(view.number - 1, view.total);
+}
+
+void waiting(Sheet& sheet, const View& view, const Hands& /*hands*/) {
+    sheet.where(view);
+    sheet.title(StudyWords::tr("One moment, please"));
+    sheet.text(StudyWords::tr(
+        "The laptop is asking the study's server. It tries until it is answered; what you have said so far is "
+        "kept here."));
+    sheet.note(view.detail);
+}
+
+void countdown(Sheet& sheet, const View& view, const Hands& /*hands*/) {
+    sheet.where(view);
+    sheet.title(view.application);
+    auto& number = *made_in<QLabel>(sheet.content(), QString::number(view.seconds));
+    number.setObjectName(QStringLiteral("countdown"));
+    number.setAccessibleName(StudyWords::tr("It starts in %n second(s)", nullptr, view.seconds));
+    sheet.add(number);
+}
+
+void interrupted(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.where(view);
+    sheet.title(StudyWords::tr("This run was interrupted"));
+    sheet.text(
+        StudyWords::tr("That is not your fault. What was played does not count, and the run begins once more, from its "
+                       "beginning."));
+    sheet.note(view.detail);
+    sheet.main_button(StudyWords::tr("Begin this run again"), hands.begin);
+    sheet.progress(view.number - 1, view.total);
+}
+
+void rate(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.where(view);
+    const Scale& scale = view.scale;
+    sheet.title(QString::fromStdString(scale.question));
+    QStringList points;
+    for (int point = scale.lowest; point <= scale.highest; ++point) {
+        points.push_back(QString::number(point));
+    }
+    ChoiceWidget& choice = add_choice(sheet, ChoiceWidget::Shape::Row, points, scale.lowest);
+    const QString lowest = QString::fromStdString(scale.lowest_label);
+    const QString highest = QString::fromStdString(scale.highest_label);
+    choice.describe(0, points.first() + QStringLiteral(", ") + lowest);
+    choice.describe(scale.highest - scale.lowest, points.last() + QStringLiteral(", ") + highest);
+    sheet.ends(points.first() + QStringLiteral(" \u2013 ") + lowest,
+               points.last() + QStringLiteral(" \u2013 ") + highest);
+    add_send(sheet, choice, StudyWords::tr("Send my rating"),
+             [rate = hands.rate, first = scale.lowest](int chosen) { rate(first + chosen); });
+    sheet.text(StudyWords::tr("With the keyboard: the number, then Enter."));
+}
+
+void guess(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.where(view);
+    sheet.title(QString::fromStdString(view.guess.question));
+    sheet.text(StudyWords::tr("Nobody expects you to know. Say what you think, or that you don't know."));
+    QStringList answers;
+    int number = 0;
+    for (const Choice& choice : view.guess.choices) {
+        answers.push_back(QString::number(++number) + QStringLiteral("   ") + QString::fromStdString(choice.text));
+    }
+    ChoiceWidget& choice = add_choice(sheet, ChoiceWidget::Shape::Column, answers, 1);
+    const auto send = [guess = hands.guess, choices = view.guess.choices](int chosen) {
+        guess(choices.at(static_cast<std::size_t>(chosen)).key);
+    };
+    add_send(sheet, choice, StudyWords::tr("Send my guess"), send);
+}
+
+void stopped(Sheet& sheet, const View& view, const Hands& /*hands*/) {
+    sheet.where(view);
+    sheet.title(StudyWords::tr("This run was stopped"));
+    sheet.text(StudyWords::tr(
+        "It does not count, and that is not your fault. The person who is with you prepares it once more; then "
+        "it goes on here."));
+    sheet.note(view.detail);
+}
+
+void sending(Sheet& sheet, const View& view, const Hands& /*hands*/) {
+    sheet.title(StudyWords::tr("Thank you! That was the last run."));
+    sheet.text(StudyWords::tr(
+        "The laptop sends what it has kept to the study's server. Please leave it on until it says goodbye."));
+    sheet.note(view.detail);
+}
+
+void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.title(StudyWords::tr("Thank you, and goodbye"));
+    if (view.refused) {
+        sheet.text(StudyWords::tr("You may go on in the browser, or leave."));
+        sheet.note(StudyWords::tr(
+            "Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the "
+            "person who is with you."));
+    } else {
+        sheet.text(StudyWords::tr("What was kept here has arrived. You may go on in the browser, or leave."));
+    }
+    sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
+    sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
+}
+
+void trouble(Sheet& sheet, const View& view, const Hands& hands) {
+    sheet.where(view);
+    sheet.title(StudyWords::tr("Please call the person who is with you"));
+    sheet.text(StudyWords::tr("Something is to be put right before it goes on. Nothing that you said is lost."));
+    sheet.note(view.detail);
+    sheet.main_button(StudyWords::tr("Try again"), hands.try_again);
+}
+
+using Maker = void (*)(Sheet&, const View&, const Hands&);
+
+Maker maker_of(Page page) {
+    switch (page) {
+        case Page::Welcome:
+            return welcome;
+        case Page::Handout:
+            return handout;
+        case Page::Practice:
+            return practice;
+        case Page::Ready:
+            return ready;
+        case Page::Waiting:
+        case Page::Playing:
+            return waiting;
+        case Page::Countdown:
+            return countdown;
+        case Page::Interrupted:
+            return interrupted;
+        case Page::Rate:
+            return rate;
+        case Page::Guess:
+            return guess;
+        case Page::Stopped:
+            return stopped;
+        case Page::Sending:
+            return sending;
+        case Page::Goodbye:
+            return goodbye;
+        case Page::Trouble:
+            return trouble;
+    }
+    return trouble;
+}
+
+}  // namespace
+
+std::unique_ptr<QWidget> make_page(const View& view, const Hands& hands) {
+    Sheet sheet;
+    maker_of(view.page)(sheet, view, hands);
+    return sheet.finished();
+}
+
+std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& hands) {
+    Sheet sheet;
+    sheet.where(view);
+    sheet.title(StudyWords::tr("For the experimenter"));
+    if (view.may_stop) {
+        sheet.text(StudyWords::tr("Run %1 can be stopped. It will not count, and is to be planned anew on the server.")
+                       .arg(view.code));
+        add_line(sheet, StudyWords::tr("The reason; it is kept in the audit log"), kLongestLine,
+                 StudyWords::tr("Stop this run"), hands.stop_run);
+    } else if (view.may_leave) {
+        sheet.text(StudyWords::tr("No run is under way. If the participant leaves, what is kept here is sent first."));
+    }
+    if (view.practises) {
+        sheet.main_button(StudyWords::tr("End this practice"), hands.stop_practice);
+    }
+    if (view.may_leave) {
+        sheet.other_button(StudyWords::tr("The participant leaves"), hands.stand_up);
+    }
+    sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
+    sheet.other_button(StudyWords::tr("Back"), hands.back);
+    return sheet.finished();
+}
+
+QString style_sheet() {
+    return QStringLiteral(R"(
+        * { font-family: "DejaVu Sans", sans-serif; font-size: 18px; color: #1d2329; }
+        QWidget#window { background: #fbfaf8; }
+        QLabel#where { color: #59636e; font-size: 17px; }
+        QLabel#title { font-size: 30px; font-weight: bold; }
+        QLabel#quiet { color: #59636e; font-size: 15px; }
+        QLabel#countdown { font-size: 140px; font-weight: bold; color: #0b6255; }
+        QLabel#note { background: #fdf1df; border-left: 4px solid #8a4b00; padding: 12px 16px; }
+        QLineEdit { background: #ffffff; border: 2px solid #767f89; border-radius: 8px; padding: 10px 12px; }
+        QLineEdit:focus { border-color: #1557c0; }
+        QPushButton { margin: 2px; border: 2px solid #767f89; border-radius: 8px; padding: 12px 24px; background: #ffffff; }
+        QPushButton#main { background: #0b6255; border: 4px solid #fbfaf8; border-radius: 10px; color: #ffffff;
+                           font-weight: bold; margin: 0; padding: 10px 24px; }
+        QPushButton#main:hover { background: #084c42; }
+        QPushButton#main:disabled { background: #e8eaec; color: #59636e; }
+        QPushButton:focus { margin: 0; border: 4px solid #1557c0; outline: none; }
+        QPushButton#main:focus { border-color: #1557c0; }
+        QRadioButton { background: #ffffff; border: 2px solid #767f89; border-radius: 8px; padding: 14px 18px; }
+        QRadioButton#tile { font-size: 34px; font-weight: bold; padding: 22px 0; }
+        QRadioButton#tile::indicator { width: 0; height: 0; }
+        QRadioButton#tile { spacing: 0; }
+        QRadioButton:checked { background: #e2f1ee; border-color: #0b6255; }
+        QRadioButton:focus { border: 4px solid #1557c0; padding: 12px 16px; outline: none; }
+        QRadioButton#tile:focus { padding: 20px 0; }
+        QProgressBar { border: 0; border-radius: 4px; background: #d5d9de; max-height: 8px; min-height: 8px; }
+        QProgressBar::chunk { border-radius: 4px; background: #0b6255; }
+    )");
+}
+
+}  // namespace happe::study

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The wizard's pages as widgets. A page is made anew for each view.
+#pragma once
+
+#include "ui/study/window/view.h"
+
+#include <QString>
+#include <QWidget>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace happe::study {
+
+// What people do on pages.
+struct Hands {
+    std::function<void(const QString&)> sit_down;
+    std::function<void()> open_pages;
+    std::function<void()> begin;
+    std::function<void()> skip_practice;
+    std::function<void(int)> rate;
+    std::function<void(const std::string&)> guess;
+    std::function<void()> try_again;
+    std::function<void()> go_on;
+    // The experimenter's.
+    std::function<void(const QString&)> stop_run;
+    std::function<void()> stop_practice;
+    std::function<void()> stand_up;
+    std::function<void()> leave;
+    std::function<void()> back;
+};
+
+[[nodiscard]] std::unique_ptr<QWidget> make_page(const View& view, const Hands& hands);
+[[nodiscard]] std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& hands);
+
+// What the pages look like.
+[[nodiscard]] QString style_sheet();
+
+}  // namespace happe::study

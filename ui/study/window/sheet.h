@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A page in the making: one column in the middle of the screen, filled from above.
+#pragma once
+
+#include "ui/study/window/view.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QString>
+#include <QVBoxLayout>
+#include <QWidget>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace happe::study {
+
+// A widget that its parent owns.
+template <typename T, typename... Arguments>
+T* made_in(QWidget& parent, Arguments&&... arguments) {
+    return std::make_unique<T>(std::forward<Arguments>(arguments)..., &parent).release();
+}
+
+class Sheet {
+public:
+    Sheet();
+
+    // Where in the study it is: "Run 3 of 16 - Torcs".
+    void where(const View& view);
+    void title(const QString& text);
+    void text(const QString& text);
+    void note(const QString& text);                        // of something that went wrong; nothing if it is empty
+    void ends(const QString& left, const QString& right);  // of a scale
+    void begin_with(QWidget& widget) { page_->setFocusProxy(&widget); }  // the keyboard; who says it last has it
+    void add(QWidget& widget) { column_->addWidget(&widget); }
+    QPushButton& main_button(const QString& text, const std::function<void()>& act);
+    QPushButton& other_button(const QString& text, const std::function<void()>& act);
+    // How much is behind the participant.
+    void progress(std::size_t behind, std::size_t total);
+
+    [[nodiscard]] QWidget& content() { return *content_; }
+    [[nodiscard]] std::unique_ptr<QWidget> finished();
+
+private:
+    QLabel& label(const QString& text, const char* kind);
+    QPushButton& button(const QString& text, const char* kind, const std::function<void()>& act);
+
+    std::unique_ptr<QWidget> page_;
+    QWidget* content_;
+    QVBoxLayout* column_;
+    QLayout* buttons_ = nullptr;
+};
+
+}  // namespace happe::study

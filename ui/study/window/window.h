@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The one window: full screen and above everything, but while the participant reads in the browser, and not there at
+// all while they play.
+#pragma once
+
+#include "ui/study/window/pages.h"
+#include "ui/study/window/view.h"
+
+#include <QTimer>
+#include <QWidget>
+#include <memory>
+
+class QVBoxLayout;
+
+namespace happe::study {
+
+class Window final : public QWidget {
+    Q_OBJECT
+
+public:
+    // `settle_ms`: for so long nothing may be pressed before a page that comes by surprise takes an answer.
+    Window(Hands hands, int settle_ms);
+    ~Window() override = default;
+
+    void show_view(const View& view);
+    void call_experimenter();
+    void dismiss_experimenter();
+
+signals:
+    // On X11.
+    void comes_forward(quintptr window);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    enum class Place { Nowhere, Desktop, Screen };
+
+    [[nodiscard]] Place place() const;
+    void render();
+    void settle();
+    void move_to(Place place);
+    void come_forward();
+    void tell_page() const;
+
+    Hands hands_;
+    View view_;
+    bool experimenter_ = false;
+    bool settling_ = false;
+    QTimer quiet_;
+    QTimer forward_;
+    int forwards_ = 0;
+    Place place_ = Place::Nowhere;
+    QVBoxLayout* layout_;
+    QWidget* page_ = nullptr;
+};
+
+}  // namespace happe::study

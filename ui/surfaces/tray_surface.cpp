@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happe-tray as a child: a line for each picture goes to its standard input (ui/tray/main.cpp).
+#include "ui/surfaces/surface.h"
+#include "ui/surfaces/tray_program.h"
+
+#include <QBuffer>
+#include <QProcess>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+constexpr int kPatience = 5000;  // milliseconds, for a desktop that starts
+
+// Our own windows are none of Qt's, but those of a tray are.
+QProcessEnvironment with_windows() {
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.remove(QStringLiteral("QT_QPA_PLATFORM"));
+    return environment;
+}
+
+class TraySurface final : public Surface {
+public:
+    explicit TraySurface(Events events) : events_(std::move(events)) {}
+    ~TraySurface() override {
+        child_.disconnect();
+        child_.closeWriteChannel();
+        child_.waitForFinished(kPatience);
+    }
+
+    // An error: why there can be none.
+    [[nodiscard]] std::string open() {
+        child_.setProcessEnvironment(with_windows());
+        child_.start(tray_program(), QStringList());
+        if (!child_.waitForReadyRead(kPatience)) {
+            const QByteArray said = child_.readAllStandardError().trimmed();
+            return said.isEmpty() ? "happe-tray does not start" : said.toStdString();
+        }
+        QObject::connect(&child_, &QProcess::finished, [this] { events_.lost(); });
+        return {};
+    }
+
+    [[nodiscard]] double scale() const override { return 1.0; }
+    [[nodiscard]] bool translucent() const override { return false; }
+    [[nodiscard]] bool icon() const override { return true; }
+
+    void show(const QImage& picture, const QString& name) override {
+        QByteArray png;
+        QBuffer buffer(&png);
+        picture.save(&buffer, "PNG");
+        child_.write(png.toBase64() + ' ' + name.toUtf8() + '\n');
+    }
+
+    void hide() override { child_.write("\n"); }
+
+private:
+    Events events_;
+    QProcess child_;
+};
+
+}  // namespace
+
+SurfaceOrError open_tray_surface(Surface::Events events) {
+    auto surface = std::make_unique<TraySurface>(std::move(events));
+    if (const std::string error = surface->open(); !error.empty()) {
+        return tl::unexpected(error);
+    }
+    return surface;
+}
+
+}  // namespace happe::ui

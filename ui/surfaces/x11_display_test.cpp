@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/surfaces/x11_display.h"
+
+#include <gtest/gtest.h>
+
+namespace happe::ui {
+namespace {
+
+TEST(ScaleInResources, IsXftsDpiByNinetySix) {
+    EXPECT_DOUBLE_EQ(scale_in_resources("Xft.dpi:\t144\n"), 1.5);
+    EXPECT_DOUBLE_EQ(scale_in_resources("Xcursor.size: 24\nXft.dpi: 192"), 2.0);
+}
+
+TEST(ScaleInResources, IsOneWhereThereIsNoneThatMakesSense) {
+    for (const char* const resources : {"", "Xcursor.size: 24", "notXft.dpi: 192", "Xft.dpi:", "Xft.dpi: many",
+                                        "Xft.dpi: 0", "Xft.dpi: -96", "Xft.dpi: 1e9", "Xft.dpi: nan"}) {
+        EXPECT_DOUBLE_EQ(scale_in_resources(resources), 1.0) << resources;
+    }
+}
+
+TEST(ChosenScreen, IsTheOneOfTheNameElseThePrimaryElseTheFirst) {
+    const std::vector<X11Screen> screens{{"VGA-1", false, {}}, {"LVDS-1", true, {}}, {"DP-1", false, {}}};
+    EXPECT_EQ(chosen_screen(screens, "DP-1").name, "DP-1");
+    EXPECT_EQ(chosen_screen(screens, "HDMI-1").name, "LVDS-1");
+    EXPECT_EQ(chosen_screen({{"VGA-1", false, {}}}, "").name, "VGA-1");
+}
+
+}  // namespace
+}  // namespace happe::ui
