@@ -6,12 +6,18 @@ cd "$(dirname "$0")/.."
 rm -rf build/pictures
 tools/simulation.sh build/pictures >/dev/null
 mkdir -p docs/img
-cp build/pictures/figure-a3.svg docs/img/training-run.svg
-cp build/pictures/figure-a4-power.svg docs/img/power-by-participant.svg
-for profiles in build/pictures/figure-uafp-*.svg; do
-    cp "$profiles" docs/img/profiles.svg
-    break # those of the first participant shown
-done
+build/venv/bin/python - build/pictures/paper/report/report.html <<'END'
+import base64
+import re
+import sys
+from pathlib import Path
+
+page = Path(sys.argv[1]).read_text(encoding="utf-8")
+found = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)".*?(Figure A\.\d)', page, re.S)
+drawn = {name: " ".join(base64.b64decode(svg).decode().split()) for svg, name in found}
+for name, file in (("Figure A.4", "power-by-participant"), ("Figure A.5", "frequency-over-time")):
+    Path(f"docs/img/{file}.svg").write_text(drawn[name] + "\n", encoding="utf-8")
+END
 
 picture() { # SOURCE NAME [HEIGHT]: in 256 colours; of a long page what is above this height
     build/venv/bin/python - "build/pictures/$1.png" "docs/img/$2.png" "${3:-}" <<'END'

@@ -57,7 +57,7 @@ public:
             hooks_.trace(result_, observation_line(turn));
         }
         if (hooks_.turned) {
-            hooks_.turned(turn);
+            hooks_.turned(result_, turn);
         }
     }
     void failed(const Error& error) override { throw std::logic_error("simulation: " + error.message); }

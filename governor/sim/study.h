@@ -72,7 +72,7 @@ struct StudyHooks {
     std::function<void()> run_done;  // for a progress bar; called from the thread that runs the study
     // Takes a run's trace (docs/traces.md) a line at a time; empty if nobody wants it.
     std::function<void(const RunResult& which, const std::string& line)> trace;
-    std::function<void(const Turn&)> turned;
+    std::function<void(const RunResult& which, const Turn&)> turned;
     std::function<void(double watts)> drew;  // what the machine draws, for each step of kStudyStep
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/study_runner.h"
 
+#include "governor/sim/study_export.h"
 #include "governor/system/files.h"
 
 #include <fmt/format.h>
@@ -49,6 +50,14 @@ private:
     Status status_;
 };
 
+// What is written of the first seed, as its runs are made.
+struct FirstSeed {
+    FirstSeed(const fs::path& folder, const StudyPlan& plan) : traces(folder / "traces", plan), rows(plan) {}
+
+    TraceFiles traces;
+    StudyExport rows;
+};
+
 // The first exception of several threads.
 class FirstFailure {
 public:
@@ -67,7 +76,7 @@ private:
     std::exception_ptr failure_;
 };
 
-std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, TraceFiles* traces) {
+std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, FirstSeed* first) {
     std::vector<std::vector<RunResult>> runs(request.seeds.size());
     std::atomic<std::size_t> next{0};
     FirstFailure failure;
@@ -75,8 +84,11 @@ std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, Trace
         try {
             for (std::size_t i = next++; i < runs.size(); i = next++) {
                 StudyHooks hooks{.run_done = request.run_done, .trace = {}, .turned = {}, .drew = {}};
-                if (traces != nullptr && i == 0) {
-                    hooks.trace = [traces](const RunResult& run, const std::string& line) { traces->add(run, line); };
+                if (first != nullptr && i == 0) {
+                    hooks.trace = [first](const RunResult& run, const std::string& line) {
+                        first->traces.add(run, line);
+                    };
+                    hooks.turned = [first](const RunResult& run, const Turn& turn) { first->rows.turned(run, turn); };
                 }
                 runs[i] = run_study(request.plan, request.seeds[i], hooks);
             }
@@ -95,7 +107,7 @@ std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, Trace
     return runs;
 }
 
-Status write_results(const fs::path& folder, const StudyResults& results) {
+Status write_results(const fs::path& folder, const StudyResults& results, const StudyExport& rows) {
     for (const auto& [name, text] :
          {std::pair{"study.json", json_report(results)}, std::pair{"runs.csv", runs_csv(results)},
           std::pair{"tables.txt", text_report(results)}}) {
@@ -103,7 +115,7 @@ Status write_results(const fs::path& folder, const StudyResults& results) {
             return written;
         }
     }
-    return {};
+    return rows.write(folder, "simulated-" + results.protocol, results.runs.front());
 }
 
 }  // namespace
@@ -111,6 +123,9 @@ Status write_results(const fs::path& folder, const StudyResults& results) {
 Status prepare_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder / "traces", error);
+    if (!error) {
+        fs::create_directories(folder / "export", error);
+    }
     if (error) {
         return failure(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
     }
@@ -123,18 +138,19 @@ Status prepare_folder(const fs::path& folder) {
 }
 
 Result<StudyResults> run_whole_study(const StudyRequest& request) {
-    std::optional<TraceFiles> traces;
+    std::optional<FirstSeed> first;
     if (request.folder) {
-        traces.emplace(*request.folder / "traces", request.plan);
+        first.emplace(*request.folder, request.plan);
     }
     StudyResults results{.plan = request.plan,
                          .protocol = request.protocol,
                          .seeds = request.seeds,
-                         .runs = run_seeds(request, traces ? &*traces : nullptr),
+                         .runs = run_seeds(request, first ? &*first : nullptr),
                          .tables = {}};
     results.tables = tables(results.plan, results.runs);
     if (request.folder) {
-        const Status written = traces->finish().and_then([&] { return write_results(*request.folder, results); });
+        const Status written =
+            first->traces.finish().and_then([&] { return write_results(*request.folder, results, first->rows); });
         if (!written) {
             return tl::unexpected<Error>(written.error());
         }

@@ -15,9 +15,10 @@ struct StudyRequest {
     StudyPlan plan;
     std::string protocol;
     std::vector<std::uint64_t> seeds;
-    std::size_t jobs = 1;                         // threads; each seed is one thread's alone
-    std::function<void()> run_done;               // called from those threads
-    std::optional<std::filesystem::path> folder;  // for study.json, runs.csv, tables.txt and the first seed's traces
+    std::size_t jobs = 1;            // threads; each seed is one thread's alone
+    std::function<void()> run_done;  // called from those threads
+    std::optional<std::filesystem::path>
+        folder;  // for study.json, runs.csv, tables.txt; traces, export and measures of the first seed
 };
 
 // Makes the folder, and removes the traces that an earlier study left there.

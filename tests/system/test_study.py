@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-sim study` as a person or a script would use it."""
 
+import csv
 import json
 import os
 import resource
@@ -8,12 +9,14 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
 from patience import PATIENCE_S
 from program import HappeSim
+from study_server import HAPPE_SERVER
 
 EX_USAGE, EX_DATAERR, EX_CANTCREAT, EX_IOERR = 64, 65, 73, 74
 FITTED = Path(__file__).resolve().parents[2] / "governor/sim/fit/fitted.json"
@@ -89,6 +92,43 @@ def test_a_folder_gets_everything_and_its_traces_replay(happe_sim: HappeSim, tmp
     assert len(traces) == 2 * 4 * 5
     for trace in traces:
         assert happe_sim.run("replay", str(trace)).returncode == 0
+
+
+@pytest.mark.slow
+def test_its_folder_is_analysed_as_a_real_study_is(happe_sim: HappeSim, tmp_path: Path) -> None:
+    """The report of the study server finds the means and the key presses that the simulator counted itself."""
+    out = tmp_path / "out"
+    own = study(happe_sim, "--seed", "4..5", "--participants", "5", "--also", "UDFS", "--out", str(out))
+    with (out / "runs.csv").open() as opened:
+        first = [row for row in csv.DictReader(opened) if row["seed"] == "4"]
+    words = f"analyse {out}/export --power {out}/measures.json --out {tmp_path}/report --resamples 999 --json"
+    ran = subprocess.run(
+        [HAPPE_SERVER, *words.split()], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert ran.returncode == 0, ran.stderr
+    report = json.loads(ran.stdout)
+    assert report["study"] == "simulated-paper"
+    sections = {section["key"]: section for section in report["sections"]}
+
+    cells = {(cell["application"], cell["condition"]): cell for cell in sections["table-a1"]["data"]["cells"]}
+    assert set(cells) == {(cell["application"], cell["condition"]) for cell in own["cells"]}
+    for place, cell in cells.items():
+        rows = [row for row in first if (row["application"], row["condition"]) == place]
+        assert cell["power_n"] == cell["rating_n"] == len(rows) == 5
+        assert cell["power_mean_w"] == pytest.approx(fmean(float(row["power_mean_w"]) for row in rows), abs=1e-4)
+        assert cell["rating_mean"] == pytest.approx(fmean(int(row["rating"]) for row in rows))
+
+    for cell in sections["presses"]["data"]["table_a3"]:
+        conditions = {"T-HAPPE"} if cell["phase"] == "training" else {"O-HAPPE", "B-HAPPE"}
+        rows = [row for row in first if row["application"] == cell["application"] and row["condition"] in conditions]
+        minutes = 2 * len(rows)
+        for key in ("performance", "power"):
+            assert cell[key] == pytest.approx(sum(int(row[f"{key}_presses"]) for row in rows) / minutes)
+
+    refused = [line for key in ("table-a1", "savings", "groups") for line in sections[key]["refused"]]
+    assert refused == []
+    [figures] = sections["figures"]["refused"]
+    assert figures.startswith("Figure A.1: ")
 
 
 def test_progress_is_for_terminals_only(happe_sim: HappeSim) -> None:

@@ -97,7 +97,7 @@ public:
                     [this](const RunResult& /*which*/, const std::string& line) {
                         (header_.is_null() ? header_ : observations_.emplace_back()) = Json::parse(line);
                     },
-                .turned = [this](const Turn& turn) { learn(turn); },
+                .turned = [this](const RunResult& /*which*/, const Turn& turn) { learn(turn); },
                 .drew = [this](double watts) { milliwatts_.push_back(std::llround(watts * 1000)); }};
     }
 

@@ -215,7 +215,9 @@ void add_study(CLI::App& program, int& status) {
         ->check(CLI::Range(std::size_t{1}, kMostJobs))
         ->capture_default_str();
     command
-        ->add_option("--out", options->out, "Write study.json, runs.csv, tables.txt and the first seed's traces here")
+        ->add_option("--out", options->out,
+                     "Write study.json, runs.csv and tables.txt here; and of the first seed traces/, and\n"
+                     "export/ with measures.json for happe-server analyse")
         ->type_name("DIR");
     command->add_flag("--json", options->json, "Print JSON");
     command->add_flag("--check", options->check, "Exit with 1 if a figure is out of its tolerance against the paper");
