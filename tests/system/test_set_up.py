@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HTMX = "django_htmx/static/django_htmx/htmx-2.min.js"
 PARTED = (
     *("tools/setup.sh", "tools/python_parts.py", "packaging/requirements.txt"),
-    *("pyproject.toml", "study-server/pyproject.toml", "power-logger/pyproject.toml"),
+    *("pyproject.toml", "profiles/python/pyproject.toml", "study-server/pyproject.toml", "power-logger/pyproject.toml"),
 )
 SERVED = "study-server/src/happe_study/static/vendor/htmx.min.js"
 
@@ -25,7 +25,7 @@ SERVED = "study-server/src/happe_study/static/vendor/htmx.min.js"
 def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     """Nothing is missing here, so nothing is fetched; npm is not there."""
     for name in PARTED:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     carried = tmp_path / "build/venv/lib/python3.99/site-packages" / HTMX
     carried.parent.mkdir(parents=True)
