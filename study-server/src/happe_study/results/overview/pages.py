@@ -32,7 +32,7 @@ pages = Blueprint("overview_pages", __name__)
 @anybody
 def start() -> AnyResponse:
     """The first page is the list of studies."""
-    return redirect(url_for("study_pages.studies"), HTTPStatus.SEE_OTHER)
+    return redirect(url_for("overview_pages.studies"), HTTPStatus.SEE_OTHER)
 
 
 @pages.get("/studies")
