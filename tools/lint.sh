@@ -9,6 +9,7 @@ git rev-parse --is-inside-work-tree >/dev/null # the lists of files come from gi
 style() {
     echo "lint: dependencies"
     $bin/python tests/architecture/check_dependencies.py
+    PYTHONPATH=study-server/src $bin/lint-imports --no-cache --no-logo >build/imports.log || { cat build/imports.log; exit 1; }
 
     echo "lint: formatting of C and C++ (clang-format-19 -i mends it)"
     git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror

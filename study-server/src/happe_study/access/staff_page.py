@@ -94,8 +94,8 @@ def page(
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
     """The pages above a study's; above its first one there is the list alone."""
-    (list_, text), (first, _text) = _navigation().site[0], _navigation().study[0]
-    every, this = url_for(list_), url_for(first, study=study.name)
+    (home, text), (first, _text) = _navigation().site[0], _navigation().study[0]
+    every, this = url_for(home), url_for(first, study=study.name)
     return ((every, text), (this, study.name)) if request.path != this else ((every, text),)
 
 

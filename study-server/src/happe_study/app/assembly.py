@@ -16,7 +16,7 @@ from happe_study.audit import routes as audit_routes
 from happe_study.base import problems
 from happe_study.base.config import Config, Secrets, load_secrets
 from happe_study.base.database import Database
-from happe_study.base.parts import Parts, parts
+from happe_study.base.parts import Parts
 from happe_study.evidence.checks import pages as check_pages
 from happe_study.evidence.profiles import pages as profile_pages
 from happe_study.evidence.profiles import routes as profile_routes
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask import Blueprint
-
-__all__ = ["Parts", "create_app", "parts"]
 
 VERSION = "0.1.0"
 NAVIGATION = staff_page.Navigation(
