@@ -119,8 +119,13 @@ def completed(world: World, code: str, laptop: Enrolled) -> bytes:
     """All of that, and its record has arrived."""
     told = answered(world, code, laptop)
     with world.database.writing() as session:
-        runs.record_arrived(session, runs.find(session, laptop.device.study_id, code))
+        record_arrives(session, runs.find(session, laptop.device.study_id, code))
     return told
+
+
+def record_arrives(session: Session, run: Run) -> None:
+    """What an upload does with a run whose record it has stored."""
+    runs.recorded(session, run, session.get_one(Study, run.study_id))
 
 
 def browser(world: World, token: str) -> FlaskClient:

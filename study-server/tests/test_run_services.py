@@ -262,7 +262,7 @@ def test_a_run_is_complete_when_it_is_rated_guessed_and_recorded_in_whatever_ord
     people.started(sitting.world, code, sitting.laptop)
 
     # When
-    sitting.does(code, services.record_arrived)
+    sitting.does(code, people.record_arrives)
     assert sitting.runs[0].ended_us is not None
     sitting.does(code, rate(people.as_participant(sitting.participant), 1))
     assert sitting.runs[0].state == "rated"
@@ -279,7 +279,7 @@ def test_the_participant_is_done_with_the_last_complete_run(sitting: Sitting) ->
         people.completed(sitting.world, run.code, sitting.laptop)
     people.answered(sitting.world, last.code, sitting.laptop)
     assert people.now(sitting.world, sitting.participant).state == "enrolled"
-    sitting.does(last.code, services.record_arrived)
+    sitting.does(last.code, people.record_arrives)
     assert people.now(sitting.world, sitting.participant).state == "done"
 
 

@@ -58,11 +58,6 @@ def _decoded(key: str, text: str) -> bytes:
     return digest
 
 
-def written_digest(sha256: bytes) -> str:
-    """The Content-Digest field of a SHA-256."""
-    return f"sha-256=:{base64.b64encode(sha256).decode()}:"
-
-
 def require_if_none_match(field: str | None) -> None:
     """Let only `If-None-Match: *` pass: a part is made once and never replaced."""
     if field is None:

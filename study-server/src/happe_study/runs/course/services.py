@@ -170,14 +170,8 @@ def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) 
         raise conflict("guessed", "You have guessed for this run before. The first guess stays.")
 
 
-def record_arrived(session: Session, run: Run) -> None:
-    """The record of a run has been stored. The caller appends to the audit log. 409: the run was never started."""
-    _participant, study = _locked(session, run)
-    recorded(session, run, study)
-
-
 def recorded(session: Session, run: Run, study: Study) -> None:
-    """The same, of a run that the caller has locked with its participant."""
+    """The record of a run has been stored, which the caller has locked with its participant. 409: it never started."""
     _happens(session, run, Event.RECORD, protocol_of(study))
 
 
