@@ -15,10 +15,14 @@ from given_studies import hold_roles
 from happe_study import migrations
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
+from happe_study.design.allocation.sealing import open_slot
 from happe_study.design.study import Study
 from happe_study.operations import owner
 from happe_study.people.accounts import services as accounts
+from happe_study.studies.models import Slot
+from happe_study.studies.services import seed_of
 from operated import PASSWORD, Operated, happe_server
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,6 +210,31 @@ def test_a_bad_protocol_is_refused_by_its_lines(operated: Operated, tmp_path: Pa
 def test_a_protocol_may_come_from_standard_input_and_needs_no_server(tmp_path: Path) -> None:
     ran = happe_server("--config", tmp_path / "none.toml", "study", "check", "-", typed=given_studies.small())
     assert (ran.status, ran.err) == (0, "")
+
+
+def test_the_allocation_is_computed_anew_from_what_is_published(locked: Operated, protocol: Path) -> None:
+    # Given what the server sealed, and what it publishes at unblinding
+    key = fixed_secrets().allocation
+    with locked.world.database.reading() as session:
+        made = session.scalars(select(Study)).one()
+        seed, salt = (secret.hex() for secret in seed_of(made, fixed_secrets()))
+        slots = session.scalars(select(Slot).order_by(Slot.position)).all()
+        sealed = [open_slot(key, ("small", "", slot.position), slot.plan_sealed) for slot in slots]
+
+    # When anybody computes it, without a server
+    command = ("study", "allocation", protocol, "--commitment", made.commitment or "")
+    ran = happe_server(*command, "--seed", seed, "--salt", salt, "--json")
+
+    # Then
+    computed = [[(run["application"], run["condition"]) for run in slot["runs"]] for slot in ran.json()["slots"]]
+    assert computed == [[(run.application, run.condition.label) for run in slot] for slot in sealed]
+    lines = happe_server(*command, "--seed", seed, "--salt", salt).out.splitlines()
+    assert len(lines) == sum(map(len, computed))
+    assert lines[0].split() == ["slot", "1", "run", "1", *computed[0][0]]
+    other = happe_server(*command, "--seed", salt, "--salt", seed)
+    assert (other.status, other.out) == (1, "")
+    assert "not the ones committed to" in other.err
+    assert happe_server(*command, "--seed", seed[1:], "--salt", salt).status == os.EX_USAGE
 
 
 def test_the_status_of_a_study_counts_nothing_by_condition(locked: Operated) -> None:

@@ -96,7 +96,10 @@ def test_every_example_is_a_command_that_there_is() -> None:
     ("words", "offered"),
     [
         (["st"], {"study"}),
-        (["study", ""], {"check", "create", "lock", "list", "status", "traces", "unblind", "export", "verify"}),
+        (
+            ["study", ""],
+            {"allocation", "check", "create", "export", "list", "lock", "status", "traces", "unblind", "verify"},
+        ),
         (["--ver"], {"--version"}),
         (["user", "grant", "ana@example.org", "cust"], {"custodian"}),
         (["device", "enrol", "--kind", ""], {"laptop", "meter"}),

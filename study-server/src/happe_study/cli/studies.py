@@ -3,27 +3,24 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
-from happe_cli.errors import Failure
-from happe_study.cli import exporting, named, tracing, unblinding, verifying
+from happe_study.cli import allocating, exporting, named, tracing, unblinding, verifying
+from happe_study.cli.protocols import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
 from happe_study.design.protocol import placeholders
-from happe_study.design.protocol.reading import Protocol, ProtocolError, read_protocol
 from happe_study.design.study import Study
 from happe_study.results.overview.status import status as counted
 from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 MORE = examples(
     "happe-server study check paper-a3.toml",
@@ -34,14 +31,12 @@ MORE = examples(
     "happe-server study unblind paper-a3       # by a custodian, when every run is complete",
 )
 
-STANDARD_INPUT = "-"
 name_argument = click.argument("name", metavar="STUDY")
-file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
 
 
 @click.group(cls=Group, epilog=MORE)
 def study() -> None:
-    """Studies: check a protocol, create, lock, look at, unblind, export, verify."""
+    """Studies: check a protocol, create, lock, look at, unblind, allocate anew, export, verify."""
 
 
 @study.command(epilog=examples("happe-server study check paper-a3.toml", "happe-server study check - <paper-a3.toml"))
@@ -53,8 +48,8 @@ def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one. A part that is
     still to be filled in is no mistake, but the study can't be locked with it.
     """
-    text = _text(file)
-    protocol = _checked(file, text)
+    text = protocol_text(file)
+    protocol = checked(file, text)
     to_fill_in = placeholders.left(text)
     if as_json:
         left = [{"line": each.line, "words": each.words} for each in to_fill_in]
@@ -76,8 +71,8 @@ def create(server: Server, file: Path, as_json: bool) -> None:  # noqa: FBT001 -
 
     Until it is locked, nobody can be invited, and the same command replaces the draft's protocol.
     """
-    text = _text(file)
-    _checked(file, text)
+    text = protocol_text(file)
+    checked(file, text)
     with server.writing() as session:
         made = services.create(session, text, None, None if str(file) == STANDARD_INPUT else str(file))
         facts = {"study": made.name, "state": made.state, "protocol_sha256": made.protocol_sha256}
@@ -152,6 +147,7 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
 
 
 study.add_command(unblinding.unblind)
+study.add_command(allocating.allocation)
 study.add_command(exporting.export)
 study.add_command(tracing.traces)
 study.add_command(verifying.verify)
@@ -174,25 +170,6 @@ def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "custodian",
             f"{each['email']} since {_moment(each['since_us'])}{'' if each['active'] else ' (disabled)'}{late}",
         )
-
-
-def _text(file: Path) -> str:
-    name = "standard input" if str(file) == STANDARD_INPUT else str(file)
-    try:
-        return sys.stdin.buffer.read().decode() if str(file) == STANDARD_INPUT else file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise Failure(os.EX_DATAERR, f"{name}: is not UTF-8 at byte {error.start}") from error
-
-
-def _checked(file: Path, text: str) -> Protocol:
-    try:
-        return read_protocol(text.encode())
-    except ProtocolError as error:
-        wrong = [
-            f"{file}:{mistake.line}: {f'{mistake.field}: ' if mistake.field else ''}{mistake.message}"
-            for mistake in error.mistakes
-        ]
-        raise Failure(os.EX_DATAERR, *wrong) from error
 
 
 def _day(us: int) -> str:
