@@ -50,7 +50,7 @@ def log() -> Response:
         rows = session.execute(query.order_by(AuditEntry.number.desc()).limit(ROWS + 1)).all()
     found = [shown(row, caller()) for row in rows[:ROWS]]
     older = found[-1]["number"] if len(rows) > ROWS else None
-    return page("audit", "Audit log", entries=found, older=older, words=words, newest=not before)
+    return page("audit/audit", "Audit log", entries=found, older=older, words=words, newest=not before)
 
 
 @pages.get("/audit/verify")
@@ -71,7 +71,7 @@ def _verified(noted: Head | None, text: str, problem: Problem | None = None) -> 
         report = verify_log(session, noted)
     trail = ((url_for("audit_pages.log"), "Audit log"),)
     facts: dict[str, Any] = {"report": report, "faults": FAULTS, "head": text, "noted": noted}
-    return page("audit_verify", "Is the audit log whole?", trail=trail, problem=problem, **facts)
+    return page("audit/audit_verify", "Is the audit log whole?", trail=trail, problem=problem, **facts)
 
 
 def words(value: object) -> str:

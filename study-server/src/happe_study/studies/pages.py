@@ -77,7 +77,7 @@ def new_study() -> AnyResponse:
 def protocol(study: str) -> Response:
     """The protocol, as it was sent."""
     with parts().database.reading() as session:
-        return page("protocol", "Protocol", study=services.find(session, study))
+        return page("studies/protocol", "Protocol", study=services.find(session, study))
 
 
 @pages.get("/studies/<study>/protocol/change")
@@ -110,7 +110,7 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
     with parts().database.reading() as session:
         found = services.find(session, study)
         facts: dict[str, Any] = {"protocol": services.protocol_of(found), "custodians": _custodians(session, found)}
-        return page("lock", "Lock the study", study=found, problem=problem, **facts)
+        return page("studies/lock", "Lock the study", study=found, problem=problem, **facts)
 
 
 @pages.post("/studies/<study>/lock")
@@ -132,7 +132,7 @@ def roles(study: str) -> Response:
         found = services.find(session, study)
         holders = _holders(session, found)
         shown = [(role, [WORDS[right] for right in Right if right in RIGHTS[role]], holders[role]) for role in Role]
-        return page("roles", "Roles", study=found, roles=shown)
+        return page("studies/roles", "Roles", study=found, roles=shown)
 
 
 def _sent() -> str:
@@ -161,7 +161,7 @@ def _protocol_form(
         if place := LINE.fullmatch(error.pointer):
             wrong.setdefault(int(place[1]), []).append(error.detail)
     more = {"text": text, "lines": text.splitlines() or [""], "wrong": wrong, "examples": EXAMPLES}
-    return page("protocol_form", title, study=study, problem=problem, trail=above, **more)
+    return page("studies/protocol_form", title, study=study, problem=problem, trail=above, **more)
 
 
 def _custodians(session: Session, study: Study) -> list[Custodian]:

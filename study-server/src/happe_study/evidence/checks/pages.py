@@ -38,7 +38,7 @@ def checks(study: str) -> Response:
         if not too_many:
             config, key = parts().config, parts().secrets.allocation
             made = check_study(session, found, key, config.traces_folder, conditions=conditions)
-        return page("checks", "Checks", study=found, checks=made, too_many=too_many, Verdict=Verdict)
+        return page("evidence/checks", "Checks", study=found, checks=made, too_many=too_many, Verdict=Verdict)
 
 
 def _runs(session: Session, study_id: int) -> int:

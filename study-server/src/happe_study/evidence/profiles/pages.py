@@ -56,7 +56,7 @@ def after_unblinding(view: View) -> View:
             if row.state != StudyState.UNBLINDED:
                 if request.method == "POST":
                     raise conflict("blinded", BLINDED)
-                return page("profiles_sealed", "Profiles", study=row)
+                return page("evidence/profiles_sealed", "Profiles", study=row)
         return view(study=study, **arguments)
 
     return cast("View", opened)
@@ -72,7 +72,7 @@ def profiles(study: str) -> Response:
         wanted, problem = _asked(request.args)
         rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part())
         more = _facts(protocol, wanted) | {"found": rows, "left": services.left(session, row.id)}
-        return page("profiles", "Profiles", study=row, problem=problem, **more)
+        return page("evidence/profiles", "Profiles", study=row, problem=problem, **more)
 
 
 @pages.get("/studies/<study>/profiles/map")
@@ -90,7 +90,7 @@ def heat_map(study: str) -> Response:
         name = _names(protocol).get(wanted.application, wanted.application)
         chart = drawing.spread("spread", f"{name}: percentage of profiles by frequency", levels)
         more = _facts(protocol, wanted, every=False) | {"found": rows, "chart": chart, "called": name}
-        return page("profile_map", f"Map of {name}", study=row, problem=problem, trail=_above(study), **more)
+        return page("evidence/profile_map", f"Map of {name}", study=row, problem=problem, trail=_above(study), **more)
 
 
 @pages.get("/studies/<study>/profiles/comparison")
@@ -107,7 +107,9 @@ def comparison(study: str) -> Response:
             named = [(f"{side.participant} {side.application}, {side.when}", side.levels) for side in sides]
             ladder = sorted({khz for side in sides for khz in side.ladder})
             more["chart"] = drawing.steps("both", "Both", named, ladder)
-        return page("profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more)
+        return page(
+            "evidence/profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more
+        )
 
 
 @pages.get("/studies/<study>/profiles/<code>")
@@ -124,7 +126,7 @@ def participant(study: str, code: str) -> Response:
         if not rows.rows:
             raise not_found(NO_PARTICIPANT)
         facts = _facts(protocol, wanted) | {"found": rows, "code": code}
-        return page("profile_participant", f"Profiles of {code}", study=row, trail=_above(study), **facts)
+        return page("evidence/profile_participant", f"Profiles of {code}", study=row, trail=_above(study), **facts)
 
 
 @pages.get("/studies/<study>/profiles/<code>/<application>")
@@ -140,7 +142,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         trail = (*_above(study), (url_for("profile_pages.participant", study=study, code=code), code))
         more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
         more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history)}
-        return page("profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
+        return page("evidence/profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
 
 
 @pages.post("/studies/<study>/profiles/<code>/<application>")

@@ -96,7 +96,7 @@ def run(study: str, code: str) -> Response:
     if not closed and record is None:
         closed = "Its record does not open: it was changed, or the server has another key than when it came."
     more: dict[str, Any] = {"run": facts, "application": application, "closed": closed, "figure": drawn}
-    return page("run", f"Run {code}", study=found, problem=problem, trail=above, **more)
+    return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
 
 def _closed(study: Study, row: Run) -> str:

@@ -42,14 +42,14 @@ def accounts() -> Response:
     """Every account."""
     with parts().database.reading() as session:
         rows = [(shown(session, account), account.password_given) for account in services.every(session)]
-        return page("accounts", "Accounts", rows=rows)
+        return page("people/accounts", "Accounts", rows=rows)
 
 
 @pages.get("/new-account")
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 def new_account_form(problem: Problem | None = None) -> Response:
     """The address of a new account."""
-    return page("account_new", "New account", problem=problem, trail=_above())
+    return page("people/account_new", "New account", problem=problem, trail=_above())
 
 
 @pages.post("/new-account")
@@ -77,7 +77,7 @@ def account(email: str, problem: Problem | None = None) -> Response:
             "own": found.id == caller().id,
         }
         roles = [(role, role.capitalize()) for role in Role]
-        return page("account", found.email, problem=problem, trail=_above(), places=places, roles=roles, **facts)
+        return page("people/account", found.email, problem=problem, trail=_above(), places=places, roles=roles, **facts)
 
 
 @pages.post("/accounts/<email>")
@@ -98,14 +98,14 @@ def me() -> Response:
     """One's own account."""
     with parts().database.reading() as session:
         mine = services.get(session, caller().name)
-        return page("me", "You", account=shown(session, mine), tokens=services.token_count(session, mine))
+        return page("people/me", "You", account=shown(session, mine), tokens=services.token_count(session, mine))
 
 
 @pages.get("/me/token")
 @signed_in_again
 def token_form(problem: Problem | None = None) -> Response:
     """How long a new access token is valid."""
-    return page("token", "New access token", problem=problem, trail=_mine(), longest=services.LONGEST_TOKEN_DAYS)
+    return page("people/token", "New access token", problem=problem, trail=_mine(), longest=services.LONGEST_TOKEN_DAYS)
 
 
 @pages.post("/me/token")
@@ -118,7 +118,7 @@ def token() -> Response:
         raise mistake("days", f"Must be a number from 1 to {services.LONGEST_TOKEN_DAYS}.")
     with parts().database.writing() as session:
         made = services.issue_token(session, caller(), services.get(session, caller().name), int(days))
-        return page("token_made", "Your access token", trail=_mine(), token=made, days=int(days))
+        return page("people/token_made", "Your access token", trail=_mine(), token=made, days=int(days))
 
 
 @pages.post("/me/tokens/end")
@@ -172,7 +172,9 @@ def _role_and_study(session: Session) -> tuple[Role, Study | None]:
 
 
 def _password_page(account: Account, password: str) -> Response:
-    return page("password_given", "The password of the account", trail=_above(), account=account, password=password)
+    return page(
+        "people/password_given", "The password of the account", trail=_above(), account=account, password=password
+    )
 
 
 def _above() -> tuple[tuple[str, str], ...]:

@@ -42,7 +42,12 @@ def devices(study: str) -> Response:
         found = _study(session, study)
         rows = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name)).all()
         return page(
-            "devices", "Devices", study=found, rows=rows, clocks=services.last_clocks(session, found.id), now=now_us()
+            "people/devices",
+            "Devices",
+            study=found,
+            rows=rows,
+            clocks=services.last_clocks(session, found.id),
+            now=now_us(),
         )
 
 
@@ -52,7 +57,7 @@ def new_device_form(study: str, problem: Problem | None = None) -> Response:
     """Name and kind of a new device."""
     with parts().database.reading() as session:
         found = _study(session, study)
-        return page("device_new", "New device", study=found, problem=problem, trail=_above(study), kinds=KINDS)
+        return page("people/device_new", "New device", study=found, problem=problem, trail=_above(study), kinds=KINDS)
 
 
 @pages.post("/studies/<study>/new-device")
@@ -74,7 +79,7 @@ def new_device(study: str) -> Response:
 @staff(Right.DEVICE_MANAGE)
 def renew_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What a new enrolment code means."""
-    return _about_one("device_renew", "New enrolment code", study, code, problem)
+    return _about_one("people/device_renew", "New enrolment code", study, code, problem)
 
 
 @pages.post("/studies/<study>/devices/<code>/renew")
@@ -92,7 +97,7 @@ def renew(study: str, code: str) -> Response:
 @staff(Right.DEVICE_MANAGE)
 def revoke_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What revoking means."""
-    return _about_one("device_revoke", "Revoke a device", study, code, problem)
+    return _about_one("people/device_revoke", "Revoke a device", study, code, problem)
 
 
 @pages.post("/studies/<study>/devices/<code>/revoke")
@@ -117,7 +122,7 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
 
 def _code(study: Study, device: Device, code: str) -> Response:
     title = f"Enrolment code of {device.name}"
-    return page("device_code", title, study=study, trail=_above(study.name), device=device, code=code)
+    return page("people/device_code", title, study=study, trail=_above(study.name), device=device, code=code)
 
 
 def _about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:

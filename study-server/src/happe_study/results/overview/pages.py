@@ -41,7 +41,7 @@ def studies() -> Response:
     """The studies that one may read."""
     with parts().database.reading() as session:
         rows = [(study, status(session, study)) for study in services.visible(session, caller())]
-        return page("studies", "Studies", rows=[(study, _progress(counts)) for study, counts in rows])
+        return page("results/studies", "Studies", rows=[(study, _progress(counts)) for study, counts in rows])
 
 
 @pages.get("/studies/<study>")
@@ -55,7 +55,7 @@ def study(study: str) -> Response:
             "protocol": services.protocol_of(found),
             "custodians": custodians.of_study(session, found, parts().config.custodian_wait_hours),
         }
-        return page("study", found.title, study=found, **facts)
+        return page("results/study", found.title, study=found, **facts)
 
 
 @pages.get("/studies/<study>/progress")
@@ -72,7 +72,7 @@ def progress(study: str) -> Response:
 def _news(session: Session, study: Study) -> tuple[str, Markup]:
     """How far a study is as a part of a page, and a digest of it."""
     facts = {"study": study, "progress": progress_of(session, study, caller().rights_in(study.id))}
-    text = render_template("staff/_progress.html", **facts)
+    text = render_template("staff/results/_progress.html", **facts)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     seen = Markup('<input type="hidden" id="progress-seen" name="seen" value="{}">').format(digest)
     return digest, Markup(text) + seen  # noqa: S704 - a template's

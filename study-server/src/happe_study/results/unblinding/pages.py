@@ -29,14 +29,14 @@ pages = Blueprint("unblinding_pages", __name__)
 @staff(Right.UNBLIND)
 def unblinding(study: str) -> Response:
     """What can be unblinded, and what has been."""
-    return _page("unblinding", "Unblinding", study, None)
+    return _page("results/unblinding", "Unblinding", study, None)
 
 
 @pages.get("/studies/<study>/unblinding/study")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_form(study: str, problem: Problem | None = None) -> Response:
     """What unblinding the study means."""
-    return _page("unblind", "Unblind the whole study", study, problem)
+    return _page("results/unblind", "Unblind the whole study", study, problem)
 
 
 @pages.post("/studies/<study>/unblinding/study")
@@ -49,14 +49,16 @@ def unblind(study: str) -> Response:
         found = session.get_one(Study, g.happe_study_ids(study))
         _require_custodian(session, found)
         check = services.unblind(session, found, parts().secrets, order)
-        return page("unblinded", "The study is unblinded", study=found, check=check.summary(), trail=_above(study))
+        return page(
+            "results/unblinded", "The study is unblinded", study=found, check=check.summary(), trail=_above(study)
+        )
 
 
 @pages.get("/studies/<study>/unblinding/run")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
     """What unblinding one run means."""
-    return _page("unblind_run", "Unblind one run in an emergency", study, problem)
+    return _page("results/unblind_run", "Unblind one run in an emergency", study, problem)
 
 
 @pages.post("/studies/<study>/unblinding/run")
@@ -74,7 +76,9 @@ def unblind_run(study: str) -> Response:
         except Problem:
             raise mistake("run", "The study has no run of this code.") from None
         condition = services.unblind_run(session, found, run, parts().secrets, order)
-        return page("unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run)
+        return page(
+            "results/unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run
+        )
 
 
 def _require_custodian(session: Session, study: Study) -> None:

@@ -28,7 +28,7 @@ pages = Blueprint("withdrawal_staff", __name__)
 @staff(Right.PARTICIPANT_MANAGE)
 def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What withdrawing means for this participant's data."""
-    return about_one("withdraw", f"Withdraw participant {code}", study, code, problem)
+    return about_one("results/withdraw", f"Withdraw participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/withdraw")

@@ -33,7 +33,7 @@ LONGEST_REASON = 500
 @staff(Right.RUN_MANAGE)
 def abort_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What aborting means."""
-    return _form("abort", f"Abort run {code}", study, code, problem)
+    return _form("runs/abort", f"Abort run {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/abort")
@@ -52,7 +52,7 @@ def abort(study: str, code: str) -> AnyResponse:
 @staff(Right.RUN_MANAGE)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What planning anew means."""
-    return _form("repeat", f"Plan run {code} anew", study, code, problem)
+    return _form("runs/repeat", f"Plan run {code} anew", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/repeat")

@@ -55,7 +55,7 @@ def participants(study: str) -> Response:
             "state": state,
             "states": list(ParticipantState),
         }
-        return page("participants", "Participants", study=found, **more)
+        return page("runs/participants", "Participants", study=found, **more)
 
 
 @pages.get("/studies/<study>/invite")
@@ -63,7 +63,9 @@ def participants(study: str) -> Response:
 def invite_form(study: str, problem: Problem | None = None) -> Response:
     """How many to invite."""
     with parts().database.reading() as session:
-        return page("invite", "Invite participants", study=_study(session, study), problem=problem, trail=_above(study))
+        return page(
+            "runs/invite", "Invite participants", study=_study(session, study), problem=problem, trail=_above(study)
+        )
 
 
 @pages.post("/studies/<study>/invite")
@@ -78,7 +80,7 @@ def invite(study: str) -> Response:
         found = _study(session, study)
         invited = [services.invite(session, found, caller()) for _ in range(int(count))]
         links = [(one.code, link_of(token)) for one, token in invited]
-        return page("invited", "Links of the new participants", study=found, links=links, trail=_above(study))
+        return page("runs/invited", "Links of the new participants", study=found, links=links, trail=_above(study))
 
 
 @pages.get("/studies/<study>/participants/<code>")
@@ -93,14 +95,14 @@ def participant(study: str, code: str) -> Response:
         runs = shown_runs(session, found.id, list(session.scalars(query)))
         names = {application.key: application.name for application in protocol.applications}
         facts: dict[str, Any] = {"participant": shown(session, [one])[0], "runs": runs, "names": names}
-        return page("participant", f"Participant {code}", study=found, trail=_above(study), **facts)
+        return page("runs/participant", f"Participant {code}", study=found, trail=_above(study), **facts)
 
 
 @pages.get("/studies/<study>/participants/<code>/replace")
 @staff(Right.PARTICIPANT_MANAGE)
 def replace_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What replacing means."""
-    return about_one("replace", f"Replace participant {code}", study, code, problem)
+    return about_one("runs/replace", f"Replace participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/replace")
