@@ -13,7 +13,7 @@ from happe_study.base.codes import new_code
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
 from happe_study.people.participants.models import OnWithdrawal, Participant
-from happe_study.runs.course import planning as services
+from happe_study.runs.course import planning
 from happe_study.runs.course.models import Run
 from happe_study.studies.services import protocol_of
 from world import fixed_secrets
@@ -47,7 +47,7 @@ def enrol(world: World, study_id: int, stratum: str | None = None) -> int:
     with world.database.writing() as session:
         study = session.get_one(Study, study_id)
         participant = consented(session, study_id, stratum)
-        services.enrol(session, participant, study, protocol_of(study), SECRETS)
+        planning.enrol(session, participant, study, protocol_of(study), SECRETS)
         return participant.id
 
 
@@ -56,7 +56,7 @@ def leave(world: World, participant_id: int) -> None:
     with world.database.writing() as session:
         participant = session.get_one(Participant, participant_id)
         participant.state = "replaced"
-        assert services.release(session, participant)
+        assert planning.release(session, participant)
 
 
 def sequences(session: Session, participants: list[int]) -> Counter[tuple[str, tuple[str, ...]]]:

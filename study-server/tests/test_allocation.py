@@ -16,7 +16,7 @@ from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import open_condition, open_slot
 from happe_study.design.study import Study
 from happe_study.people.participants.models import Participant
-from happe_study.runs.course import planning as services
+from happe_study.runs.course import planning
 from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
@@ -148,7 +148,7 @@ def test_another_attempt_is_planned_under_the_same_condition(small_world: World)
     enrol(small_world, study.id)
     with small_world.database.reading() as session:
         run = session.scalars(select(Run).where(Run.position == 3)).one()
-        again = services.another_attempt(run, SECRETS)
+        again = planning.another_attempt(run, SECRETS)
     assert (again.position, again.attempt, again.application) == (3, 2, run.application)
     assert again.code != run.code
     assert open_condition(SECRETS.allocation, again.code, again.condition_sealed) == open_condition(
@@ -172,11 +172,11 @@ def test_nobody_gets_two_slots(world: World) -> None:
     with world.database.writing() as session:
         participant = session.get_one(Participant, participant_id)
         with pytest.raises(Problem) as refused:
-            services.enrol(session, participant, study, protocol_of(study), SECRETS)
+            planning.enrol(session, participant, study, protocol_of(study), SECRETS)
     assert refused.value.kind == "enrolled"
 
 
 def test_who_has_no_slot_gives_none_back(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small())
     with world.database.writing() as session:
-        assert not services.release(session, consented(session, study.id))
+        assert not planning.release(session, consented(session, study.id))

@@ -31,7 +31,7 @@ from happe_study.people.participants.models import Participant
 from happe_study.results.reports import forgetting
 from happe_study.results.withdrawal.recordings import Recording, forget, only_during
 from happe_study.results.withdrawal.renaming import renamed
-from happe_study.runs.course import planning as allocation
+from happe_study.runs.course import planning
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened, stored
@@ -66,7 +66,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
     recordings = only_during(session, participant.id)
     forget(session, recordings)
     session.execute(delete(Sitting).where(Sitting.participant_id == participant.id))
-    allocation.release(session, participant)
+    planning.release(session, participant)
     _forget_person(session, participant)
     return recordings
 
@@ -84,7 +84,7 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
     mine = update(Profile).where(Profile.participant_id == participant.id)
     session.execute(mine.values(participant=participant.code))
     if not _completed(runs):
-        allocation.release(session, participant)
+        planning.release(session, participant)
     _forget_person(session, participant)
 
 

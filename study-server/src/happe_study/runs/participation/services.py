@@ -26,7 +26,7 @@ from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import sittings
 from happe_study.people.participants import questionnaire
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
-from happe_study.runs.course import planning as allocation
+from happe_study.runs.course import planning
 from happe_study.runs.course import services as runs
 from happe_study.studies.services import protocol_of
 
@@ -103,7 +103,7 @@ def answer(
         raise unprocessable("Some answers are missing or can't be used.", *errors)
     participant.answers = found.kept
     participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else None
-    allocation.enrol(session, participant, study, protocol, secrets)
+    planning.enrol(session, participant, study, protocol, secrets)
     _log(session, "enrolled", participant, who)
 
 
@@ -129,7 +129,7 @@ def replace(session: Session, participant: Participant, reason: str, who: Caller
     if participant.state in (ParticipantState.DONE, ParticipantState.WITHDRAWN):
         raise conflict("participant-state", f"A participant who is {participant.state} can't be replaced.")
     end(session, participant, ParticipantState.REPLACED, ON_REPLACEMENT)
-    allocation.release(session, participant)
+    planning.release(session, participant)
     _log(session, "replaced", participant, who, reason=reason)
 
 
