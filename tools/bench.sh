@@ -3,15 +3,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
-cmake --build --preset dev --target happe-bench happe-sim >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
-build/bin/happe-bench --benchmark_format=json --benchmark_out=build/bench.json --benchmark_repetitions=5 \
-    --benchmark_report_aggregates_only=true >/dev/null
-build/venv/bin/python tests/bench/report.py build/bench.json
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/upload_speed.py
 PYTHONPATH=study-server/src:study-server/tests:profiles/python/src build/venv/bin/python study-server/bench/run_view.py
 # It makes four databases of 10,000 participants each, 1.5 GB and some minutes each.
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/pages.py
 # Its files go to the disk that the tree is on.
 (cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests venv/bin/python ../power-logger/bench/recording.py)
-cmake --build --preset dev --target happed happe-indicator happe-ui-window happe-ui-bench >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
+cmake --build --preset dev --target happed happe-indicator happe-ui-window >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
 build/venv/bin/python ui/bench/overlay_bench.py

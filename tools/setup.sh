@@ -23,7 +23,7 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
 esac
 # To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, two of the
 # libraries that the power logger reads instruments with.
-test="$demo libgtest-dev libbenchmark-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
+test="$demo libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils fonts-dejavu-core libcomedi0 libiio0"
 # To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and a browser for
 # the study server; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.

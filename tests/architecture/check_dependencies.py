@@ -52,7 +52,6 @@ ROOMS: dict[str, set[str]] = {
     "ui/study/window": {"ui/study/sitting", "ui/study/words"},
     "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting", "window", "words")}
     | {"ui/program", "packaging/cli"},
-    "ui/bench": {"ui/overlay"},
     "ui/tests": set(),
     "packaging/cli": set(),
     "study-server": {"profiles"},
@@ -99,7 +98,7 @@ def check_cpp(path: str, text: str) -> Iterator[tuple[int, str]]:
     room = room_of(path)
     if room is None:
         return
-    is_test = path.endswith(("_test.cpp", "_bench.cpp", "_fixture.h"))
+    is_test = path.endswith(("_test.cpp", "_fixture.h"))
     for number, line in enumerate(text.splitlines(), start=1):
         if include := INCLUDE.match(line):
             wrong = wrong_include(room, include[1], include[2], is_test=is_test)
