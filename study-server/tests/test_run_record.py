@@ -16,7 +16,7 @@ from happe_contract import schemas
 from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.runs.records.lessons import Ladder, learn
 from happe_study.runs.records.record import Lesson, RunRecord, run_record
-from uploads import DATA, GOOD
+from uploads import GOOD
 
 Json = dict[str, Any]
 
@@ -105,24 +105,6 @@ def test_a_vector_derived_by_hand_makes_a_record_that_passes(subtests: pytest.Su
             assert [lesson.level for lesson in taken.learned] == [
                 decision["learned"]["level"] for decision in vector["expected"] if "learned" in decision
             ]
-
-
-@pytest.mark.parametrize("condition", ["T-HAPPE", "O-HAPPE", "ondemand"])
-def test_a_trace_of_happe_sim_with_its_decisions_makes_a_record_that_passes(condition: str) -> None:
-    header, *lines = read_lines(f"torcs-{condition}.jsonl")
-    decisions = read_lines(f"torcs-{condition}.decisions.jsonl")
-
-    taken = accept(as_record(header, lines, decisions))
-
-    assert taken.samples == 120
-    assert taken.served == (None if condition == "ondemand" else ("participant-1", "torcs"))
-    assert bool(taken.learned) == (condition == "T-HAPPE")
-    assert (taken.profile_before is None) == (condition != "O-HAPPE")
-
-
-def read_lines(name: str) -> list[Json]:
-    """A file that happe-sim wrote: `study --participants 2 --application torcs --out DIR`, then `replay`."""
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
 @given(seconds=st.integers(0, 40), seed=st.integers(0, 10**9), kernel=st.booleans())
