@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long a test waits for what must come."""
+"""How long a test waits for what must come: the one place where tests sleep (ruff holds others to it)."""
 
 from __future__ import annotations
 
@@ -24,3 +24,11 @@ def until(
         assert time.monotonic() < end, f"{what} has not happened"
         time.sleep(0.01)
     return value
+
+
+def spend(seconds: float) -> None:
+    """Let time pass that is itself under test: a load's pace, a kill's moment, a stretch in which nothing may happen.
+
+    Nothing is waited for like this: `until` does that.
+    """
+    time.sleep(seconds)

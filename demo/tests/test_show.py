@@ -6,11 +6,10 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 
 import pytest
 
-from patience import PATIENCE_S
+from patience import PATIENCE_S, spend
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +33,6 @@ def test_it_ends_in_order_whenever_it_is_told(attempt: int) -> None:
         assert show.stdout
         while b"Ctrl-C ends it" not in show.stdout.readline():
             assert show.poll() is None
-        time.sleep(random.Random(attempt).random() / 100)
+        spend(random.Random(attempt).random() / 100)
         show.terminate()
         assert show.wait(PATIENCE_S) == 0

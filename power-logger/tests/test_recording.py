@@ -7,7 +7,6 @@ import errno
 import hashlib
 import json
 import os
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, Reading, SourceError
 from happe_power.trace import Trace, TraceError
 from happe_power.verify import verify
+from patience import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,8 +173,7 @@ def test_a_recording_whose_parts_can_not_be_closed_ends_when_it_is_told_to(
     with monkeypatch.context() as broken:
         broken.setattr(closing, "close_part", full)
         recorder.start()
-        while not recorder.trouble:
-            time.sleep(0.01)
+        until(lambda: recorder.trouble, "trouble")
         recorder.stop()
     assert (recorder.errors, "No space left on device" in recorder.failed[0]) == ([], True)
     assert [found.problem for found in store.recover(tmp_path)] == [""]

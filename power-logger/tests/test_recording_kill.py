@@ -18,7 +18,7 @@ import pytest
 from happe_power.recording import store
 from happe_power.trace import Trace
 from happe_power.verify import verify
-from patience import until
+from patience import spend, until
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed
         instants = sorted((chance.uniform(LEAST_S, MOST_S), int(pid), Path(spool)) for pid, spool in started)
         dead = []
         for instant, pid, spool in instants:
-            time.sleep(max(0.0, begun + instant - time.monotonic()))
+            spend(max(0.0, begun + instant - time.monotonic()))
             dead.append(killed(pid, spool))
     assert len(dead) == COUNT
     lost = [check(*each) for each in dead]

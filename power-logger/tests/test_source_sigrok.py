@@ -22,7 +22,7 @@ from happe_power.sources import sigrok
 from happe_power.sources.clock import SystemClock
 from happe_power.sources.sigrok import Setting, Sigrok
 from happe_power.sources.source import SourceError, UnpluggedError
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from sigrok_demo import DEMO, MINUTE_S, PROGRAM, Minute
 from source_ledger import Taken, take
 
@@ -220,11 +220,7 @@ def test_a_reader_that_is_killed_leaves_no_program_behind(meter: Callable[..., S
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "sigrok-cli")], check=False)
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
-        if not is_running(pid):
-            break
-        time.sleep(0.05)
-    assert not is_running(pid)
+    until(lambda: not is_running(pid), "the program's end")
 
 
 def is_running(pid: int) -> bool:

@@ -20,7 +20,7 @@ from bare import create_reference
 from happe_study.base.config import Config
 from happe_study.operations import logs
 from happe_study.operations.serving import Serving, host_and_port
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -79,12 +79,9 @@ def start(name: str, config: Config, folder: Path) -> Server:
         command = [sys.executable, __file__, name, str(path)]
         process = subprocess.Popen(command, stdout=output, stderr=output)
     server = Server(name, host_and_port(config.listen), process, journal)
-    end = time.monotonic() + PATIENCE_S
-    while not _answers(server.address):
-        if time.monotonic() > end or process.poll() is not None:
-            process.kill()
-            raise RuntimeError(f"{name} does not answer:\n{journal.read_text()}")
-        time.sleep(0.05)
+    until(lambda: _answers(server.address) or process.poll() is not None, f"an answer of {name}")
+    if process.poll() is not None:
+        raise RuntimeError(f"{name} does not answer:\n{journal.read_text()}")
     return server
 
 

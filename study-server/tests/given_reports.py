@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from happe_study.results.reports.models import Report
 from happe_study.results.reports.services import Stage, shown
 from happe_study.results.unblinding import services as unblinding
 from happe_study.runs.course.models import Run
+from patience import until
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def _watts(code: str, condition: str | None) -> float:
 def waited(world: World, study: Study) -> list[Stage]:
     """How far a study's reports are, when none is being made any more."""
     parts = world.app.extensions["happe"]
-    while any(each.stage is Stage.MAKING for each in shown(parts, study.id)):
-        time.sleep(0.1)
+    until(lambda: all(each.stage is not Stage.MAKING for each in shown(parts, study.id)), "the reports' end")
     return [each.stage for each in shown(parts, study.id)]
 
 

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,7 @@ from happe_study.results.reports.job import Job, Order
 from happe_study.results.reports.models import Report, ReportFile
 from happe_study.results.reports.services import Stage
 from happe_study.runs.course.models import Run
+from patience import until
 from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
@@ -169,9 +169,8 @@ def test_a_report_whose_process_was_ended_says_so_and_leaves_nobodys_data(
     send(lab.analyst, PAGE)
     assert re.search("Report [0-9] is being made", lab.analyst.get(PAGE).text)
     work = locks.work(lab.world.config.data, lab.study.id)
-    while not any(work.glob("export/*.csv")):
-        assert started[0].poll() is None
-        time.sleep(0.01)
+    until(lambda: any(work.glob("export/*.csv")) or started[0].poll() is not None, "the report's beginning")
+    assert started[0].poll() is None
     forgetting.sweep(lab.world.config.data)
     assert work.exists()
     started[0].send_signal(how)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from happe_power.sources.t61 import table_a2
+from patience import spend
 
 ROOT = Path(__file__).resolve().parents[2]
 LADDER, MODEL = ROOT / "governor/core/ladder.h", ROOT / "governor/sim/power_model.cpp"
@@ -40,7 +41,7 @@ def test_the_governors_program_prints_the_same_watts(tmp_path: Path) -> None:
             is_idle = time.monotonic() - began < 2  # then three seconds of work
             idle, busy = idle + 10 * is_idle, busy + 10 * (not is_idle)
             write_stat(stat, busy, idle)
-            time.sleep(0.05)
+            spend(0.05)
         assert process.stdout
         lines = process.stdout.readlines()
     assert watts_in(lines[0]) == [round(table_a2().at(khz, 0.0), 1) for khz in (800_000, 2_300_000)]

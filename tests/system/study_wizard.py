@@ -317,16 +317,20 @@ ANSWERS |= {"guess": ["1", "Return"]}
 
 def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> None:
     """Answer whatever is asked until a page has come; `meanwhile` is called all the time."""
-    answered, since, end = 0, 0.0, time.monotonic() + 5 * PATIENCE_S
-    while (page := laptop.page())[0] != last:
-        assert time.monotonic() < end, laptop.log
+    answered, since = 0, 0.0
+
+    def answer() -> bool:
+        nonlocal answered, since
+        page = laptop.page()
         meanwhile()
         keys = ANSWERS.get(page[0])
         again = time.monotonic() - since > 2  # noqa: PLR2004 - seconds; a busy desktop may lose a key
-        if keys and (page[1] > answered or again):
+        if page[0] != last and keys and (page[1] > answered or again):
             answered, since = page[1], time.monotonic()
             laptop.press(*keys)
-        time.sleep(0.02)
+        return page[0] == last
+
+    until(answer, f"the page {last}", 5 * PATIENCE_S)
 
 
 def alive(pid: int) -> bool:

@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,7 +23,7 @@ import pytest
 
 from happe_demo.demonstration import PAPER
 from happe_demo.results import tables
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, spend, until
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -224,7 +223,7 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
     demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")
     try:
         demo.says(step)
-        time.sleep(random.uniform(0, 1))  # any moment will do
+        spend(random.uniform(0, 1))  # any moment will do
         ports = listening(demo)
         assert demo.interrupted() == 130
     finally:

@@ -15,7 +15,7 @@ import pytest
 
 from happed_wire import MEMBER, BusError
 from happed_world import MY_NAME, NAME, QUICK, Client, Happed, Keyboards, running_world
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, spend, until
 from sealed_runs import end, facts
 
 if TYPE_CHECKING:
@@ -293,9 +293,9 @@ def test_with_nobody_there_it_sleeps(stopped: Happed, world: World, keyboards: K
     world.activate("")
     me.sees("State", "released")
     me.leave()
-    time.sleep(0.2)  # what was under way
+    spend(0.2)  # what was under way
     before = wake_ups(stopped.pid)
-    time.sleep(3)
+    spend(3)
     assert wake_ups(stopped.pid) == before
 
 
@@ -303,9 +303,9 @@ def test_with_somebody_there_it_wakes_once_a_second(stopped: Happed, keyboards: 
     stopped.configure('mode = "observe"\n')
     stopped.start().serves().leave()
     keyboards.answer(b"end")
-    time.sleep(0.2)
+    spend(0.2)
     before = wake_ups(stopped.pid)
-    time.sleep(5)
+    spend(5)
     assert 4 <= wake_ups(stopped.pid) - before <= 10
 
 
@@ -351,7 +351,7 @@ def test_without_a_bus_it_still_ends_when_told(happed_program: Path, tmp_path: P
         happed = Happed(happed_program, world, tmp_path).start()
         happed.serves()
         world.bus.stop()
-        time.sleep(1.5)  # it tries again by now
+        spend(1.5)  # it tries again by now
         before = time.monotonic()
         assert happed.stop() == EX_OK
         assert time.monotonic() - before < 5
@@ -415,7 +415,7 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
     me.sees("Keyboards", 1)
     for number in range(150):  # of 200: each begins a series of its own
         press(keyboard, KEY_PROG2 if number % 2 else KEY_PROG1, seconds_ago=200 - number)
-        time.sleep(0.01)
+        spend(0.01)
 
     stopped.kill()
 

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import stat
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 import seals
 from happed_wire import BusError
 from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
-from patience import until
+from patience import spend, until
 from sealed_runs import begin, end, facts, key_of, pressed
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def test_a_key_that_was_told_outlives_any_kill(stopped: Happed) -> None:
     for _ in range(12):
         client = stopped.start().client()
         call = client.send("DeviceKey")
-        time.sleep(chance.random() * 0.004)
+        spend(chance.random() * 0.004)
         stopped.kill()
         try:
             told = client.peer.reply(call).body[0]
@@ -182,7 +181,7 @@ def test_a_kernels_conditions_keys_are_recorded_too(owner: Client) -> None:
 def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_before(owner: Client) -> None:
     for waits_s in (0.7, 0.0):
         run = begin(owner, "T-HAPPE")
-        time.sleep(waits_s)
+        spend(waits_s)
         pressed(owner, "performance")
         end(owner, run)
         [lesson] = facts(owner, run)["learned"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from program import HappeSim
 
 pytestmark = pytest.mark.slow
@@ -172,8 +172,8 @@ def test_a_database_may_be_named_without_its_folder(happe_sim: HappeSim, tmp_pat
 
 def test_a_folder_locked_by_somebody_else_does_not_hang_it(happe_sim: HappeSim, tmp_path: Path) -> None:
     with subprocess.Popen(["flock", str(tmp_path), "sleep", "30"]) as locker:
-        while subprocess.run(["flock", "--nonblock", str(tmp_path), "true"], check=False).returncode == 0:
-            time.sleep(0.01)
+        free = ["flock", "--nonblock", str(tmp_path), "true"]
+        until(lambda: subprocess.run(free, check=False).returncode != 0, "the lock")
         ran = happe_sim.run("observe", "--seconds", "1", "--database", str(tmp_path / "p.db"))
         subprocess.run(["pkill", "-P", str(locker.pid)], check=False)
         locker.kill()

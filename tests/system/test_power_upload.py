@@ -19,7 +19,7 @@ import power_traces
 from happe_power.upload import identity
 from happe_power.upload.outbox import Outbox
 from happe_power.upload.server import Server
-from patience import PATIENCE_S
+from patience import PATIENCE_S, spend, until
 from power_traces import Given
 from program import ROOT
 from study_server import STUDY, StudyServer
@@ -127,11 +127,8 @@ def meter(bench: Meter) -> Meter:
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
     """Wait until something is so while a process runs."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not what():
-        assert process.poll() is None, "it ended before its time"
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.01)
+    until(lambda: what() or process.poll() is not None)
+    assert process.poll() is None, "it ended before its time"
 
 
 def grown(file: Path, before: int) -> bool:
@@ -187,7 +184,7 @@ def test_a_server_that_dies_and_comes_back_after_seconds_gets_everything(meter: 
         for number in range(10, 20):
             trace.add(number)
         trace.end()
-        time.sleep(3)
+        spend(3)
         meter.server.start()
         wait_for((trace.folder / "seal.json").exists, watching)
     finally:
@@ -206,9 +203,8 @@ def test_an_uploader_killed_at_random_instants_ends_with_equal_hashes(meter: Met
         trace = traces[-1]
         before = (trace.folder / "sent.jsonl").stat().st_size if (trace.folder / "sent.jsonl").exists() else 0
         uploading = meter.start("upload")
-        while uploading.poll() is None and not grown(trace.folder / "sent.jsonl", before):
-            time.sleep(0.002)
-        time.sleep(chance.uniform(0, 0.1))
+        until(lambda: uploading.poll() is not None or grown(trace.folder / "sent.jsonl", before))  # noqa: B023 - waited for
+        spend(chance.uniform(0, 0.1))
         kills += uploading.poll() is None
         uploading.kill()
         uploading.wait(PATIENCE_S)

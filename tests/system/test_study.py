@@ -7,14 +7,13 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 
-from patience import PATIENCE_S
+from patience import PATIENCE_S, spend
 from program import HappeSim
 from study_server import HAPPE_SERVER
 
@@ -242,7 +241,7 @@ def test_kill_9_leaves_whole_files_only(happe_sim: HappeSim, tmp_path: Path) -> 
         out = tmp_path / str(moment)
         command = [str(happe_sim.program), "study", "--participants", "4", "--out", str(out)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            time.sleep(0.02 + 0.01 * moment)
+            spend(0.02 + 0.01 * moment)
             process.kill()
         for file in out.rglob("*"):
             if file.is_file() and file.suffix != ".part":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What overlay and session agent cost, and how soon a key is shown: memory, wake-ups, painting, key to pixels.
+"""What overlay and session agent cost, and how soon a key is shown: memory, wake-ups, key to pixels.
 
 usage: overlay_bench.py [--presses N] [--idle SECONDS]
 
@@ -11,10 +11,8 @@ figure beside its limit and judges nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,9 +27,10 @@ from agent import window
 from cost import resident_kib, wake_ups_in
 from desktop import AS_USER, changed, program, wayland, x11
 from happed_world import Happed, running_world
-from patience import until
+from patience import spend, until
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
     from PIL import Image
@@ -75,7 +74,7 @@ def key_to_pixels(name: str, me: Client, look: Callable[[], Image.Image], presse
     for number in range(presses):
         key = ("performance", "power")[number % 2]
         found.append(latency(partial(me, "Feedback", "s", key), look))
-        time.sleep(APART_S)
+        spend(APART_S)
     seen = sorted(milliseconds for milliseconds in found if milliseconds is not None)
     p99 = seen[min(len(seen) - 1, int(len(seen) * 0.99))]
     say(f"key to pixels, {name}, median", f"{statistics.median(seen):.1f} ms", "of 100 ms")
@@ -85,17 +84,8 @@ def key_to_pixels(name: str, me: Client, look: Callable[[], Image.Image], presse
 
 def idle(name: str, process: subprocess.Popen[str], seconds: float, limit: str) -> None:
     """Say how often it wakes up in a minute."""
-    time.sleep(35)  # Qt's threads that painted end after half a minute
+    spend(35)  # Qt's threads that painted end after half a minute
     say(f"wake-ups a minute, {name}", f"{wake_ups_in(process.pid, seconds) * 60 / seconds:.1f}", limit)
-
-
-def painting() -> None:
-    """Say how long the picture takes."""
-    ran = subprocess.run(
-        [program("happe-ui-bench"), "--benchmark_format=json"], capture_output=True, check=True, text=True
-    )
-    for run in json.loads(ran.stdout)["benchmarks"]:
-        say(f"painting, scale {run['name'].rpartition('/')[2]}", f"{run['real_time']:.3f} ms", "of 2 ms")
 
 
 def on_desktop(name: str, desktop: Desktop, happed: Happed, arguments: argparse.Namespace) -> None:
@@ -132,7 +122,6 @@ def main() -> None:
     parser.add_argument("--presses", type=int, default=100, help="of a key, on each desktop")
     parser.add_argument("--idle", type=float, default=60, help="seconds for which wake-ups are counted")
     arguments = parser.parse_args()
-    painting()
     with running_world() as world, tempfile.TemporaryDirectory() as folder:
         world.as_before()
         happed = Happed(Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute(), world, Path(folder))

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
+
+from patience import spend
 
 
 def resident_kib(pid: int) -> int:
@@ -24,6 +25,6 @@ def wake_ups(pid: int) -> dict[str, int]:
 def wake_ups_in(pid: int, seconds: float) -> int:
     """Return how often it wakes up in a time; a thread that ends wakes up for it."""
     before = wake_ups(pid)
-    time.sleep(seconds)
+    spend(seconds)
     after = wake_ups(pid)
     return sum(after[task] - before.get(task, 0) for task in after) + len(before.keys() - after.keys())

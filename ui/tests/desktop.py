@@ -11,14 +11,13 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image, ImageChops, ImageGrab
 
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, spend, until
 from private_bus import there
 from program import ROOT
 
@@ -248,10 +247,10 @@ class Wayland(Desktop):
         width = max(rect["x"] + rect["width"] for rect in area)
         height = max(rect["y"] + rect["height"] for rect in area)
         pointer = self.start(program("happe-ui-pointer"), *map(str, (x, y, width, height)))
-        time.sleep(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
+        spend(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
         there(pointer.stdin).write("\n")
         there(pointer.stdin).flush()
-        time.sleep(0.1)
+        spend(0.1)
         there(pointer.stdin).close()
         pointer.wait(PATIENCE_S)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -17,7 +16,7 @@ import pytest
 from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Window:
 
     def seen_later(self) -> Image.Image:
         """Return what is seen after a moment in which it might change."""
-        time.sleep(0.1)
+        spend(0.1)
         return self.desktop.seen()
 
 

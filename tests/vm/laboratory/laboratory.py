@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from laboratory.server import ROOT, STUDY, Json, StudyServer
+from patience import until
 from t61 import visits
 from t61.relay import Relay
 
@@ -128,10 +128,10 @@ class Laboratory:
             self._station = subprocess.Popen(
                 self.station("record", *words, "--json"), env=self.environment, stdout=told, stderr=subprocess.STDOUT
             )
-        while not log.read_bytes().startswith(b"{"):
-            if self._station.poll() is not None:
-                raise RuntimeError(f"the station does not record: {log.read_text()}")
-            time.sleep(0.1)
+        recording = self._station
+        until(lambda: log.read_bytes().startswith(b"{") or recording.poll() is not None, "the station's recording")
+        if recording.poll() is not None:
+            raise RuntimeError(f"the station does not record: {log.read_text()}")
 
 
 def connected(path: Path) -> socket.socket:

@@ -8,13 +8,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from happe_demo.ports import reserved_port
 from image import HERE
+from patience import until
 
 ROOT = HERE.parents[1]
 PROTOCOL = Path(__file__).with_name("protocol.toml")
@@ -54,11 +54,10 @@ class StudyServer:
             self._process = subprocess.Popen(
                 self._command("run"), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=ENVIRONMENT
             )
-        end = time.monotonic() + PATIENCE_S
-        while not self._listens():
-            if self._process.poll() is not None or time.monotonic() > end:
-                sys.exit("laboratory: the server does not listen\n" + (self.folder / "log").read_text())
-            time.sleep(0.05)
+        process = self._process
+        until(lambda: self._listens() or process.poll() is not None, "the server listens")
+        if process.poll() is not None:
+            sys.exit("laboratory: the server does not listen\n" + (self.folder / "log").read_text())
 
     def run(self, *words: str, typed: str = "") -> str:
         """What a command prints, which must succeed."""

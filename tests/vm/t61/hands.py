@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from evdev import ecodes
 
 from t61.stand_in import SLOW, SMOOTH, seen
+from t61.waiting import spend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ class Hands(threading.Thread):
         """Look at the screen, and press."""
         shown, since, pressed_at, saves = b"", 0.0, 0.0, True
         while True:
-            time.sleep(LOOK_S)
+            spend(LOOK_S)
             now, before = time.monotonic(), shown
             shown = seen(self._screen)
             saves = saves or not shown

@@ -8,6 +8,8 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from t61.waiting import spend
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -25,7 +27,7 @@ def busy_until(moment: float) -> None:
 def sleep_until(moment: float) -> None:
     """Sleep until a moment of CLOCK_MONOTONIC."""
     if (left := moment - time.monotonic()) > 0:
-        time.sleep(left)
+        spend(left)
 
 
 def play(begin: float, seconds: Sequence[float], presses: Sequence[tuple[float, Callable[[], None]]]) -> None:

@@ -21,3 +21,8 @@ def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 
         if time.monotonic() > end:
             raise AssertionError(f"waited {timeout_s} s in vain until {what}; the last answer was {answer!r}")
         time.sleep(every_s)
+
+
+def spend(seconds: float) -> None:
+    """Let time pass that is itself under test: a load's pace, a measurement, a stretch in which nothing may happen."""
+    time.sleep(seconds)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t61.waiting import wait_until
+from t61.waiting import spend, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class Wizard:
             if pages[-1] in answers and (len(pages) > answered or time.monotonic() - pressed_at > AGAIN_S):
                 self.press(*answers[pages[-1]])
                 answered, pressed_at = len(pages), time.monotonic()
-            time.sleep(0.1)
+            spend(0.1)
 
     def keep(self, picture: Path) -> None:
         """Keep what is on the screen, as xwd has it."""

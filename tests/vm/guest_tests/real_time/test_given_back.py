@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from t61.cpufreq import LADDER_KHZ, set_online, set_tunable
 from t61.firmware import limit
 from t61.happe import FOUND
 from t61.sessions import log_in, nobody_at_the_machine
-from t61.waiting import wait_until
+from t61.waiting import spend, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +70,7 @@ def test_it_is_given_back_after_every_one_of_twenty_kills(
     subprocess.run(["systemctl", "daemon-reload"], check=True)
     try:
         for _ in range(KILLS):
-            time.sleep(moments.uniform(0.0, 0.3))
+            spend(moments.uniform(0.0, 0.3))
             os.kill(happed.pid, signal.SIGKILL)
             as_found(policy, owners_choice)
             happed.start()
@@ -153,10 +152,10 @@ def test_it_is_given_back_while_a_program_holds_it(
 
 def test_processor_one_goes_and_comes(happed: Happed, policy: Policy) -> None:
     set_online(1, online=False)
-    time.sleep(1.5)
+    spend(1.5)
     assert policy.governor == "userspace"
     set_online(1, online=True)
-    time.sleep(1.5)
+    spend(1.5)
     assert policy.governor == "userspace"
     assert happed.property("State") == "governing"
 
@@ -169,7 +168,7 @@ def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: H
     policy.governor = "performance"
     happed.wait_for("contested")
     assert "performance" in happed.property("Reason")
-    time.sleep(3)
+    spend(3)
     assert policy.governor == "performance"
     policy.governor = "ondemand"  # the owner ends it
     set_tunable("up_threshold", 71)
@@ -186,7 +185,7 @@ def test_a_limit_of_the_firmware_is_kept_and_is_no_fight(happed: Happed, policy:
     wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[3], "the owner's limit is reached")
     limit(2)
     wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[2], "the firmware's limit holds")
-    time.sleep(5)
+    spend(5)
     assert policy.khz("scaling_cur_freq") == LADDER_KHZ[2]
     assert happed.property("State") == "governing"
     limit(0)

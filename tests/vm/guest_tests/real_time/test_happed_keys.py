@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from t61.cpufreq import LADDER_KHZ
 from t61.happe import CONFIGURATION, Happed
 from t61.keyboard import Keyboard
 from t61.sessions import command
-from t61.waiting import wait_until
+from t61.waiting import spend, wait_until
 
 if TYPE_CHECKING:
     from t61.cpufreq import Policy
@@ -43,7 +42,7 @@ def idle(happed: Happed, alice: Session) -> None:
     """Lock the screen: then happed has nothing to do, and whatever wakes it is the keyboard."""
     alice.lock()
     happed.wait_for("released")
-    time.sleep(1)
+    spend(1)
 
 
 def test_a_press_raises_the_frequency_at_once_and_is_kept(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
@@ -57,7 +56,7 @@ def test_a_press_raises_the_frequency_at_once_and_is_kept(happed: Happed, policy
     line = [line for line in happed.journal() if line.get("HAPPE_WHY") == "performance key"][-1]
     assert (line["HAPPE_USER"], line["HAPPE_APPLICATION"], line["HAPPE_POLICY"]) == ("alice", "desktop", "0")
     assert int(line["HAPPE_TO_KHZ"]) == event[6]
-    time.sleep(1.1)
+    spend(1.1)
     keyboard.press(ecodes.KEY_PROG2)
     wait_until(lambda: len(happed.call("ListEvents", "ssxu", "alice", "desktop", "0", "10")[0]) == 2, "the other key")
     happed.call("ResetProfile", "ss", "alice", "desktop")
@@ -86,7 +85,7 @@ def test_ten_thousand_foreign_key_events_neither_wake_it_nor_are_read(
     count = read_bytes(pid)
 
     type_foreign_keys(keyboard, FOREIGN_EVENTS)
-    time.sleep(1)
+    spend(1)
 
     assert happed.wake_ups() == wake_ups
     assert read_bytes(pid) == count
@@ -128,7 +127,7 @@ def test_without_the_mask_the_same_measurement_finds_wake_ups(
         idle(happed, alice)
         wake_ups, count = happed.wake_ups(), read_bytes(happed.pid)
         type_foreign_keys(keyboard, 400)
-        time.sleep(1)
+        spend(1)
         assert happed.wake_ups() > wake_ups
         assert read_bytes(happed.pid) > count
         happed.stop()
@@ -150,7 +149,7 @@ def test_the_process_that_goes_on_makes_no_ioctl(happed: Happed, keyboard: Keybo
         with Keyboard(name="another") as another:
             happed.wait_for_keyboards(2)
             another.press(ecodes.KEY_PROG2)
-            time.sleep(2)
+            spend(2)
         tracer.terminate()
     lines = log.read_text()
     assert "read(" in lines  # the key
@@ -200,7 +199,7 @@ def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) 
         )
         happed.wait_for_keyboards(1)
         keyboard.press(ecodes.KEY_PROG1)
-        time.sleep(1.5)
+        spend(1.5)
         assert happed.call("ListProfiles", "s", "alice")[0] == []
         keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_PROG1)
         wait_until(lambda: happed.call("ListProfiles", "s", "alice")[0], "the new key is heard")
@@ -213,7 +212,7 @@ def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) 
 def test_a_key_is_learned_by_pressing_it(happed: Happed, keyboard: Keyboard) -> None:
     happed.wait_for_keyboards(1)
     with subprocess.Popen(["happectl", "keys", "learn"], stdout=subprocess.PIPE, text=True) as learner:
-        time.sleep(3)
+        spend(3)
         keyboard.press(ecodes.KEY_A)  # types: is not told
         keyboard.press(ecodes.KEY_PROG2)
         said, _ = learner.communicate(timeout=120)

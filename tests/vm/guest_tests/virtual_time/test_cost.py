@@ -24,6 +24,7 @@ from t61.cost import Spent, frequencies, frequency_trace, lowest_priority, memor
 from t61.cpufreq import LADDER_KHZ
 from t61.happe import UNIT
 from t61.sessions import command, nobody_at_the_machine
+from t61.waiting import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,10 +101,10 @@ class Idle:
 
 def idle(name: str, unit: str) -> Idle:
     """Let a service settle, then watch it."""
-    time.sleep(SETTLE_S)
+    spend(SETTLE_S)
     pids = processes_of(unit)
     before = spent(pids)
-    time.sleep(IDLE_S)
+    spend(IDLE_S)
     return Idle(name, spent(pids) - before, *memory_kib(pids), peak_kib(pids))
 
 
@@ -123,7 +124,7 @@ def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
     happed.wait_for_keyboards(1)
     for key in [ecodes.KEY_PROG1, ecodes.KEY_PROG2] * 5:
         keyboard.press(key)
-        time.sleep(2)
+        spend(2)
         happed.property("Profile")
         happed.call("ListProfiles", "s", "alice")
 
@@ -153,9 +154,9 @@ def test_idle_it_costs_less_than_power_profiles_daemon(
 
 def test_a_sample_costs_at_most_one_and_a_half_bare_reads(happed: Happed, show: Show) -> None:
     with running(BASELINE / "bare-sampler") as bare:
-        time.sleep(SETTLE_S)
+        spend(SETTLE_S)
         before = spent([happed.pid]), spent([bare])
-        time.sleep(SAMPLES)
+        spend(SAMPLES)
         mine, least = spent([happed.pid]) - before[0], spent([bare]) - before[1]
     ratio = mine.cpu_ns / least.cpu_ns
     rows = [
@@ -185,13 +186,13 @@ def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
             key = [ecodes.KEY_PROG1, ecodes.KEY_PROG2][number % 2]
             trace.write_text("")
             keyboard.turn(key, DOWN)
-            time.sleep(0.5)
+            spend(0.5)
             pressed = next(event for event in watcher.read() if event.type == ecodes.EV_KEY)
             changes = frequencies(trace.read_text())
             assert changes, f"press {number} of {key} changed nothing"
             found.append(changes[0][0] - pressed.sec * 1_000_000 - pressed.usec)
             keyboard.turn(key, UP)
-            time.sleep(apart_s - 0.5)
+            spend(apart_s - 0.5)
             list(watcher.read())
         watcher.close()
     return found[1:]
@@ -207,7 +208,7 @@ def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
     policy.write("scaling_setspeed", low)
     speed = policy.folder / "scaling_setspeed"
     with running(BASELINE / "bare-keys", keyboard.node, speed, str(high), str(low)):
-        time.sleep(2)
+        spend(2)
         least = latencies_us(keyboard, PRESSES, 1.75)
     policy.governor = "ondemand"
 
@@ -215,7 +216,7 @@ def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
     try:
         daemon.wait_for("governing")
         daemon.wait_for_keyboards(1)
-        time.sleep(SETTLE_S)
+        spend(SETTLE_S)
         mine = latencies_us(keyboard, PRESSES, 1.75)
         rare = latencies_us(keyboard, RARE_PRESSES, 60.75)
     finally:
