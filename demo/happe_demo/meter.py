@@ -28,9 +28,9 @@ from happe_power.upload.server import Server
 from happe_power.upload.uploader import Uploader, upload
 
 if TYPE_CHECKING:
-    from happe_power.model import ClockEstimate, TimePair
+    from happe_contract.clocks import Probe
+    from happe_contract.traces import ClockEstimate, TimePair
     from happe_power.sources.source import Reading
-    from happe_power.upload.clocks import Probe
 
 Json = dict[str, Any]
 

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from given_sources import SHUNT, SUPPLY, Given, pair_at
 from happe_cli.disk import sync_folder
-from happe_power.model import Block
+from happe_contract.traces import Block
 from happe_power.recording.arrow_files import as_array
 from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder

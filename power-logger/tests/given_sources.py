@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_power.model import Block, Channel, Gap, Measures, TimePair
+from happe_contract.traces import Block, Channel, Gap, Measures, TimePair
 from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
 from happe_power.recording.tending import Tended

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_contract.cuts import Clocks
+from happe_contract.server_time import server_clock
+from happe_contract.time_base import time_base
+from happe_contract.traces import Block, Channel, ClockEstimate, Measures, Quantity, TimePair
 from happe_power.arithmetic.energy import Interval
-from happe_power.arithmetic.server_time import Clocks, server_clock
-from happe_power.arithmetic.time_base import time_base
 from happe_power.arithmetic.zeros import Checks, checks_of, read_zero
-from happe_power.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
-from happe_power.model import Block, Channel, ClockEstimate, Measures, Quantity, TimePair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_contract.cuts import Cut
+from happe_contract.rig import Rig
+from happe_contract.server_time import Part
+from happe_contract.traces import Block, Channel, Measures, Quantity
 from happe_power.arithmetic.energy import Figure, Interval, measure
-from happe_power.arithmetic.rig import Rig, rig_of
-from happe_power.arithmetic.server_time import Cut, Part
-from happe_power.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_power.arithmetic.rig import rig_of
 from happe_power.cli.measure import print_budget, with_uncertainty
-from happe_power.model import Block, Channel, Measures, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

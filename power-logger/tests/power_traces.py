@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Channel, Measures, TimePair
+from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording import closing, ending, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
 from happe_power.upload import clocks

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Block, Gap
+from happe_contract.traces import Block, Gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.source import Reading, Source
 
 

@@ -15,23 +15,14 @@ import pytest
 from jsonschema_rs import Draft202012Validator, Registry
 
 from given_truths import RECORD, SHUNT, SUPPLY, known
+from happe_contract.calibration import NOT_MEASURED, Calibration, ShuntLine, SupplyTap, Wiring, from_header
+from happe_contract.rig import Rig
+from happe_contract.traces import Channel, Measures
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
-from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.rig import rig_of
 from happe_power.arithmetic.zeros import ZeroReading
-from happe_power.calibration import (
-    NOT_MEASURED,
-    Calibration,
-    ShuntLine,
-    Standing,
-    SupplyTap,
-    TomlFileError,
-    Wiring,
-    from_header,
-    parse,
-    standing,
-    to_toml,
-)
-from happe_power.model import Channel, Measures
+from happe_power.calibration import Standing, parse, standing, to_toml
+from happe_power.toml_fields import TomlFileError
 
 SCHEMAS = Path(__file__).parents[2] / "profiles/schema"
 

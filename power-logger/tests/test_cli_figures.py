@@ -18,13 +18,14 @@ import pytest
 import power_traces
 from given_sources import Given
 from given_truths import RECORD, known
+from happe_contract.calibration import Correction
+from happe_contract.traces import Block, Channel, Measures, TimePair
 from happe_power import calibration
 from happe_power.arithmetic.refusal import Refusal, Why
 from happe_power.arithmetic.zeros import ZeroReading
 from happe_power.cli import calibrate
 from happe_power.cli.program import main
 from happe_power.figures import clocks_of
-from happe_power.model import Block, Channel, Measures, TimePair
 from happe_power.recording import zero_check
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
@@ -39,9 +40,7 @@ SHIPPED = dataclasses.replace(
     RECORD,
     shunt_ohm=known(0.1, 5e-5),
     divider=known(3.0, 0.002),
-    channels={
-        name: calibration.Correction(known(1, 1e-4), known(0, 1e-5), known(5e-5, 1e-6)) for name in ("shunt", "supply")
-    },
+    channels={name: Correction(known(1, 1e-4), known(0, 1e-5), known(5e-5, 1e-6)) for name in ("shunt", "supply")},
 )
 
 

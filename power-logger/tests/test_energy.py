@@ -15,15 +15,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from given_truths import CHANNELS, RECORD, SHUNT, SUPPLY, known
+from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
+from happe_contract.cuts import Cut
+from happe_contract.rig import Rig
+from happe_contract.server_time import Part
+from happe_contract.traces import Block, Channel, Measures
 from happe_power.arithmetic.budget import Budget, Contribution, Kind, budget_of, sum_of
 from happe_power.arithmetic.compare import difference, improvement
 from happe_power.arithmetic.energy import Figure, Interval, measure
 from happe_power.arithmetic.refusal import Limits, Refusal, Why
-from happe_power.arithmetic.rig import Rig, rig_of
-from happe_power.arithmetic.server_time import Cut, Part
+from happe_power.arithmetic.rig import rig_of
 from happe_power.arithmetic.sums import Samples, Stretches, Window, differences
-from happe_power.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
-from happe_power.model import Block, Channel, Measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

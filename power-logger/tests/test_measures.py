@@ -15,6 +15,7 @@ import pytest
 
 import power_traces
 from given_truths import RECORD, known
+from happe_contract.calibration import Correction
 from happe_contract.schemas import Kind, read
 from happe_power import calibration, measuring
 from happe_power.arithmetic.refusal import Limits
@@ -27,7 +28,7 @@ from power_program import happe_power
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.calibration import Calibration
+    from happe_contract.calibration import Calibration
     from in_process import Ran
 
 SERVER_US = 1_800_000_000_000_000  # when the first trace began, by the server
@@ -173,9 +174,7 @@ def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(tr
 
 
 def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(tmp_path: Path) -> None:
-    correction = calibration.Correction(
-        known(1, 1e-4), known(-1, 1e-4)
-    )  # less than nothing, as of a shunt whose wires are swapped
+    correction = Correction(known(1, 1e-4), known(-1, 1e-4))  # less than nothing, as of a shunt whose wires are swapped
     wrong = {
         "3APT0PAA": (dataclasses.replace(SHIPPED, channels={"shunt": correction}), "the mean is -"),
         "4APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(1e-5, 1e-9)), "the mean is 338"),

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from given_truths import CHANNELS, FIRST, RECORD, SHUNT, known, truths
+from happe_contract.calibration import Correction
+from happe_contract.rig import Rig
+from happe_contract.traces import Block
 from happe_power.arithmetic.energy import Figure, measure
 from happe_power.arithmetic.noise import before_rounding, rounding, scatter
-from happe_power.arithmetic.rig import Rig, rig_of
+from happe_power.arithmetic.rig import rig_of
 from happe_power.arithmetic.zeros import Checks, ZeroReading, checks_of, judge, read_zero, readings_of, shown
-from happe_power.calibration import Correction
-from happe_power.model import Block
 
 
 def ar1(phi: float, count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -20,11 +20,11 @@ import pytest
 
 from fake_study_server import FakeStudyServer
 from given_sources import SHUNT, SUPPLY, Given, record, steady
+from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Measures, Reason
 from happe_power import calibration
 from happe_power.arithmetic.zeros import readings_of
 from happe_power.cli.host import Host
 from happe_power.cli.recording import Session, Wanted
-from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
 from happe_power.recording.recorder import last_second

@@ -15,7 +15,7 @@ import pytest
 
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
 from happe_contract import schemas
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import closing, journal, store
 from happe_power.recording.belt import Belt
 from happe_power.recording.files import locked

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from given_sources import SHUNT, SUPPLY, indices, samples
-from happe_power.model import Block, Channel, Gap, Measures, Reason, TimePair
+from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
 from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
 from happe_power.recording.guard import guarded
 from happe_power.recording.journal import Journal

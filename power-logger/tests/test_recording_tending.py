@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 
 from given_sources import MONOTONIC_US, Given, indices, pair_at, samples
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from happe_contract.traces import Gap, Measures, Reason, TimePair
 from happe_power import sources
-from happe_power.model import Gap, Measures, Reason, TimePair
 from happe_power.sources import libcomedi
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.comedi import Comedi, Setting, narrowest

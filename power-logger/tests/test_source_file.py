@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from nptdms import ChannelObject, TdmsWriter
 
+from happe_contract.traces import Gap, Reason
 from happe_power import sources
-from happe_power.model import Gap, Reason
 from happe_power.sources import file
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError, FinalError, SourceError

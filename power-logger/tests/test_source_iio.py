@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from happe_power.model import Block, Gap, Measures, Reason
+from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.recording.guard import guarded
 from happe_power.sources import libiio
 from happe_power.sources.clock import VirtualClock

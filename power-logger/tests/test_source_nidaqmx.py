@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from happe_contract.traces import Measures, Reason
 from happe_power import sources
-from happe_power.model import Measures, Reason
 from happe_power.sources import nidaqmx
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.fakes.nidaqmx import FakeNi

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from happe_contract.traces import Block, Channel, Gap, Measures, Reason
 from happe_power import sources
 from happe_power.arithmetic.sums import differences
-from happe_power.model import Block, Channel, Gap, Measures, Reason
 from happe_power.sources import sysfs
 from happe_power.sources.clock import SystemClock, VirtualClock
 from happe_power.sources.poller import Poller

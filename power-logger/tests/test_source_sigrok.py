@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from happe_contract.traces import Block, Measures, Reason
 from happe_power import sources
-from happe_power.model import Block, Measures, Reason
 from happe_power.sources import sigrok
 from happe_power.sources.clock import SystemClock
 from happe_power.sources.sigrok import Setting, Sigrok
@@ -213,7 +213,8 @@ def test_a_program_that_cannot_be_run_is_told(tmp_path: Path) -> None:
 def test_a_reader_that_is_killed_leaves_no_program_behind(meter: Callable[..., Sigrok], tmp_path: Path) -> None:
     meter(f"echo $$ >{tmp_path}/pid\n" + rows("1,2\\n") + "\nexec cat >/dev/null")
     code = (
-        "import os, sys\nfrom happe_power.model import Measures\nfrom happe_power.sources.clock import SystemClock\n"
+        "import os, sys\nfrom happe_contract.traces import Measures\n"
+        "from happe_power.sources.clock import SystemClock\n"
         "from happe_power.sources.sigrok import Setting, Sigrok\n"
         "setting = Setting('meter', ('P1', 'P2'), (Measures.SHUNT, Measures.SUPPLY), 100.0)\n"
         "Sigrok(setting, SystemClock(), sys.argv[1]).start(0)\nos.kill(os.getpid(), 9)"

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from happe_contract.traces import Block, Gap, Reason
 from happe_power import sources
 from happe_power.arithmetic import marker
-from happe_power.model import Block, Gap, Reason
 from happe_power.sources import t61
 from happe_power.sources.clock import SystemClock, VirtualClock
 from happe_power.sources.sim import Drop, Rig, Sim

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from happe_contract import schemas
+from happe_contract.traces import Measures
 from happe_power import sources
-from happe_power.model import Measures
 from happe_power.sources import spec
 from happe_power.sources.source import SourceError
 

@@ -12,6 +12,7 @@ import pytest
 
 import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
+from happe_contract.clocks import Probe
 from happe_power.config import ALWAYS, UNTIL_SEALED
 from happe_power.recording.header import NOBODY
 from happe_power.upload import clocks
@@ -588,5 +589,5 @@ def test_nobody_answers_is_told_by_its_reason() -> None:
 def test_estimates_need_an_answer_within_ten_seconds() -> None:
     with pytest.raises(LaterError, match="more than 10 s"):
         clocks.estimate([])
-    said = clocks.estimate([(0, 1000, 1000, 101), (200, 1230, 1240, 250), (300, 1400, 1400, 500)])
+    said = clocks.estimate([Probe(0, 1000, 1000, 101), Probe(200, 1230, 1240, 250), Probe(300, 1400, 1400, 500)])
     assert (said.monotonic_us, said.offset_us, said.uncertainty_us) == (225, 1010, 21)

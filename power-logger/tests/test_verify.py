@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from given_sources import SHUNT, SUPPLY, pair_at, record, samples, steady
-from happe_power.model import Gap, Reason
+from happe_contract.traces import Gap, Reason
 from happe_power.recording import arrow_files, parts, summaries
 from happe_power.recording.parts import Footer
 from happe_power.sources.source import Reading

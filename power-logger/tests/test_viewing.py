@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import power_traces
-from happe_power.model import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording import closing, ledger
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import records
+from happe_contract.traces import ClockEstimate
 from happe_study.evidence.checks import clock, parts
 from happe_study.evidence.checks.behaviour import behaviour
-from happe_study.evidence.checks.evidence import ClockFacts, Evidence, RunFacts, TraceFacts
+from happe_study.evidence.checks.evidence import Evidence, RunFacts, TraceFacts
 from happe_study.evidence.checks.findings import Verdict
 from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.documents.reading import Measure
@@ -33,14 +34,14 @@ def played() -> RunFacts:
     return RunFacts("RUN1", "P", 1, "torcs", "complete", LAPTOP[0], **times, condition="T-HAPPE", behaviour=record)
 
 
-def estimated(run: RunFacts, uncertainty_us: int = 1000) -> ClockFacts:
+def estimated(run: RunFacts, uncertainty_us: int = 1000) -> ClockEstimate:
     """The laptop's clock when the run began."""
     assert run.behaviour is not None
     began = run.behaviour.started_us
-    return ClockFacts(began, BEGIN - began, uncertainty_us)
+    return ClockEstimate(began, BEGIN - began, uncertainty_us)
 
 
-def evidence(run: RunFacts, *clocks: ClockFacts, traces: tuple[TraceFacts, ...] = (), **more: object) -> Evidence:
+def evidence(run: RunFacts, *clocks: ClockEstimate, traces: tuple[TraceFacts, ...] = (), **more: object) -> Evidence:
     made = Evidence(unblinded=True, runs=[run], traces=traces, clocks={LAPTOP: clocks or (estimated(run),)})
     return replace(made, **more)  # type: ignore[arg-type] # its fields
 
@@ -67,19 +68,19 @@ def test_a_record_that_begins_long_after_the_server_was_asked_was_perhaps_begun_
 def test_a_poor_estimate_beside_good_ones_moves_nothing() -> None:
     run = played()
     good = estimated(run)
-    poor = ClockFacts(good.device_us + SECOND, good.offset_us + 700_000, 800_000)
-    later = replace(good, device_us=good.device_us + 600 * SECOND)
+    poor = ClockEstimate(good.monotonic_us + SECOND, good.offset_us + 700_000, 800_000)
+    later = replace(good, monotonic_us=good.monotonic_us + 600 * SECOND)
     made = evidence(run, good, poor, later)
-    assert made.server_us(*LAPTOP, poor.device_us) == (poor.device_us + good.offset_us, 1001)
+    assert made.server_us(*LAPTOP, poor.monotonic_us) == (poor.monotonic_us + good.offset_us, 1001)
     assert found(clock.check(made)) == []
 
 
 def test_a_clock_that_was_set_tells_no_time() -> None:
     run = played()
     good = estimated(run)
-    was_set = replace(good, device_us=good.device_us + 600 * SECOND, offset_us=good.offset_us + 2 * SECOND)
+    was_set = replace(good, monotonic_us=good.monotonic_us + 600 * SECOND, offset_us=good.offset_us + 2 * SECOND)
     made = evidence(run, good, was_set)
-    assert made.server_us(*LAPTOP, good.device_us) is None
+    assert made.server_us(*LAPTOP, good.monotonic_us) is None
     check = clock.check(made)
     assert found(check) == ["device L: its clock went +2.0 s between two estimates 600 s apart"]
     assert "0 records against the server's times" in check.looked_at
@@ -100,7 +101,7 @@ def test_watts_that_come_late_are_a_clock_unless_its_bound_explains_it(
     assert run.behaviour is not None
     watts = tuple(watts for _, watts in run.behaviour.watts)
     measure = Measure(run.code, mean_w=30.0, trace="T", from_us=BEGIN + 2 * SECOND, seconds_w=watts)
-    meters = ClockFacts(0, BEGIN, meters_us)
+    meters = ClockEstimate(0, BEGIN, meters_us)
     clocks = {LAPTOP: (estimated(run, laptops_us),), METER: (meters,)}
     mine = trace("T", (BEGIN - SECOND, BEGIN + 100 * SECOND))
     made = evidence(run, traces=(mine,), clocks=clocks, measures={run.code: measure})

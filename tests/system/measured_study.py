@@ -29,8 +29,8 @@ import given_studies
 import power_traces
 import records
 from given_truths import RECORD, known
+from happe_contract.traces import TimePair
 from happe_power import calibration
-from happe_power.model import TimePair
 from happe_power.recording import closing, ending, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
 from happe_study.base.clock import now_us
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from given_devices import Enrolled
+    from happe_contract.calibration import Calibration
 
 SECOND = 1_000_000
 STARTED_S = 1_800_000_000
@@ -288,7 +289,7 @@ def _columns(rig: Rig, begin_us: int, samples: int) -> tuple[NDArray[np.int16], 
     return shunt.astype(np.int16), np.full(samples, SUPPLY_V / DIVIDER / power_traces.SUPPLY.scale).astype(np.int16)
 
 
-def shipped(ohm: float) -> calibration.Calibration:
+def shipped(ohm: float) -> Calibration:
     """A rig's calibration record, with this resistance."""
     return calibration.parse(record_toml(ohm).encode(), "rig.toml")
 

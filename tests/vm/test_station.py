@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from happe_power.model import Block
+from happe_contract.traces import Block
 from happe_power.sources import KINDS, t61
 from happe_power.sources.clock import Clock, VirtualClock
 from happe_power.sources.source import SourceError

@@ -1,115 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records: what was measured of a rig, when, and how well. Pure: bytes in, text out.
+"""Calibration records as TOML files, and what a record is worth on a day. Pure: bytes in, text out.
 
-The file is TOML; docs/uncertainty.md has one. What a trace's header takes along of it is
-profiles/schema/power-trace.schema.json, calibration. Nothing here has a default for a resistance.
+docs/uncertainty.md has a file. The record itself is happe_contract.calibration.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
 import tomlkit.items
 
+from happe_contract.calibration import (
+    QUANTITIES,
+    Calibration,
+    Correction,
+    ShuntLine,
+    SupplyTap,
+    Wiring,
+    as_json,
+    parts_of,
+)
+from happe_contract.traces import Quantity
 from happe_power import toml_fields
-from happe_power.model import Quantity
-from happe_power.toml_fields import Fields, TomlFileError
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Mapping
 
-__all__ = [
-    "NOT_MEASURED",
-    "Calibration",
-    "Correction",
-    "ShuntLine",
-    "Standing",
-    "TomlFileError",
-    "Wiring",
-    "from_header",
-    "parse",
-    "standing",
-]
+    from happe_power.toml_fields import Fields
 
-NOT_MEASURED = Quantity(1.0, 0.0, "1: not measured")  # a gain in a record of zeros alone
 CHANNEL = re.compile(r"[a-z][a-z0-9_]{0,31}")
-QUANTITIES = ("shunt_ohm", "divider", "supply_volt")
 MOST_TEXT = 200  # characters, as in the header's schema
-
-
-class ShuntLine(StrEnum):
-    """Where the shunt is. In the return line its voltage is near the instrument's ground."""
-
-    RETURN = "return"
-    SUPPLY = "supply"
-
-
-class SupplyTap(StrEnum):
-    """Where the supply voltage is measured: with the shunt's own drop in it, or without."""
-
-    BEFORE = "before"  # at the power supply's side: the laptop has the shunt's drop less
-    AFTER = "after"  # at the laptop's side
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """How shunt and supply are wired (docs/uncertainty.md, The model)."""
-
-    shunt: ShuntLine
-    supply_measured: SupplyTap
-
-
-@dataclass(frozen=True)
-class Correction:
-    """true = value * gain + zero, in the channel's unit.
-
-    `noise` is the instrument's alone, as a long-run standard deviation of `value`: a mean of n samples scatters by
-    noise / sqrt(n). None: it was not measured.
-    """
-
-    gain: Quantity
-    zero: Quantity
-    noise: Quantity | None = None
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """A record. What is None is not there or was not measured.
-
-    `supply_volt` is a supply voltage that no channel measures. `sha256` is of the file, byte for byte; `expires` is
-    the first day on which the record no longer holds.
-    """
-
-    name: str
-    sha256: str
-    date: dt.date
-    expires: dt.date
-    shunt_ohm: Quantity | None = None
-    divider: Quantity | None = None
-    supply_volt: Quantity | None = None
-    wiring: Wiring | None = None
-    channels: Mapping[str, Correction] = field(default_factory=dict)
-
-    def to_header(self) -> dict[str, Any]:
-        """The header's calibration object."""
-        shown: dict[str, Any] = {
-            "name": self.name,
-            "sha256": self.sha256,
-            "date": self.date.isoformat(),
-            "expires": self.expires.isoformat(),
-        }
-        shown |= {name: _shown(each) for name in QUANTITIES if (each := getattr(self, name))}
-        if self.wiring:
-            shown["wiring"] = {name: str(value) for name, value in vars(self.wiring).items()}
-        if self.channels:
-            shown["channels"] = {name: _parts(each) for name, each in self.channels.items()}
-        return shown
 
 
 class Standing(StrEnum):
@@ -130,25 +55,6 @@ def standing(calibration: Calibration | None, day: dt.date) -> tuple[Standing, s
     if day < calibration.date:
         return Standing.FUTURE, f"calibration {calibration.name} is LATER than the measurement: of {calibration.date}"
     return Standing.GOOD, f"calibration {calibration.name} of {calibration.date}, until {calibration.expires}"
-
-
-def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
-    """The record that a trace's header has, which fits its schema."""
-    if document is None:
-        return None
-    wiring = document.get("wiring")
-    return Calibration(
-        name=document["name"],
-        sha256=document["sha256"],
-        date=dt.date.fromisoformat(document["date"]),
-        expires=dt.date.fromisoformat(document["expires"]),
-        **{name: Quantity(**document[name]) for name in QUANTITIES if name in document},
-        wiring=Wiring(ShuntLine(wiring["shunt"]), SupplyTap(wiring["supply_measured"])) if wiring else None,
-        channels={
-            name: Correction(**{part: Quantity(**quantity) for part, quantity in each.items()})
-            for name, each in document.get("channels", {}).items()
-        },
-    )
 
 
 def parse(content: bytes, file: str) -> Calibration:
@@ -184,19 +90,15 @@ def to_toml(record: Calibration) -> str:
         document.add("wiring", _table(vars(record.wiring)))
     for name in QUANTITIES:
         if quantity := getattr(record, name):
-            document.add(name, _table(_shown(quantity)))
+            document.add(name, _table(as_json(quantity)))
     if record.channels:
         channels = tomlkit.table(is_super_table=True)
         for name, each in record.channels.items():
             channel = tomlkit.table(is_super_table=True)
-            channel.update({part: _table(shown) for part, shown in _parts(each).items()})
+            channel.update({part: _table(values) for part, values in parts_of(each).items()})
             channels.add(name, channel)
         document.add("channels", channels)
     return tomlkit.dumps(document)
-
-
-def _parts(correction: Correction) -> dict[str, Any]:
-    return {part: _shown(quantity) for part, quantity in vars(correction).items() if quantity}
 
 
 def _table(values: Mapping[str, Any]) -> tomlkit.items.Table:
@@ -246,11 +148,3 @@ def _needed(table: Fields, name: str) -> Quantity:
         table.mistake(name, "is missing")
         return NOTHING
     return found
-
-
-def _shown(quantity: Quantity) -> dict[str, Any]:
-    return {
-        "value": quantity.value,
-        "standard_uncertainty": quantity.standard_uncertainty,
-        "source": quantity.source,
-    }

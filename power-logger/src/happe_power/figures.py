@@ -9,26 +9,30 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from happe_contract.calibration import Calibration, from_header
+from happe_contract.cuts import Clocks
+from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.time_base import time_base
+from happe_contract.traces import ClockEstimate, Reason
 from happe_power import calibration as records
 from happe_power.arithmetic.energy import Interval, measure
 from happe_power.arithmetic.refusal import Limits, Refusal, Why
-from happe_power.arithmetic.rig import Rig, rig_of
-from happe_power.arithmetic.server_time import Clocks, ClockSetError, server_clock
-from happe_power.arithmetic.time_base import time_base
+from happe_power.arithmetic.rig import rig_of
 from happe_power.arithmetic.zeros import NO_CHECKS, Checks, checks_of, readings_of
-from happe_power.calibration import Calibration, Standing, TomlFileError
-from happe_power.model import ClockEstimate, Reason
 from happe_power.recording import zero_check
 from happe_power.recording.time_base import thinned
+from happe_power.toml_fields import TomlFileError
 from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from happe_contract.rig import Rig
+    from happe_contract.server_time import Part
+    from happe_contract.traces import Block, Gap
     from happe_power.arithmetic.energy import Figure
-    from happe_power.arithmetic.server_time import Part
-    from happe_power.model import Block, Gap
+    from happe_power.calibration import Standing
     from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
@@ -150,7 +154,7 @@ def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
 
 def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None, tuple[str, ...]]:
     """The record to use, the file that is named or what the trace's header has, and what is to be said of it."""
-    ours = records.from_header(trace.calibration)
+    ours = from_header(trace.calibration)
     if record is None:
         return ours, ()
     found = records.parse(record.read_bytes(), str(record))

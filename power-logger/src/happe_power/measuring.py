@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from happe_contract.traces import Measures
 from happe_power import figures
 from happe_power.arithmetic.budget import COVERAGE_FACTOR
 from happe_power.arithmetic.refusal import Refusal, Why
 from happe_power.arithmetic.rig import columns
 from happe_power.figures import Session, Times
-from happe_power.model import Measures
 from happe_power.recording import zero_check
 from happe_power.trace import Trace, TraceError
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from happe_contract.rig import Rig
+    from happe_contract.traces import Block
     from happe_power.arithmetic.energy import Figure, Interval
     from happe_power.arithmetic.refusal import Limits
-    from happe_power.arithmetic.rig import Rig
-    from happe_power.model import Block
     from happe_power.study_runs import StudyRun
 
 FORMAT = "happe-power-measures/1"

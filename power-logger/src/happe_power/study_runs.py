@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyarrow import ArrowException, parquet
 
-from happe_power.arithmetic.server_time import ClockSetError, server_clock
-from happe_power.model import ClockEstimate
+from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.traces import ClockEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from happe_power.arithmetic.server_time import Part
+    from happe_contract.server_time import Part
 
 COMPLETE = "complete"
 CODE = re.compile(r"[0-9A-HJKMNP-TV-Z]{8}")

@@ -10,11 +10,10 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
-from happe_power.model import Block, Channel, ClockEstimate, Gap, Measures, Reason, TimePair
+from happe_contract.rig import channels_of
+from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
 from happe_power.recording import arrow_files, parts, summaries
 from happe_power.recording.summaries import Summary
 
@@ -75,17 +74,7 @@ class Trace:
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """What the columns are. The header has no ends of range, so `lowest` and `highest` are None."""
-        return tuple(
-            Channel(
-                each["name"],
-                Measures(each["measures"]),
-                each["unit"],
-                np.dtype(each["dtype"]),
-                float(each["scale"]),
-                float(each["offset"]),
-            )
-            for each in self.header["channels"]
-        )
+        return channels_of(self.header)
 
     @property
     def numbers(self) -> list[int]:

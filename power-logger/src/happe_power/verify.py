@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
     from happe_power.recording.parts import Footer
     from happe_power.recording.summaries import Summary

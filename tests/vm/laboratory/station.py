@@ -26,7 +26,7 @@ from happe_power.sources.source import SourceError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.clock import Clock
     from happe_power.sources.spec import Spec
 

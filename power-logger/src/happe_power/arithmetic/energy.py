@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from happe_contract.traces import Measures
 from happe_power.arithmetic.budget import Budget, Contribution, Kind, budget_of
 from happe_power.arithmetic.noise import before_rounding, rounding, scatter
 from happe_power.arithmetic.refusal import Limits, Refusal, Why
-from happe_power.arithmetic.rig import columns
+from happe_power.arithmetic.rig import columns, contributions, zero_sensitivities
 from happe_power.arithmetic.sums import Roughness, Samples, Stretches, Window, differences
 from happe_power.arithmetic.zeros import NO_CHECKS, verdict_contributions
-from happe_power.model import Measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from happe_contract.cuts import Cut
+    from happe_contract.rig import Moments, Rig
+    from happe_contract.traces import Block
     from happe_power.arithmetic.noise import Scatter
-    from happe_power.arithmetic.rig import Rig
-    from happe_power.arithmetic.server_time import Cut
-    from happe_power.arithmetic.sums import Moments, Values
+    from happe_power.arithmetic.sums import Values
     from happe_power.arithmetic.zeros import Checks
-    from happe_power.model import Block
 
 LEAST_LOCAL_US = 5_000.0  # power at a cut is the mean over at least this on either side
 SECOND = 1e6
@@ -105,7 +105,7 @@ def measure(
     mean = rig.mean(moments)
     noise = scatter(seen.stretches.means) if np.isfinite(seen.stretches.means).any() else scatter(np.array([mean]))
     lines = [
-        *rig.contributions(moments),
+        *contributions(rig, moments),
         *_noise(rig, seen, noise, checks),
         *_rounding(rig, seen, moments),
         *_clock(mean, seen),
@@ -188,7 +188,7 @@ def _noise(rig: Rig, seen: _Seen, noise: Scatter, checks: Checks) -> Iterator[Co
     if rig.channel.measures is Measures.ENERGY or moments is None:
         return  # a counter is read at both ends only
     if _long_run(rig, checks, rig.channel.name):
-        for (channel, sensitivity, gain), rough in zip(rig.zero_sensitivities(moments), seen.rough, strict=False):
+        for (channel, sensitivity, gain), rough in zip(zero_sensitivities(rig, moments), seen.rough, strict=False):
             found = _long_run(rig, checks, channel.name)
             deviation, dof, source = found or (rough.deviation, math.inf, "from sample to sample, as if independent")
             off = gain * deviation / math.sqrt(max(seen.inside.weight, 1.0))
@@ -212,7 +212,7 @@ def _long_run(rig: Rig, checks: Checks, channel: str) -> tuple[float, float, str
 def _rounding(rig: Rig, seen: _Seen, moments: Moments) -> Iterator[Contribution]:
     """What counts round off. A counter has it twice, at its ends."""
     interval = seen.interval
-    for (channel, sensitivity, gain), rough in zip(rig.zero_sensitivities(moments), seen.rough, strict=False):
+    for (channel, sensitivity, gain), rough in zip(zero_sensitivities(rig, moments), seen.rough, strict=False):
         if channel.dtype.kind != "i":
             continue
         step = abs(channel.scale)
@@ -243,7 +243,7 @@ def _clock(mean: float, seen: _Seen) -> Iterator[Contribution]:
 
 
 def _zeros(rig: Rig, interval: Interval, moments: Moments, checks: Checks) -> Iterator[Contribution]:
-    for channel, sensitivity, _ in rig.zero_sensitivities(moments):
+    for channel, sensitivity, _ in zero_sensitivities(rig, moments):
         if verdict := checks.verdicts.get(channel.name):
             keys = (f"{interval.trace}/zero/{channel.name}", f"{_here(interval)}/drift/{channel.name}")
             yield from verdict_contributions(verdict, channel.unit, sensitivity, keys)

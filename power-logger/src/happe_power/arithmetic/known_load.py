@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from happe_power.calibration import NOT_MEASURED, Correction, SupplyTap
-from happe_power.model import Measures, Quantity
+from happe_contract.calibration import NOT_MEASURED, Correction, SupplyTap
+from happe_contract.traces import Measures, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from happe_contract.calibration import Wiring
+    from happe_contract.traces import Channel
     from happe_power.arithmetic.zeros import ZeroReading
-    from happe_power.calibration import Wiring
-    from happe_power.model import Channel
 
 ELSEWHERE = {
     Measures.SHUNT: "1: its error is in shunt_ohm, measured through this channel",

@@ -1,141 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From channels to watts, and what each input of that does to the result.
-
-    v = gain * x + zero                     x: raw * scale + offset of the channel over the shunt
-    s = supply_gain * y + supply_zero       y: the same of the supply's channel
-    P = v / ohm * (divider * s - drop * v)  power into the laptop
-
-`drop` is 1 if the supply's voltage is measured before the shunt, so that the shunt's own drop is in it but never
-reaches the laptop, 0 if after. It is the same for a shunt in the return line. If the record does not say which, drop is
-a half with a standard uncertainty of a half (GUM 4.3.7 with two values that are equally likely).
-
-The other kinds of channels are the same formula with constants in it: a current has ohm = 1 and drop = 0; a supply that
-is only stated has y = 1 and its voltage as divider; a power channel and the steps of an energy counter have y = 1, too.
-P is a product of the two channels and a square, so means of x, y, x*x and x*y over an interval give its mean exactly,
-and its derivatives.
-"""
+"""What a rig's inputs do to a mean (the model is happe_contract.rig), and why there is no rig."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract import rig as model
+from happe_contract.rig import Lack, NoWattsError, values
 from happe_power.arithmetic.budget import Contribution, Kind
 from happe_power.arithmetic.refusal import Refusal, Why
-from happe_power.calibration import NOT_MEASURED, SupplyTap
-from happe_power.model import Measures, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from happe_power.arithmetic.sums import Moments
-    from happe_power.calibration import Calibration
-    from happe_power.model import Block, Channel
-
-ONE = Quantity(1.0, 0.0, "exact")
-NONE = Quantity(0.0, 0.0, "exact")
-UNKNOWN_DROP = Quantity(0.5, 0.5, "the record does not say on which side of the shunt the supply is measured")
-PREFERRED = (Measures.SHUNT, Measures.CURRENT, Measures.POWER, Measures.ENERGY)
+    from happe_contract.calibration import Calibration
+    from happe_contract.rig import Moments, Rig
+    from happe_contract.traces import Block, Channel
 
 
-@dataclass(frozen=True)
-class Input:
-    """One input of the formula. Two results have it in common if the keys are the same."""
-
-    key: str
-    name: str
-    unit: str
-    quantity: Quantity
-
-    @property
-    def value(self) -> float:
-        """The best estimate."""
-        return self.quantity.value
+def contributions(rig: Rig, of: Moments) -> Iterator[Contribution]:
+    """What each input that is uncertain does to the mean."""
+    for each, sensitivity in rig.derivatives(of):
+        off = each.quantity.standard_uncertainty
+        if off > 0:
+            yield Contribution(each.key, each.name, Kind.B, sensitivity, off, each.unit, each.quantity.source)
 
 
-@dataclass(frozen=True)
-class Rig:
-    """The channels that give watts, by their columns, and the inputs of the formula. `noises` are by channel."""
-
-    channel: Channel
-    column: int
-    supply: Channel | None
-    supply_column: int | None
-    gain: Input
-    zero: Input
-    supply_gain: Input
-    supply_zero: Input
-    divider: Input
-    ohm: Input
-    drop: Input
-    noises: Mapping[str, Quantity]
-    notes: tuple[str, ...]
-
-    def power(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Watts at each sample, from the values at the input."""
-        v = self.gain.value * x + self.zero.value
-        s = self.supply_gain.value * y + self.supply_zero.value
-        watts: NDArray[np.float64] = v / self.ohm.value * (self.divider.value * s - self.drop.value * v)
-        return watts
-
-    def mean(self, of: Moments) -> float:
-        """Mean watts over what the moments are of."""
-        _, _, vv, vs = self._means(of)
-        return (self.divider.value * vs - self.drop.value * vv) / self.ohm.value
-
-    def contributions(self, of: Moments) -> Iterator[Contribution]:
-        """What each input that is uncertain does to the mean: partial derivatives (GUM 5.1.3), by hand."""
-        for each, sensitivity in self._derivatives(of):
-            if each.quantity.standard_uncertainty > 0:
-                yield Contribution(
-                    each.key,
-                    each.name,
-                    Kind.B,
-                    sensitivity,
-                    each.quantity.standard_uncertainty,
-                    each.unit,
-                    each.quantity.source,
-                )
-
-    def zero_sensitivities(self, of: Moments) -> tuple[tuple[Channel, float, float], ...]:
-        """Watts for a unit of zero, and the gain that turns a unit at the input into it, of each channel."""
-        by_input = {each.key: sensitivity for each, sensitivity in self._derivatives(of)}
-        found = [(self.channel, by_input[self.zero.key], self.gain.value)]
-        if self.supply:
-            found.append((self.supply, by_input[self.supply_zero.key], self.supply_gain.value))
-        return tuple(found)
-
-    def _means(self, of: Moments) -> tuple[float, float, float, float]:
-        """Means of v, s, v*v and v*s."""
-        g, z = self.gain.value, self.zero.value
-        sg, sz = self.supply_gain.value, self.supply_zero.value
-        v, s = g * of.x + z, sg * of.y + sz
-        vv = g * g * of.xx + 2 * g * z * of.x + z * z
-        vs = g * sg * of.xy + g * sz * of.x + z * sg * of.y + z * sz
-        return v, s, vv, vs
-
-    def _derivatives(self, of: Moments) -> Iterator[tuple[Input, float]]:
-        g, z, sg, sz = self.gain.value, self.zero.value, self.supply_gain.value, self.supply_zero.value
-        ohm, divider, drop = self.ohm.value, self.divider.value, self.drop.value
-        v, s, vv, vs = self._means(of)
-        xs, xv = sg * of.xy + sz * of.x, g * of.xx + z * of.x
-        vy = g * of.xy + z * of.y
-        yield self.ohm, -(divider * vs - drop * vv) / ohm**2
-        yield self.divider, vs / ohm
-        yield self.drop, -vv / ohm
-        yield self.gain, (divider * xs - 2 * drop * xv) / ohm
-        yield self.zero, (divider * s - 2 * drop * v) / ohm
-        yield self.supply_gain, divider * vy / ohm
-        yield self.supply_zero, divider * v / ohm
-
-
-def values(channel: Channel, raw: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Raw counts to the channel's unit at the input."""
-    return raw.astype(np.float64) * channel.scale + channel.offset
+def zero_sensitivities(rig: Rig, of: Moments) -> tuple[tuple[Channel, float, float], ...]:
+    """Watts for a unit of zero, and the gain that turns a unit at the input into it, of each channel."""
+    by_input = {each.key: sensitivity for each, sensitivity in rig.derivatives(of)}
+    found = [(rig.channel, by_input[rig.zero.key], rig.gain.value)]
+    if rig.supply:
+        found.append((rig.supply, by_input[rig.supply_zero.key], rig.supply_gain.value))
+    return tuple(found)
 
 
 def columns(rig: Rig, blocks: Iterable[Block]) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
@@ -150,108 +51,17 @@ def columns(rig: Rig, blocks: Iterable[Block]) -> Iterator[tuple[int, NDArray[np
 
 def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig | Refusal:
     """The rig of a trace's channels. `name` picks the one of current, power or energy; else a shunt comes first."""
-    picked = _picked(channels, name)
-    if picked is None:
+    try:
+        return model.rig_of(channels, calibration, name)
+    except NoWattsError as error:
+        lack = error.lack
+    if lack is Lack.CHANNEL:
         asked = f"no channel {name} that gives watts" if name else "no channel gives watts"
         return Refusal(Why.NO_CHANNEL, f"{asked}; there are " + ", ".join(f"{c.name} ({c.measures})" for c in channels))
-    channel = channels[picked]
-    if channel.measures is Measures.SHUNT and (calibration is None or calibration.shunt_ohm is None):
+    if lack is Lack.SHUNT:
         return Refusal(
             Why.NO_SHUNT, "no measured resistance of the shunt, and no part number gives one; `happe-power calibrate`"
         )
-    if channel.measures in (Measures.POWER, Measures.ENERGY):
-        return _assembled(channels, picked, None, calibration)
-    second = next((i for i, each in enumerate(channels) if each.measures is Measures.SUPPLY), None)
-    if second is None and (calibration is None or calibration.supply_volt is None):
-        return Refusal(
-            Why.NO_SUPPLY,
-            "no channel measures the supply and the record in use states no `supply_volt` (--calibration)",
-        )
-    return _assembled(channels, picked, second, calibration)
-
-
-def _picked(channels: Sequence[Channel], name: str | None) -> int | None:
-    order = {measures: rank for rank, measures in enumerate(PREFERRED)}
-    fit = [i for i, each in enumerate(channels) if each.measures in order and name in (None, each.name)]
-    return min(fit, key=lambda i: order[channels[i].measures], default=None)
-
-
-def _assembled(channels: Sequence[Channel], first: int, second: int | None, calibration: Calibration | None) -> Rig:
-    inputs = _Inputs(calibration)
-    channel, supply = channels[first], None if second is None else channels[second]
-    gain, zero = inputs.correction(channel)
-    supply_gain, supply_zero = inputs.correction(supply) if supply else (inputs.exact(ONE), inputs.exact(NONE))
-    return Rig(
-        channel,
-        first,
-        supply,
-        second,
-        gain,
-        zero,
-        supply_gain,
-        supply_zero,
-        inputs.divider(channel, supply),
-        inputs.ohm(channel),
-        inputs.drop(channel),
-        _noises(calibration),
-        tuple(inputs.notes),
+    return Refusal(
+        Why.NO_SUPPLY, "no channel measures the supply and the record in use states no `supply_volt` (--calibration)"
     )
-
-
-def _noises(calibration: Calibration | None) -> dict[str, Quantity]:
-    """The noise of each channel that the record knows it of."""
-    channels = calibration.channels if calibration else {}
-    return {name: each.noise for name, each in channels.items() if each.noise}
-
-
-class _Inputs:
-    """Takes the formula's inputs out of a record, and notes what is not in it."""
-
-    def __init__(self, calibration: Calibration | None) -> None:
-        self._record = calibration
-        self._of = calibration.sha256 if calibration else "none"
-        self.notes: list[str] = []
-
-    def exact(self, quantity: Quantity, name: str = "constant") -> Input:
-        return Input(f"exact/{name}", name, "", quantity)
-
-    def correction(self, channel: Channel) -> tuple[Input, Input]:
-        known = self._record.channels.get(channel.name) if self._record else None
-        if known is None:
-            self.notes.append(f"{channel.name}: gain and zero were not measured and are not in the uncertainty")
-        elif known.gain == NOT_MEASURED:
-            self.notes.append(f"{channel.name}: gain was not measured and is not in the uncertainty")
-        gain, zero = (known.gain, known.zero) if known else (ONE, NONE)
-        if channel.measures is Measures.ENERGY:
-            zero = NONE  # of two readings' difference
-        return (
-            self._input(f"gain/{channel.name}", f"gain of {channel.name}", "1", gain),
-            self._input(f"zero/{channel.name}", f"zero of {channel.name}", channel.unit, zero),
-        )
-
-    def ohm(self, channel: Channel) -> Input:
-        if channel.measures is Measures.SHUNT and self._record and self._record.shunt_ohm:
-            return self._input("shunt_ohm", "shunt", "ohm", self._record.shunt_ohm)
-        return self.exact(ONE, "ohm")
-
-    def divider(self, channel: Channel, supply: Channel | None) -> Input:
-        if supply is not None and self._record and self._record.divider:
-            return self._input("divider", "divider", "1", self._record.divider)
-        if supply is None and channel.measures in (Measures.SHUNT, Measures.CURRENT) and self._record:
-            if self._record.supply_volt is None:
-                raise AssertionError("rig_of has refused this")
-            self.notes.append("the supply's voltage is stated, not measured")
-            return self._input("supply_volt", "supply, as stated", "V", self._record.supply_volt)
-        return self.exact(ONE, "divider")
-
-    def drop(self, channel: Channel) -> Input:
-        if channel.measures is not Measures.SHUNT or self._record is None:
-            return self.exact(NONE, "drop")
-        if self._record.wiring is None:
-            self.notes.append(f"{UNKNOWN_DROP.source}: half of its drop is taken off (--calibration)")
-            return self._input("drop", "side of the supply's tap", "1", UNKNOWN_DROP)
-        before = self._record.wiring.supply_measured is SupplyTap.BEFORE
-        return self.exact(ONE if before else NONE, "drop")
-
-    def _input(self, key: str, name: str, unit: str, quantity: Quantity) -> Input:
-        return Input(f"{self._of}/{key}", name, unit, quantity)

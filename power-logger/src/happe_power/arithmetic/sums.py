@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from happe_contract.rig import Moments
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -31,15 +33,6 @@ class Samples(NamedTuple):
     def end(self) -> int:
         """One past the last index."""
         return self.first + len(self.x)
-
-
-class Moments(NamedTuple):
-    """Means of x, y, x*x and x*y."""
-
-    x: float
-    y: float
-    xx: float
-    xy: float
 
 
 class Window:

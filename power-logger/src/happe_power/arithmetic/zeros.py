@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from happe_contract.rig import values
 from happe_power.arithmetic.budget import Contribution, Kind
 from happe_power.arithmetic.noise import scatter
-from happe_power.arithmetic.rig import values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from happe_power.calibration import Calibration, Correction
-    from happe_power.model import Block, Channel
+    from happe_contract.calibration import Calibration, Correction
+    from happe_contract.traces import Block, Channel
 
 MOST_VALUES = 1 << 16  # of which the autocorrelation is taken; more are averaged by groups first
 HOLDS_WITHIN = 3.0  # standard uncertainties

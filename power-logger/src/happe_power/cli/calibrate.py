@@ -14,11 +14,11 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
+from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring
+from happe_contract.traces import Block, Measures, Quantity
 from happe_power import calibration
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
 from happe_power.arithmetic.zeros import read_zero
-from happe_power.calibration import Calibration, ShuntLine, SupplyTap, Wiring
-from happe_power.model import Block, Measures, Quantity
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
@@ -27,8 +27,8 @@ from happe_power.toml_fields import TomlFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from happe_contract.traces import Channel
     from happe_power.arithmetic.zeros import ZeroReading
-    from happe_power.model import Channel
     from happe_power.sources.source import Source
 
 MORE = """Two readings make a record: one of nothing (every input shorted), which gives each channel's zero and noise;

@@ -23,6 +23,7 @@ from happe_power.recording.header import NOBODY, Purpose, fitting_part_seconds
 from happe_power.recording.layout import LOCAL
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
+from happe_power.toml_fields import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from happe_contract.calibration import Calibration
     from happe_power.arithmetic.zeros import ZeroReading
-    from happe_power.calibration import Calibration
     from happe_power.cli.host import Host
     from happe_power.recording.live import Figures
     from happe_power.sources.source import Source
@@ -120,7 +121,7 @@ class Session:
         content = path.read_bytes()
         try:
             return calibration.parse(content, str(path)), content
-        except calibration.TomlFileError as error:
+        except TomlFileError as error:
             raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
 
     def _recorder(self, source: Source) -> Recorder:

@@ -85,7 +85,7 @@ def replay(  # noqa: PLR0913 - click's
 
 
 def _print(trace: Trace, source: Replay) -> None:
-    from happe_power.calibration import from_header
+    from happe_contract.calibration import from_header
     from happe_power.recording.live import Wattmeter as Meter
     from happe_power.sources.source import EndedError
 
@@ -105,8 +105,8 @@ def _print(trace: Trace, source: Replay) -> None:
 
 
 def _shown(trace: Trace, meter: Wattmeter, reading: Reading) -> dict[str, Any]:
-    from happe_power.arithmetic.rig import values
-    from happe_power.model import Block
+    from happe_contract.rig import values
+    from happe_contract.traces import Block
 
     blocks = [item for item in reading.items if isinstance(item, Block)]
     gaps = [item for item in reading.items if not isinstance(item, Block)]

@@ -7,7 +7,7 @@ from collections import deque
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from happe_power.model import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording import ledger
 from happe_power.sources.source import Reading
 

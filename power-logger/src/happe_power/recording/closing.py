@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Gap
+    from happe_contract.traces import Gap
     from happe_power.recording.journal import Content, Frame
     from happe_power.recording.layout import Layout
     from happe_power.recording.summaries import Summary

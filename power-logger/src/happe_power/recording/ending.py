@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
-from happe_power.model import Gap, Reason
+from happe_contract.traces import Gap, Reason
 from happe_power.recording import arrow_files, closing, ledger, parts, time_base
 from happe_power.recording.files import remove_temporary, write_whole
 from happe_power.recording.layout import compact
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
     from happe_power.recording.parts import Footer
 

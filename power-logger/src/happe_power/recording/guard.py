@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
 
     Mask = NDArray[np.bool_]
 

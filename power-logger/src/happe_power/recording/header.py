@@ -13,7 +13,7 @@ from happe_power.recording.parts import MOST_BYTES
 from happe_power.recording.time_base import as_json, from_json
 
 if TYPE_CHECKING:
-    from happe_power.model import Channel, TimePair
+    from happe_contract.traces import Channel, TimePair
     from happe_power.sources.source import Source
     from happe_power.trace import Trace
 

@@ -12,7 +12,7 @@ from happe_power.recording import summaries
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.model import Channel, Gap
+    from happe_contract.traces import Channel, Gap
 
 FOLDERS = ("parts", "summaries", "open")
 LOCAL = "local"  # an empty file beside the header: this trace is not to be uploaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happe_power.model import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

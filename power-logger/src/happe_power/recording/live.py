@@ -8,19 +8,19 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from happe_contract.traces import Block, Measures
 from happe_power.arithmetic.refusal import Refusal
 from happe_power.arithmetic.rig import columns, rig_of
 from happe_power.calibration import Standing, standing
-from happe_power.model import Block, Measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
     from pathlib import Path
 
-    from happe_power.arithmetic.rig import Rig
-    from happe_power.calibration import Calibration
-    from happe_power.model import Channel, ClockEstimate
+    from happe_contract.calibration import Calibration
+    from happe_contract.rig import Rig
+    from happe_contract.traces import Channel, ClockEstimate
     from happe_power.sources.source import Reading
 
 KIB = 1024

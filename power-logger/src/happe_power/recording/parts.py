@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from happe_power.model import TimePair
+from happe_contract.traces import TimePair
 from happe_power.recording.arrow_files import as_array
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
 
     Run = tuple[int, int]  # first index, rows
 

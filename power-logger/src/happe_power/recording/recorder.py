@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.recording.header import Purpose
     from happe_power.recording.journal import Frame
     from happe_power.recording.store import Open

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Block
+from happe_contract.traces import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
 
 
 class Rows:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_cli.disk import sync_folder
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import ledger, time_base
 from happe_power.recording.guard import HOLD_S, guarded
 from happe_power.recording.journal import MOST_KEPT, Journal

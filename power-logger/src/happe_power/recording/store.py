@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
 
 NEW = ".new"
 

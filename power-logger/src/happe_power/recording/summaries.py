@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
 
 FINE, COARSE = "10ms", "1s"
 MOST_INT16 = 1 << 16  # whose sum fits into 32 bits

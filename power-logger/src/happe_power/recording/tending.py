@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import ledger
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happe_power.model import TimePair
+from happe_contract.traces import TimePair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from happe_contract.traces import Block, Measures
 from happe_power.arithmetic.zeros import read_zero, shown
-from happe_power.model import Block, Measures
 from happe_power.recording.files import write_whole
 from happe_power.recording.guard import usable
 from happe_power.recording.layout import compact
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from happe_contract.traces import Channel
     from happe_power.arithmetic.zeros import ZeroReading
-    from happe_power.model import Channel
     from happe_power.sources.source import Source
 
 NAME = "zeros.json"

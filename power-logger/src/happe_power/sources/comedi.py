@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Measures, Reason
+from happe_contract.traces import Measures, Reason
 from happe_power.sources import libcomedi
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.libcomedi import AREFS, Board, Input, Range, RealBoard
@@ -22,7 +22,7 @@ from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecEr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel, TimePair
+    from happe_contract.traces import Channel, TimePair
     from happe_power.sources.clock import Clock
 
 BATCH_S = 0.05  # read so much at once; a quarter of the driver's buffer if that is less

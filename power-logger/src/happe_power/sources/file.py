@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from happe_power.model import Block, Gap, Measures, Reason, TimePair
+from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
 from happe_power.sources.clock import MICROS
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.source import EndedError, FinalError, Reading

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Block, Gap, Measures, Reason
+from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.sources import ina2xx, libiio
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.libiio import LOCAL, TIMESTAMP, Context, Device, Format
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel, TimePair
+    from happe_contract.traces import Channel, TimePair
     from happe_power.sources.clock import Clock
     from happe_power.sources.ina2xx import Ends
 

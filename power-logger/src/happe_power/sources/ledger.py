@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.sources.clock import MICROS
 from happe_power.sources.rates import rate_warning
 

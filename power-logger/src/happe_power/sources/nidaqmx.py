@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Measures, Reason
+from happe_contract.traces import Measures, Reason
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.rates import agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, channels_of
 
 if TYPE_CHECKING:
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.clock import Clock
 
 PACKAGE = "nidaqmx"

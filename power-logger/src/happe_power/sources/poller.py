@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_power.model import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.sources.clock import MICROS
 from happe_power.sources.source import Reading, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
     from happe_power.sources.clock import Clock
 
 Row = tuple[float, ...]  # a raw value for each channel; integers stay integers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_power.model import Channel, Measures
+from happe_contract.traces import Channel, Measures
 from happe_power.sources import sysfs
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
@@ -17,7 +17,7 @@ from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.clock import Clock
 
 FOLDER = "class/power_supply"

@@ -9,7 +9,7 @@ from happe_power.sources.clock import MICROS
 from happe_power.sources.source import SourceError
 
 if TYPE_CHECKING:
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
 
 GRANTED_WITHIN = 0.01  # a person who asked for 100 kHz and gets 99.9 kHz got what was meant
 COUNTED_WITHIN_PPM = 1000.0  # quartz is within 100; 0.1 % is another rate than the one that is written down

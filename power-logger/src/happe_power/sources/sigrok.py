@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from happe_power.model import Block, Gap, Measures, Reason
+from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.sources.clock import MICROS
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
@@ -31,7 +31,7 @@ from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Sp
 from happe_power.sources.text import Bad, Lines, LongLineError, numbers_only, tables
 
 if TYPE_CHECKING:
-    from happe_power.model import TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.clock import Clock
 
 PROGRAM = "sigrok-cli"

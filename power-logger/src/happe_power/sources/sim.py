@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import Block, Gap, Measures, Reason, TimePair
+from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
 from happe_power.sources import t61
 from happe_power.sources.clock import MICROS, Clock, Instant, VirtualClock
 from happe_power.sources.source import Reading

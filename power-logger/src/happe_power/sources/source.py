@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from happe_power.model import Block, Channel, Gap, TimePair
+    from happe_contract.traces import Block, Channel, Gap, TimePair
 
 
 class SourceError(Exception):

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_power.model import Channel, Measures
+from happe_contract.traces import Channel, Measures
 from happe_power.sources.source import SourceError
 
 if TYPE_CHECKING:

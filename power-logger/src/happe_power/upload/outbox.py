@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.strict_json import Json
-    from happe_power.model import ClockEstimate
+    from happe_contract.traces import ClockEstimate
 
 SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"
 PIECE = 1 << 20

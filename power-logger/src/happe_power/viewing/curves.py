@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from happe_contract.calibration import from_header
+from happe_contract.rig import Rig, values
+from happe_contract.traces import Measures
 from happe_power import calibration as records
 from happe_power.arithmetic.refusal import Refusal
-from happe_power.arithmetic.rig import Rig, rig_of, values
+from happe_power.arithmetic.rig import rig_of
 from happe_power.calibration import Standing
-from happe_power.model import Measures
 from happe_power.recording import summaries
 from happe_power.recording.summaries import Summary
 from happe_power.viewing.stretch import axis
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Channel
+    from happe_contract.traces import Channel
     from happe_power.trace import Trace
 
     Values = NDArray[np.float64]
@@ -71,7 +73,7 @@ def curve(trace: Trace, name: str | None, first: int, end: int, points: int = PO
 
 def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
     """What makes watts of a trace, or why nothing does; and what stands on every figure. Raises TraceError."""
-    calibration = records.from_header(trace.calibration)
+    calibration = from_header(trace.calibration)
     found = rig_of(trace.channels, calibration)
     worth, said = records.standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
     return found, () if worth is Standing.GOOD else (said,)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_power.model import Block, Gap, TimePair
+from happe_contract.traces import Block, Gap, TimePair
 from happe_power.sources.source import EndedError, Reading
 from happe_power.viewing.stretch import MICROS, axis
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.model import TimePair
+from happe_contract.traces import TimePair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

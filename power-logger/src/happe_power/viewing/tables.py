@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from happe_power.arithmetic.rig import Rig, columns, values
-from happe_power.model import Measures
+from happe_contract.rig import Rig, values
+from happe_contract.traces import Measures
+from happe_power.arithmetic.rig import columns
 from happe_power.viewing.curves import WATTS, rig
 from happe_power.viewing.stretch import axis
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Block
+    from happe_contract.traces import Block
     from happe_power.trace import Trace
 
     Column = Callable[[Block], NDArray[Any]]

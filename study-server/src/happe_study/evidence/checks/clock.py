@@ -19,8 +19,9 @@ from happe_study.evidence.checks.findings import Check, Finding, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from happe_contract.traces import ClockEstimate
     from happe_study.evidence.checks.behaviour import Behaviour
-    from happe_study.evidence.checks.evidence import ClockFacts, Evidence, RunFacts
+    from happe_study.evidence.checks.evidence import Evidence, RunFacts
     from happe_study.evidence.documents.reading import Measure
 
 KEY, TITLE = "clock", "Clocks"
@@ -78,13 +79,13 @@ def _steps(evidence: Evidence) -> Iterator[Finding]:
                     yield Finding(f"device {_named(evidence, device)}", f"its clock went {what}")
 
 
-def _allowed(before: ClockFacts, after: ClockFacts) -> int:
-    apart = after.device_us - before.device_us
+def _allowed(before: ClockEstimate, after: ClockEstimate) -> int:
+    apart = after.monotonic_us - before.monotonic_us
     return before.uncertainty_us + after.uncertainty_us + drift_us(apart) + READ_US
 
 
-def _apart(before: ClockFacts, after: ClockFacts) -> str:
-    return f"{(after.device_us - before.device_us) / SECOND_US:.0f} s"
+def _apart(before: ClockEstimate, after: ClockEstimate) -> str:
+    return f"{(after.monotonic_us - before.monotonic_us) / SECOND_US:.0f} s"
 
 
 def _named(evidence: Evidence, device: str) -> str:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from happe_study.people.devices.clocks import MOST_DRIFT_PPM
-from happe_study.people.devices.server_time import ClockSetError, server_time
+from happe_contract.clocks import DRIFT_PPM
+from happe_contract.server_time import ClockSetError, server_clock
 from happe_study.runs.course.machine import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from happe_contract.server_time import ServerClock
+    from happe_contract.traces import ClockEstimate
     from happe_study.evidence.checks.behaviour import Behaviour
     from happe_study.evidence.documents.reading import Measure
-    from happe_study.people.devices.server_time import ServerTime
 
 MILLION = 1_000_000
 SECOND_US = 1_000_000
@@ -74,22 +75,13 @@ class TraceFacts:
 
 
 @dataclass(frozen=True)
-class ClockFacts:
-    """An estimate: server time = device time + offset, within the uncertainty; microseconds."""
-
-    device_us: int
-    offset_us: int
-    uncertainty_us: int
-
-
-@dataclass(frozen=True)
 class Evidence:
     """All of it. `clocks` are by device and clock, in the order of time; without `measures` power is not known."""
 
     unblinded: bool
     runs: Sequence[RunFacts]
     traces: Sequence[TraceFacts]
-    clocks: Mapping[tuple[str, str], Sequence[ClockFacts]]
+    clocks: Mapping[tuple[str, str], Sequence[ClockEstimate]]
     measures: Mapping[str, Measure] | None = None
     unread: Sequence[str] = ()  # runs whose records do not open
     doubts: Sequence[tuple[str, str]] = ()  # a run and what of its profile does not follow from what came before
@@ -112,8 +104,8 @@ class Evidence:
         return [run for run in self.runs if run.complete and run.behaviour is not None and run.code not in doubled]
 
     @cached_property
-    def _server_times(self) -> dict[tuple[str, str], ServerTime | None]:
-        return {key: known_clock(estimates) for key, estimates in self.clocks.items()}
+    def _server_times(self) -> dict[tuple[str, str], ServerClock | None]:
+        return {key: known_clock(key[1], estimates) for key, estimates in self.clocks.items()}
 
     def server_us(self, device: str, clock: str, device_us: int) -> tuple[int, int] | None:
         """A device's time as the server's, and how far off that can be; None: nothing tells."""
@@ -123,25 +115,22 @@ class Evidence:
         """How far off a trace's samples of a time of the server's can be, by its meter's clock."""
         mine = (self._server_times.get((each.meter, each.clock)) for each in self.traces if each.trace == trace)
         clock = next(mine, None)
-        return round(clock.offset(clock.device_us(server_us)).bound_us) if clock else 0
+        return round(clock.bound_us(clock.monotonic_us(server_us))) if clock else 0
 
 
-def known_clock(estimates: Sequence[ClockFacts]) -> ServerTime | None:
+def known_clock(name: str, estimates: Sequence[ClockEstimate]) -> ServerClock | None:
     """The clock that estimates tell of; None: there are none, or it was set between two of them."""
     try:
-        return server_time(estimates)
+        return server_clock(name, estimates)
     except ClockSetError:
         return None
 
 
-def at_server(clock: ServerTime | None, device_us: int) -> tuple[int, int] | None:
+def at_server(clock: ServerClock | None, device_us: int) -> tuple[int, int] | None:
     """A device's time as the server's, and how far off that can be; None: its clock is not known."""
-    if clock is None:
-        return None
-    offset = clock.offset(device_us)
-    return device_us + round(offset.us), round(offset.bound_us)
+    return None if clock is None else (clock.server_us(device_us), round(clock.bound_us(device_us)))
 
 
 def drift_us(apart_us: int) -> int:
     """How far two clocks may drift apart in a time."""
-    return abs(apart_us) * MOST_DRIFT_PPM // MILLION
+    return abs(apart_us) * DRIFT_PPM // MILLION

@@ -14,10 +14,14 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import aliased
 
+from happe_contract.time_base import time_base
+from happe_contract.traces import ClockEstimate as Estimate
+from happe_contract.traces import Gap as Lost
+from happe_contract.traces import Reason, TimePair
 from happe_study.design.allocation.sealing import SealError
 from happe_study.design.study import StudyState
 from happe_study.evidence.checks.behaviour import Behaviour, behaviour
-from happe_study.evidence.checks.evidence import ClockFacts, Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
+from happe_study.evidence.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
 from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.traces.manifest import Content
@@ -34,18 +38,20 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from happe_contract.server_time import ServerClock
+    from happe_contract.strict_json import Json
+    from happe_contract.time_base import TimeBase
     from happe_study.design.study import Study
     from happe_study.evidence.documents.machines import PowerModel
     from happe_study.evidence.documents.reading import Measure
     from happe_study.evidence.traces.storage import Storage
-    from happe_study.people.devices.server_time import ServerTime
 
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 ROWS_AT_ONCE = 200
 TRACES_AT_ONCE = 20  # of which one may have thousands of parts
 MILLION = 1_000_000
 
-Clocks = dict[tuple[str, str], list[ClockFacts]]
+Clocks = dict[tuple[str, str], list[Estimate]]
 Parts = dict[int, dict[int, Content]]  # of traces, by their ids and the parts' numbers
 Read = tuple[str, bytes, "PowerModel | None"]  # a run, the digest of its sealed record, the model of its watts
 
@@ -171,7 +177,7 @@ def _clocks(session: Session, study_id: int) -> Clocks:
     order = (Device.code, ClockEstimate.clock, ClockEstimate.device_us, ClockEstimate.client_id)
     found: Clocks = defaultdict(list)
     for code, each in session.execute(_of_study(query, study_id).order_by(*order)):
-        found[code, each.clock].append(ClockFacts(each.device_us, each.offset_us, each.uncertainty_us))
+        found[code, each.clock].append(Estimate(each.device_us, each.offset_us, each.uncertainty_us))
     return dict(found)
 
 
@@ -189,18 +195,19 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
     for place, (trace, meter_code, laptop_code) in enumerate(every):
         if place % TRACES_AT_ONCE == 0:
             parts = _parts(session, [row[0].id for row in every[place : place + TRACES_AT_ONCE]])
-        clock = known_clock(clocks.get((meter_code, trace.header["clock"]), ()))
+        name = trace.header["clock"]
+        clock = known_clock(name, clocks.get((meter_code, name), ()))
         missing, damaged = _compared(trace, parts[trace.id], sources)
         yield TraceFacts(
             trace=trace.client_id,
             meter=meter_code,
             laptop=laptop_code,
-            clock=trace.header["clock"],
+            clock=name,
             sealed=trace.sealed_us is not None,
             span=_span(session, trace, clock),
             missing=missing,
             damaged=damaged,
-            gaps=tuple(_gaps(trace, clock)) if gaps and trace.manifest else (),
+            gaps=tuple(_gaps(trace.header, trace.manifest, clock)) if gaps and trace.manifest else (),
         )
 
 
@@ -233,13 +240,13 @@ def _is(file: Path, content: Content, *, deep: bool) -> bool:
     return file.stat().st_size == content.bytes and (not deep or sha256_of(file) == content.sha256)
 
 
-def _span(session: Session, trace: Trace, clock: ServerTime | None) -> tuple[int, int] | None:
+def _span(session: Session, trace: Trace, clock: ServerClock | None) -> tuple[int, int] | None:
     """From when to when a trace goes. One that is not sealed goes up to its last part's arrival, at least."""
     begin = at_server(clock, trace.header["started"]["monotonic_us"])
     if begin is None:
         return None
     if trace.manifest is not None:
-        end = at_server(clock, _time_of(trace.manifest["end_index"], _pairs(trace), trace.header["rate_hz"]))
+        end = at_server(clock, _time_base(trace.header, trace.manifest).monotonic_us(trace.manifest["end_index"]))
         return (begin[0], end[0]) if end else None
     last = session.scalar(
         select(TracePart.received_us).where(TracePart.trace_id == trace.id).order_by(TracePart.received_us.desc())
@@ -247,24 +254,17 @@ def _span(session: Session, trace: Trace, clock: ServerTime | None) -> tuple[int
     return begin[0], max(begin[0], last or trace.created_us)
 
 
-def _gaps(trace: Trace, clock: ServerTime | None) -> Iterator[Gap]:
-    """A sealed trace's gaps in the server's time, by the nominal rate from the nearest pair of index and time."""
-    manifest = trace.manifest or {}
-    pairs = _pairs(trace)
+def _gaps(header: Json, manifest: Json, clock: ServerClock | None) -> Iterator[Gap]:
+    """A sealed trace's gaps in the server's time."""
+    base = _time_base(header, manifest)
     for gap in manifest["gaps"]:
-        times = [
-            at_server(clock, _time_of(gap[end], pairs, trace.header["rate_hz"])) for end in ("from_index", "to_index")
-        ]
-        if times[0] and times[1]:
-            yield Gap(times[0][0], times[1][0], gap["reason"])
+        begin, end = (at_server(clock, base.monotonic_us(gap[name])) for name in ("from_index", "to_index"))
+        if begin and end:
+            yield Gap(begin[0], end[0], gap["reason"])
 
 
-def _pairs(trace: Trace) -> list[Mapping[str, int]]:
-    """Indices of a sealed trace with their times."""
-    manifest = trace.manifest or {}
-    return [trace.header["started"], *manifest["time_base"], manifest["ended"]]
-
-
-def _time_of(index: int, pairs: Sequence[Mapping[str, int]], rate_hz: float) -> int:
-    nearest = min(pairs, key=lambda pair: abs(pair["index"] - index))
-    return nearest["monotonic_us"] + round((index - nearest["index"]) * MILLION / rate_hz)
+def _time_base(header: Json, manifest: Json) -> TimeBase:
+    """From a sealed trace's indices to its meter's clock."""
+    pairs = [TimePair(**each) for each in (header["started"], *manifest["time_base"], manifest["ended"])]
+    gaps = [Lost(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
+    return time_base(pairs, gaps, header["rate_hz"])

@@ -15,26 +15,27 @@ from uuid import UUID
 from sqlalchemy import or_, select
 from sqlalchemy.orm import defer
 
+from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.traces import ClockEstimate as Estimate
+from happe_contract.traces import Gap, Reason
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.power_view import Recording
 from happe_study.evidence.traces.summaries import Source
-from happe_study.evidence.traces.watts import NoWattsError, rig_of
+from happe_study.evidence.traces.watts import NoPowerError, meter_of
 from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.people.devices.server_time import ClockSetError, server_time
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from happe_contract.server_time import ServerClock
     from happe_contract.strict_json import Json
+    from happe_contract.time_base import TimeBase
     from happe_study.evidence.traces.power_view import Stretch
     from happe_study.evidence.traces.storage import Storage
-    from happe_study.evidence.traces.time_line import TimeLine
-    from happe_study.people.devices.server_time import ServerTime
     from happe_study.runs.course.models import Run
 
 SECOND_US = 1_000_000
 MOST_TRACES = 4  # that a page shows of a run
-RESTARTS = frozenset({"overflow", "stall", "unplugged", "killed"})  # in others the count of samples goes on
 LATE_US = 30 * 86_400 * SECOND_US  # a meter may send what it has recorded so long afterwards
 
 
@@ -50,7 +51,7 @@ class Placed:
     """A recording laid over a run, which began at `begin_us` of the meter's clock."""
 
     recording: Recording
-    line: TimeLine
+    base: TimeBase
     begin_us: float
     us_a_second: float  # of the meter's clock, a second of the laptop's
     offset_us: float  # the meter's clock less the laptop's
@@ -59,15 +60,15 @@ class Placed:
     @property
     def samples_a_second(self) -> float:
         """By the meter's own rate."""
-        return self.us_a_second / self.line.period_us
+        return self.us_a_second * self.base.rate_hz / SECOND_US
 
     def position(self, seconds: float) -> float:
         """Where a time of the run is among the samples."""
-        return self.line.index(self.begin_us + self.us_a_second * seconds)
+        return self.base.position(self.begin_us + self.us_a_second * seconds)
 
     def seconds(self, position: float) -> float:
         """The time of the run of a position."""
-        return (self.line.us(position) - self.begin_us) / self.us_a_second
+        return (self.base.us(position) - self.begin_us) / self.us_a_second
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
         """Watts between two times of the run."""
@@ -101,7 +102,7 @@ def measured(session: Session, run: Run, record: Json, storage: Storage, *, keep
     for trace, meter in session.execute(mine.order_by(Trace.created_us, Trace.id)):
         try:
             placed = looked_at.placed(trace, storage, keep=keep)
-        except (NoWattsError, ClockSetError, NotPlacedError) as error:
+        except (NoPowerError, ClockSetError, NotPlacedError) as error:
             found.append(Measured(trace.client_id, meter, trace.header, trace.sealed_us is not None, None, str(error)))
         else:
             if placed is not None:
@@ -126,7 +127,7 @@ class _Looking:
     def placed(self, trace: Trace, storage: Storage, *, keep: bool) -> Placed | None:
         """A trace laid over the run; None: it was recorded at another time.
 
-        Raises NoWattsError, ClockSetError, NotPlacedError.
+        Raises NoPowerError, ClockSetError, NotPlacedError.
         """
         at_us, bound_us = self._by_meter(trace)
         started_us = trace.header["started"]["monotonic_us"]
@@ -144,32 +145,34 @@ class _Looking:
             return (self.run.begin_us, self.run.end_us), 0.0
         laptop = self._known(self.laptop_id, self.clock, "laptop")
         meter = self._known(trace.device_id, trace.header["clock"], "meter")
-        begin, end = (meter.device_us(laptop.server_us(us)) for us in self.run)
-        laptops = max(laptop.offset(us).bound_us for us in self.run)
-        return (begin, end), laptops + max(meter.offset(us).bound_us for us in (begin, end))
+        begin, end = (meter.monotonic_us(laptop.server_us(us)) for us in self.run)
+        laptops = max(laptop.bound_us(us) for us in self.run)
+        return (begin, end), laptops + max(meter.bound_us(us) for us in (begin, end))
 
-    def _known(self, device_id: int, clock: str, of: str) -> ServerTime:
+    def _known(self, device_id: int, clock: str, of: str) -> ServerClock:
         query = select(ClockEstimate).where(ClockEstimate.device_id == device_id, ClockEstimate.clock == clock)
-        found = server_time(self.session.scalars(query))
+        estimates = (
+            Estimate(each.device_us, each.offset_us, each.uncertainty_us) for each in self.session.scalars(query)
+        )
+        found = server_clock(clock, estimates)
         if found is None:
             raise NotPlacedError(f"the {of}'s clock was never compared with the server's")
         return found
 
-    def _laid(
-        self, recording: Recording, restarts: list[tuple[int, int]], at_us: tuple[float, float], bound_us: float
-    ) -> Placed:
-        line = recording.line(restarts)
+    def _laid(self, recording: Recording, restarts: list[Gap], at_us: tuple[float, float], bound_us: float) -> Placed:
+        base = recording.time_base(restarts)
         rate = (at_us[1] - at_us[0]) / (self.run.end_us - self.run.begin_us) * SECOND_US
-        return Placed(recording, line, at_us[0], rate, at_us[0] - self.run.begin_us, bound_us + line.bound_us)
+        bound_us += max(base.half_width_us(base.position(us)) for us in at_us)
+        return Placed(recording, base, at_us[0], rate, at_us[0] - self.run.begin_us, bound_us)
 
 
-def _restarts(trace: Trace, recording: Recording) -> list[tuple[int, int]]:
+def _restarts(trace: Trace, recording: Recording) -> list[Gap]:
     """The gaps in which the instrument was started anew: all, until the manifest says of what kind they are."""
     gaps = recording.gaps
     if not gaps or trace.manifest is None:
-        return gaps
-    said = ((each["from_index"], each["to_index"]) for each in trace.manifest["gaps"] if each["reason"] in RESTARTS)
-    return [(begin, end) for begin, end in said if begin < gaps[-1][1] and end > gaps[0][0]]
+        return [Gap(begin, end, Reason.KILLED) for begin, end in gaps]
+    said = (Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in trace.manifest["gaps"])
+    return [gap for gap in said if gap.from_index < gaps[-1][1] and gap.to_index > gaps[0][0]]
 
 
 def _ended_us(trace: Trace, started_us: int) -> int:
@@ -178,8 +181,8 @@ def _ended_us(trace: Trace, started_us: int) -> int:
 
 
 def _recording(session: Session, trace: Trace, storage: Storage, *, keep: bool) -> Recording:
-    """Raises NoWattsError."""
-    rig = rig_of(trace.header)
+    """Raises NoPowerError."""
+    meter = meter_of(trace.header)
     name = UUID(trace.client_id)
     query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)
     sources = [
@@ -187,4 +190,4 @@ def _recording(session: Session, trace: Trace, storage: Storage, *, keep: bool) 
         for number, sha256 in session.execute(query)
     ]
     started = trace.header["started"]["monotonic_us"]
-    return Recording(sources, rig, started, trace.header["part_seconds"] * SECOND_US, time.monotonic, keep)
+    return Recording(sources, meter, started, trace.header["part_seconds"] * SECOND_US, time.monotonic, keep)

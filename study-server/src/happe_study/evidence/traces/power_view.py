@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.time_base import TimeBase, time_base
+from happe_contract.traces import TimePair
 from happe_study.evidence.traces.part_files import BadPartError, Head, head
 from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
-from happe_study.evidence.traces.time_line import TimeLine, time_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from happe_study.evidence.traces.watts import Rig
+    from happe_contract.traces import Gap
+    from happe_study.evidence.traces.watts import Meter
 
 THREADS = 2
 MOST_LONGER, MORE_ROWS = 2, 1000  # than a part's rate and length give
@@ -73,7 +75,7 @@ class Recording:
     """The parts of a trace around an interval of the meter's clock. `now` is a clock in seconds, for `until`."""
 
     sources: Sequence[Source]  # by number
-    rig: Rig
+    meter: Meter
     started_us: int
     part_us: int
     now: Callable[[], float]
@@ -90,7 +92,9 @@ class Recording:
         if not fit:
             return None
         known_heads = {each.number: self._read[each.number] for each in fit}
-        return Recording(fit, self.rig, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_heads)
+        return Recording(
+            fit, self.meter, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_heads
+        )
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
@@ -99,14 +103,15 @@ class Recording:
         edges = pairwise((first, first + rows) for first, rows in runs)
         return [(end, begin) for (_, end), (begin, _) in edges if end < begin]
 
-    def line(self, restarts: Sequence[tuple[int, int]]) -> TimeLine:
-        """From indices to the meter's clock. `restarts`: the gaps that the instrument was started anew in."""
-        return time_line((pair for each in self._heads() for pair in each.pairs), self.rig.rate_hz, restarts)
+    def time_base(self, gaps: Sequence[Gap]) -> TimeBase:
+        """From indices to the meter's clock. `gaps`: those of the trace that lie here."""
+        pairs = [TimePair(index, us, 0) for each in self._heads() for index, us in each.pairs]
+        return time_base(pairs, gaps, self.meter.rate_hz)
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
         """Watts from position `begin` to `end`, to a hundredth of a sample."""
         begin, end = round(begin, 2), round(end, 2)
-        step = step_of(self.rig.rate_hz)
+        step = step_of(self.meter.rate_hz)
         mine = [each for each in self.sources if self._overlaps(each, begin, end)]
         if step > 1 and end - begin < most_columns * step:
             narrow = max(1, int((end - begin) / most_columns))
@@ -138,7 +143,7 @@ class Recording:
     def _from_parts(self, mine: list[Source], begin: float, end: float, step: int) -> list[Bins]:
         found = []
         for each in mine:
-            stretches = watts_of(each, self._read[each.number][0], self.rig, int(begin), int(np.ceil(end)))
+            stretches = watts_of(each, self._read[each.number][0], self.meter, int(begin), int(np.ceil(end)))
             try:
                 found.append(reckoned(stretches, step))
             except BadPartError as error:
@@ -158,7 +163,7 @@ class Recording:
         if until is not None and self.now() >= until:
             return
         try:
-            self._read[source.number] = made(source, self.rig, keep=self.keep)
+            self._read[source.number] = made(source, self.meter, keep=self.keep)
         except BadPartError as error:
             self.bad[source.number] = str(error)
 
@@ -188,7 +193,7 @@ class Recording:
 
     def _require_possible(self, found: Head, number: int) -> None:
         """A part of a few bytes may say that it has any number of rows, and does if they are alike."""
-        most = MOST_LONGER * self.rig.rate_hz * self.part_us / 1e6 + MORE_ROWS
+        most = MOST_LONGER * self.meter.rate_hz * self.part_us / 1e6 + MORE_ROWS
         if found.rows > most or len(found.pairs) > most:
             raise BadPartError(f"part {number} has more rows than {self.part_us / 1e6:g} s can have")
 
@@ -198,12 +203,12 @@ class Recording:
         if found is None:
             return self.started_us + source.number * self.part_us
         index, us = found.pairs[0]
-        return us - (index - found.first_index) * 1e6 / self.rig.rate_hz
+        return us - (index - found.first_index) * 1e6 / self.meter.rate_hz
 
     def _covers(self, source: Source, begin_us: float, end_us: float) -> bool:
         found = self._read[source.number][0]
         begins = self._begins_us(source)
-        return begins < end_us and begins + (found.end_index - found.first_index) * 1e6 / self.rig.rate_hz > begin_us
+        return begins < end_us and begins + (found.end_index - found.first_index) * 1e6 / self.meter.rate_hz > begin_us
 
     def _span(self, source: Source) -> Span:
         found = self._read[source.number][0]

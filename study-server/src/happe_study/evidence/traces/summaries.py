@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_study.evidence.traces.watts import Rig
+    from happe_study.evidence.traces.watts import Meter
 
 BINS_A_SECOND = 100
 SUFFIX = ".watts"
@@ -85,11 +85,11 @@ def known(source: Source) -> tuple[Head, Bins] | None:
     return None
 
 
-def made(source: Source, rig: Rig, *, keep: bool) -> tuple[Head, Bins]:
+def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Head, Bins]:
     """The summary of a part, reckoned, and kept if wanted and possible. Raises BadPartError."""
     _require_same(source)
     found = head(source.path, source.trace, source.number)
-    bins = reckoned(watts_of(source, found, rig), step_of(rig.rate_hz))
+    bins = reckoned(watts_of(source, found, meter), step_of(meter.rate_hz))
     if keep:
         with suppress(OSError):  # no room: it is made again
             _keep(source, found, bins)
@@ -107,21 +107,21 @@ def _require_same(source: Source) -> None:
 
 
 def watts_of(
-    source: Source, found: Head, rig: Rig, begin: int = 0, end: int | None = None
+    source: Source, found: Head, meter: Meter, begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """First index and watts of each stretch of a part without a gap, from index `begin` up to `end`.
 
     Raises BadPartError.
     """
     starts = np.cumsum([0, *(rows for _first, rows in found.runs)])
-    for row, columns in samples(source.path, source.number, rig.columns):
+    for row, columns in samples(source.path, source.number, meter.columns):
         size = len(columns[0])
         for (first, rows), start in zip(found.runs, starts.tolist(), strict=False):
             low, high = max(row, start), min(row + size, start + rows)
             if end is not None:
                 low, high = max(low, start + begin - first), min(high, start + end - first)
             if low < high:
-                yield first + low - start, rig.watts(tuple(each[low - row : high - row] for each in columns))
+                yield first + low - start, meter.watts(tuple(each[low - row : high - row] for each in columns))
 
 
 def reckoned(stretches: Iterator[tuple[int, NDArray[np.float64]]], step: int) -> Bins:

@@ -11,6 +11,7 @@ from flask import g
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
+from happe_contract.clocks import LATEST_US, MOST_PROBES
 from happe_study.access.rights import Right
 from happe_study.access.rules import DeviceKind, anybody, caller, device, staff
 from happe_study.base.clock import now_us
@@ -19,7 +20,6 @@ from happe_study.base.limits import limited
 from happe_study.base.parts import parts
 from happe_study.design.study import Study
 from happe_study.people.devices import services
-from happe_study.people.devices.clocks import LATEST_US, MOST_PROBES
 from happe_study.people.devices.models import Device
 
 api = APIBlueprint("devices", __name__, url_prefix="/api/v1", tag="Devices")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
+from happe_contract import clocks
 from happe_contract.faults import BadDocumentError
 from happe_study.access.rules import Caller, DeviceKind, Who
 from happe_study.audit import chain
@@ -25,7 +26,7 @@ from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import PublicKeyError
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
-from happe_study.people.devices import clocks, enrolment, sittings
+from happe_study.people.devices import enrolment, sittings
 from happe_study.people.devices.models import ClockEstimate, Device
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a sample's index to this host's monotonic clock and back, out of pairs of both that were read together.
+"""From a sample's index to the meter's monotonic clock and back, out of pairs of both that were read together. Pure.
 
 A pair is read after its sample was taken: it is late by what the bus, the driver and the scheduler took, and never
 early. So time runs along the lower edge of the pairs, not through their middle. Of each piece between restarts of the
@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from happe_power.model import Reason
+from happe_contract.traces import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from happe_power.model import Gap, TimePair
+    from happe_contract.traces import Gap, TimePair
 
     Numbers = NDArray[np.float64]
 
@@ -63,13 +63,17 @@ class TimeBase:
     begins: NDArray[np.float64]
     rate_hz: float
 
-    def monotonic_us(self, position: float) -> int:
+    def us(self, position: float) -> float:
         """The time at a position (an index with a fraction)."""
+        return self.origin_us + _along(self.index, self.time, position, 1e6 / self.rate_hz)
+
+    def monotonic_us(self, position: float) -> int:
+        """The same as a clock is read."""
         return self.origin_us + round(_along(self.index, self.time, position, 1e6 / self.rate_hz))
 
-    def position(self, monotonic_us: int) -> float:
+    def position(self, monotonic_us: float) -> float:
         """The position at a time."""
-        return _along(self.time, self.index, float(monotonic_us - self.origin_us), self.rate_hz / 1e6)
+        return _along(self.time, self.index, monotonic_us - self.origin_us, self.rate_hz / 1e6)
 
     def half_width_us(self, position: float) -> float:
         """A bound on how far off the time of a position is: how late pairs are, a digit, and half a sample.

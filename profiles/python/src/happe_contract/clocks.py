@@ -26,7 +26,7 @@ MOST_ROUND_TRIP_US = 10_000_000
 MOST_SPAN_US = 3600 * 1_000_000  # from the first probe to the last
 LATEST_US = 2**53 - 1  # what every JSON reader keeps exactly; the year 2255
 READING_US = 1  # a reading in whole microseconds is up to this much too low
-MOST_DRIFT_PPM = 500  # of two clocks against each other, both slewed or cheap
+DRIFT_PPM = 500  # at most, of two clocks against each other, both slewed or cheap
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,6 @@ def _order_faults(probes: Sequence[Probe]) -> Iterator[Fault]:
 def _step_faults(probes: Sequence[Probe], best: Probe) -> Iterator[Fault]:
     """Probes that disagree with the best by more than uncertainty and drift allow: between them a clock was set."""
     for number, probe in enumerate(probes):
-        drift_us = abs(probe.t0 - best.t0) * MOST_DRIFT_PPM // 1_000_000
+        drift_us = abs(probe.t0 - best.t0) * DRIFT_PPM // 1_000_000
         if abs(probe.offset_us - best.offset_us) > probe.uncertainty_us + best.uncertainty_us + drift_us:
             yield Fault(f"/probes/{number}", "disagrees with the probe of least round trip: a clock was set")

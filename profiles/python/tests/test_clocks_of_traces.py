@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happe_power.arithmetic.server_time import Clocks, ClockSetError, ServerClock, server_clock
-from happe_power.arithmetic.time_base import TimeBase, time_base
-from happe_power.model import ClockEstimate, Gap, Reason, TimePair
+from happe_contract.cuts import Clocks
+from happe_contract.server_time import ClockSetError, ServerClock, server_clock
+from happe_contract.time_base import TimeBase, time_base
+from happe_contract.traces import ClockEstimate, Gap, Reason, TimePair
 
 HOUR_US = 3_600_000_000
 SERVER_US = 1_793_440_000_000_000
@@ -139,6 +140,12 @@ def test_beyond_the_estimates_the_bound_grows_by_500_ppm_and_between_them_by_1()
 
 def bound(clock: ServerClock, monotonic_us: int) -> float:
     return sum(abs(part.weight) * part.half_width_us for part in clock.parts(monotonic_us))
+
+
+def test_the_bound_is_the_sum_of_its_parts() -> None:
+    clock = clock_of((0, 40, 1000), (60_000_000, 70, 500), (120_000_000, 90, 700))
+    for at in (-5_000_000, 0, 10_000_000, 59_999_999, 100_000_000, 130_000_000):
+        assert clock.bound_us(at) == pytest.approx(bound(clock, at))
 
 
 def test_an_estimate_that_says_less_than_its_neighbour_is_left_out() -> None:

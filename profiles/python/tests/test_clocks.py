@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from happe_contract.clocks import LATEST_US, MOST_PROBES, MOST_ROUND_TRIP_US, Estimate, Probe, estimate
 from happe_contract.faults import BadDocumentError
-from happe_study.people.devices.clocks import LATEST_US, MOST_PROBES, MOST_ROUND_TRIP_US, Estimate, Probe, estimate
 
 START = 10**15
 

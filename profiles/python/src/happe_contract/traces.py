@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sources give and traces hold. Formats and meanings: docs/uploads.md, Power traces."""
+"""What a power trace holds. Formats and meanings: docs/uploads.md, Power traces."""
 
 from __future__ import annotations
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Calibration records, as a trace's header has them: what was measured of a rig, when, and how well.
+
+Their shape is profiles/schema/power-trace.schema.json, calibration. Nothing here has a default for a resistance.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from happe_contract.traces import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOT_MEASURED = Quantity(1.0, 0.0, "1: not measured")  # a gain in a record of zeros alone
+QUANTITIES = ("shunt_ohm", "divider", "supply_volt")
+
+
+class ShuntLine(StrEnum):
+    """Where the shunt is. In the return line its voltage is near the instrument's ground."""
+
+    RETURN = "return"
+    SUPPLY = "supply"
+
+
+class SupplyTap(StrEnum):
+    """Where the supply voltage is measured: with the shunt's own drop in it, or without."""
+
+    BEFORE = "before"  # at the power supply's side: the laptop has the shunt's drop less
+    AFTER = "after"  # at the laptop's side
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """How shunt and supply are wired (docs/uncertainty.md, The model)."""
+
+    shunt: ShuntLine
+    supply_measured: SupplyTap
+
+
+@dataclass(frozen=True)
+class Correction:
+    """true = value * gain + zero, in the channel's unit.
+
+    `noise` is the instrument's alone, as a long-run standard deviation of `value`: a mean of n samples scatters by
+    noise / sqrt(n). None: it was not measured.
+    """
+
+    gain: Quantity
+    zero: Quantity
+    noise: Quantity | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A record. What is None is not there or was not measured.
+
+    `supply_volt` is a supply voltage that no channel measures. `sha256` is of the file, byte for byte; `expires` is
+    the first day on which the record no longer holds.
+    """
+
+    name: str
+    sha256: str
+    date: dt.date
+    expires: dt.date
+    shunt_ohm: Quantity | None = None
+    divider: Quantity | None = None
+    supply_volt: Quantity | None = None
+    wiring: Wiring | None = None
+    channels: Mapping[str, Correction] = field(default_factory=dict)
+
+    def to_header(self) -> dict[str, Any]:
+        """The header's calibration object."""
+        shown: dict[str, Any] = {
+            "name": self.name,
+            "sha256": self.sha256,
+            "date": self.date.isoformat(),
+            "expires": self.expires.isoformat(),
+        }
+        shown |= {name: as_json(each) for name in QUANTITIES if (each := getattr(self, name))}
+        if self.wiring:
+            shown["wiring"] = {name: str(value) for name, value in vars(self.wiring).items()}
+        if self.channels:
+            shown["channels"] = {name: parts_of(each) for name, each in self.channels.items()}
+        return shown
+
+
+def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
+    """The record that a trace's header has, which fits its schema."""
+    if document is None:
+        return None
+    wiring = document.get("wiring")
+    return Calibration(
+        name=document["name"],
+        sha256=document["sha256"],
+        date=dt.date.fromisoformat(document["date"]),
+        expires=dt.date.fromisoformat(document["expires"]),
+        **{name: Quantity(**document[name]) for name in QUANTITIES if name in document},
+        wiring=Wiring(ShuntLine(wiring["shunt"]), SupplyTap(wiring["supply_measured"])) if wiring else None,
+        channels={
+            name: Correction(**{part: Quantity(**quantity) for part, quantity in each.items()})
+            for name, each in document.get("channels", {}).items()
+        },
+    )
+
+
+def parts_of(correction: Correction) -> dict[str, Any]:
+    """Its quantities by name, as JSON values; what was not measured is not there."""
+    return {part: as_json(quantity) for part, quantity in vars(correction).items() if quantity}
+
+
+def as_json(quantity: Quantity) -> dict[str, Any]:
+    """A quantity as JSON values."""
+    return {
+        "value": quantity.value,
+        "standard_uncertainty": quantity.standard_uncertainty,
+        "source": quantity.source,
+    }

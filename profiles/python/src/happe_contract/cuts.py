@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Instants of the server's time among the samples of a trace, each with why it may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from happe_contract.server_time import Part
+
+if TYPE_CHECKING:
+    from happe_contract.server_time import ServerClock
+    from happe_contract.time_base import TimeBase
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An instant of server time, found among the samples: the position (an index with a fraction), and how well."""
+
+    server_us: int
+    position: float
+    parts: tuple[Part, ...]
+
+    @property
+    def half_width_us(self) -> float:
+        """A bound on how far off the position is, in time."""
+        return sum(abs(part.weight) * part.half_width_us for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Both steps: from a sample's position to the server's time and back."""
+
+    samples: TimeBase
+    server: ServerClock
+
+    def server_us(self, position: float) -> int:
+        """The server's time at a position."""
+        return self.server.server_us(self.samples.monotonic_us(position))
+
+    def cut(self, server_us: int) -> Cut:
+        """Where an instant is among the samples."""
+        monotonic_us = self.server.monotonic_us(server_us)
+        position = self.samples.position(monotonic_us)
+        base = Part(
+            f"{self.server.clock}/samples/{self.samples.piece(position)}",
+            "time base of the samples",
+            1.0,
+            self.samples.half_width_us(position),
+            "how late pairs of index and time are, and half a sample",
+        )
+        return Cut(server_us, position, (*self.server.parts(monotonic_us), base))
