@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
+.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -67,6 +67,12 @@ lint-style: setup # all of lint that takes seconds
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@tools/bench.sh
+
+mutants: setup dev ## Change the code in 300 places, one at a time, and see that a test notices each (an hour; goes on where it was interrupted)
+	@tools/mutants.sh
+
+validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, mutants, fuzzing, Debians (root; hours)
+	@tools/validate.sh
 
 package: setup ## Build the Debian packages and wheels into build/packages, and check them with lintian
 	@tools/setup.sh package

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A change of one place of a file, for a test to notice; and copies of the tree that may be changed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Bytes `begin` to `end` of a file, which are `before`, become or work as `after` ("" leaves a statement out)."""
+
+    file: str
+    begin: int
+    end: int
+    line: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The test that noticed a mutation; None if none did."""
+
+    mutation: Mutation
+    noticed_by: str | None
+
+
+def files_of(tree: Path, globs: Iterable[str]) -> list[str]:
+    """The files that these name, from the top of the tree. A name of nothing is an error."""
+    found = {glob: [str(path.relative_to(tree)) for path in tree.glob(glob)] for glob in globs}
+    if missing := [glob for glob, names in found.items() if not names]:
+        raise SystemExit(f"mutants: targets.toml names what is not there: {', '.join(missing)}")
+    return sorted({name for names in found.values() for name in names})
+
+
+def copy_tree(tree: Path, copy: Path, *, without: Iterable[str] = ()) -> None:
+    """Copy the tree's own files: those alone that differ, so that a build of the copy compiles no more than it must."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout.decode()
+    for name in sorted({*filter(None, listed.split("\0"))} - {*without}):
+        if (tree / name).is_file():
+            write(copy / name, (tree / name).read_bytes())
+            shutil.copymode(tree / name, copy / name)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file that differs, and no other."""
+    if not path.is_file() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Python's mutants are cosmic-ray's: it changes a file of a copy of the tree, runs the tests, and changes it back.
+
+A session of cosmic-ray, an SQLite database, belongs to the content of the files and of their tests: it goes on where it
+was interrupted, and a new one begins when one of them changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mutation import Mutation, Result, copy_tree, files_of
+
+if TYPE_CHECKING:
+    import random
+
+TABLES = ("work_items", "mutation_specs", "work_results")
+TIMEOUT_S = 600
+COSMIC_RAY = Path(sys.executable).with_name("cosmic-ray")
+# What somebody might write by mistake. Most of cosmic-ray's 170 kinds are none (a shift for a product), and are noticed
+# by everything.
+KINDS = re.compile(
+    "core/(AddNot|Replace(And|Or)With.*|Replace(True|False)With.*|Replace(Break|Continue)With.*|NumberReplacer"
+    "|ZeroIterationForLoop|ReplaceUnaryOperator_(Delete_Not|USub_UAdd|Delete_USub)"
+    "|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Is_IsNot|IsNot_Is)"
+    "|ReplaceBinaryOperator_(Add_Sub|Sub_Add|Mul_Div|Div_Mul|FloorDiv_Mul|Mod_Mul|Pow_Mul))"
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session of cosmic-ray over some files, in a copy of the tree of its own."""
+
+    copy: Path
+    file: Path
+    config: Path
+
+    def jobs(self) -> list[str]:
+        """All mutations of the kinds that count, in the files' order."""
+        with closing(sqlite3.connect(self.file)) as found:
+            rows = found.execute("SELECT job_id, operator_name FROM mutation_specs ORDER BY rowid")
+            return [job for job, kind in rows if KINDS.fullmatch(kind)]
+
+    def run(self, jobs: list[str]) -> list[Result]:
+        """Run what has not run yet of these."""
+        self._forget_all_but(jobs)
+        _cosmic_ray(self.copy, "exec", self.config, self.file)
+        with closing(sqlite3.connect(self.file)) as found:
+            rows = found.execute(
+                "SELECT module_path, start_pos_row, operator_name, test_outcome, diff FROM mutation_specs"
+                " JOIN work_results USING (job_id) WHERE job_id IN (SELECT value FROM json_each(?))",
+                [json.dumps(jobs)],
+            )
+            return [_result(*row) for row in rows]
+
+    def _forget_all_but(self, jobs: list[str]) -> None:
+        keep = [json.dumps(jobs)]
+        with closing(sqlite3.connect(self.file)) as session, session:
+            for table in TABLES:
+                session.execute(f"DELETE FROM {table} WHERE job_id NOT IN (SELECT value FROM json_each(?))", keep)  # noqa: S608
+
+
+def results(
+    tree: Path, folder: Path, targets: list[dict[str, Any]], chance: random.Random, sample: int
+) -> list[Result]:
+    """What the tests said of each mutant of a sample over all targets."""
+    sessions = [_session(tree, folder / "python" / target["name"], target) for target in targets]
+    everything = [(session, job) for session in sessions for job in session.jobs()]
+    chance.shuffle(everything)
+    chosen = {session: [job for its, job in everything[:sample] if its == session] for session in sessions}
+    print(f"mutants: Python, {min(sample, len(everything))} of {len(everything)}", file=sys.stderr)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [each for found in pool.map(lambda one: one.run(chosen[one]), sessions) for each in found]
+
+
+def _session(tree: Path, folder: Path, target: dict[str, Any]) -> Session:
+    names = files_of(tree, target["files"])
+    tests = files_of(tree, target["tests"])
+    command = [str(tree / "build/venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    content = b"".join((tree / name).read_bytes() for name in [*names, *tests]) + shlex.join(command).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    session = Session(
+        folder / "tree", folder / f"{hashlib.sha256(content).hexdigest()[:16]}.sqlite", folder / "config.toml"
+    )
+    copy_tree(tree, session.copy)
+    session.config.write_text(
+        f"[cosmic-ray]\nmodule-path = {json.dumps(names)}\ntimeout = {TIMEOUT_S}\nexcluded-modules = []\n"
+        f"test-command = {json.dumps(shlex.join(command))}\n[cosmic-ray.distributor]\nname = 'local'\n"
+    )
+    if not session.file.is_file():
+        _cosmic_ray(session.copy, "baseline", session.config)
+        new = session.file.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        _cosmic_ray(session.copy, "init", session.config, new)
+        new.rename(session.file)
+    return session
+
+
+def _cosmic_ray(where: Path, *arguments: object) -> None:
+    ran = subprocess.run([COSMIC_RAY, *map(str, arguments)], cwd=where, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise SystemExit(
+            f"mutants: cosmic-ray {arguments[0]} failed in {where}:\n{ran.stdout[-4000:]}{ran.stderr[-4000:]}"
+        )
+
+
+def _result(file: str, line: int, kind: str, outcome: str, diff: str) -> Result:
+    changed = [row[1:].strip() for row in diff.splitlines() if re.match(r"[-+](?!-- |\+\+ )", row)]
+    before, after = changed[0] if changed else "", changed[-1] if len(changed) > 1 else kind
+    return Result(Mutation(file, 0, 0, line, before, after), None if outcome == "SURVIVED" else "pytest")
