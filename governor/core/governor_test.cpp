@@ -122,8 +122,8 @@ TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
 
 TEST(Governor, finds_the_policies_it_knows) {
     const Governor governor(
-        {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{7}, *Ladder::from(std::array{Khz{3'000'000}})}}, {});
-    EXPECT_EQ(governor.find(PolicyId{7})->ladder.top(), Khz{3'000'000});
+        {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{1'023}, *Ladder::from(std::array{Khz{3'000'000}})}}, {});
+    EXPECT_EQ(governor.find(PolicyId{1'023})->ladder.top(), Khz{3'000'000});
     EXPECT_EQ(governor.find(PolicyId{5}), nullptr);
     EXPECT_EQ(governor.find(PolicyId{1'024}), nullptr);
     EXPECT_EQ(governor.f_ref(), Khz{3'000'000});

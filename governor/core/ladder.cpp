@@ -26,7 +26,6 @@ std::optional<Ladder> Ladder::from(std::span<const Khz> khz, std::span<const Khz
         return std::nullopt;
     }
     std::vector<Step> steps;
-    steps.reserve(khz.size());
     for (std::size_t i = 0; i < khz.size(); ++i) {
         steps.push_back({khz[i], speed_khz[i]});
     }

@@ -149,6 +149,17 @@ TEST_F(LoopTest, serves_nobody_whose_profile_cannot_be_read_and_so_overwrites_no
         profiles.unreadable.reset();
         loop.turn(at(seconds(2)));
         EXPECT_EQ(khz(), Khz{1'600'000});
+
+        profiles.unreadable = Error{"database is locked"};
+        focus.whom = Served{"bob", "torcs"};
+        press(Key::Performance, milliseconds(2'400));
+        loop.turn(at(seconds(3)));
+        EXPECT_FALSE(frequency.acquired) << "nor by somebody else's";
+        EXPECT_TRUE(profiles.lessons.empty());
+        focus.whom = kAlice;
+        profiles.unreadable.reset();
+        loop.turn(at(seconds(4)));
+        EXPECT_TRUE(frequency.acquired);
         frequency.acquired = false;
     }
 }
@@ -166,7 +177,7 @@ TEST_F(LoopTest, decides_nothing_without_utilisation) {
 TEST_F(LoopTest, leaves_a_policy_alone_whose_cpus_are_off_line) {
     frequency.list.push_back({PolicyId{1}, {2, 3}, *Ladder::from(kT61)});
     frequency.khz[PolicyId{1}] = Khz{2'300'000};
-    utilisation.cpus = {Ppm{0}, Ppm{0}, std::nullopt};
+    utilisation.cpus = {Ppm{0}, Ppm{0}, std::nullopt};  // and no CPU 3 at all
     Loop loop = this->loop();
     loop.turn(at(seconds(1)));
     EXPECT_EQ(frequency.khz.at(PolicyId{1}), Khz{2'300'000});
@@ -199,15 +210,20 @@ TEST_F(LoopTest, keeps_its_rhythm_and_does_not_catch_up_after_a_stall) {
     EXPECT_EQ(loop.due(), at(seconds(2)));
     loop.turn(at(milliseconds(7'300)));
     EXPECT_EQ(loop.due(), at(milliseconds(8'300)));
+    loop.turn(at(milliseconds(9'300)));
+    EXPECT_EQ(loop.due(), at(milliseconds(10'300))) << "a whole period late";
 }
 
 TEST_F(LoopTest, begins_a_new_period_after_a_time_without_turns) {
+    settings.feedback = Feedback::Immediate;
     Loop loop = this->loop();
     loop.turn(at(seconds(1)));
 
     loop.begin(at(seconds(500)));
 
     EXPECT_EQ(loop.due(), at(seconds(501)));
+    loop.pressed(at(seconds(500)));
+    EXPECT_EQ(loop.due(), at(milliseconds(500'100))) << "the shortest sample is of the new period";
     EXPECT_EQ(utilisation.samples, 3);  // when it was made, at the turn, at the beginning
 }
 

@@ -35,9 +35,10 @@ struct MemoryProfiles : ProfileStore {
             return tl::unexpected<Error>(*unreadable);
         }
         std::vector<StoredProfile> all;
-        for (auto it = profiles.lower_bound({.user = user, .app = {}}); it != profiles.end() && it->first.user == user;
-             ++it) {
-            all.push_back({it->first, it->second});
+        for (const auto& [whom, uafp] : profiles) {
+            if (whom.user == user) {
+                all.push_back({whom, uafp});
+            }
         }
         return all;
     }

@@ -34,14 +34,13 @@ public:
 
 private:
     bool begins_series(const Press& press) {
-        std::optional<MonoTime>& last = press.key == Key::Performance ? last_performance_ : last_power_;
+        std::optional<MonoTime>& last = last_.at(static_cast<std::size_t>(press.key));
         const bool begins = !last || press.at - *last >= kGap;
         last = press.at;
         return begins;
     }
 
-    std::optional<MonoTime> last_performance_;
-    std::optional<MonoTime> last_power_;
+    std::array<std::optional<MonoTime>, 2> last_;  // of each key
 };
 
 }  // namespace happe

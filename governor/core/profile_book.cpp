@@ -11,9 +11,10 @@ Uafp ProfileBook::profile(const Served& whom) const {
     }
     std::vector<Uafp> others;
     if (warm_start_) {
-        for (auto it = known_.lower_bound({.user = whom.user, .app = {}});
-             it != known_.end() && it->first.user == whom.user; ++it) {
-            others.push_back(it->second);
+        for (const auto& [known, uafp] : known_) {
+            if (known.user == whom.user) {
+                others.push_back(uafp);
+            }
         }
     }
     return others.empty() ? untaught_ : lower_median(others);

@@ -28,8 +28,6 @@ public:
 
     void put(const Served& whom, const Uafp& uafp) { known_.insert_or_assign(whom, uafp); }
 
-    [[nodiscard]] const std::map<Served, Uafp>& known() const { return known_; }
-
 private:
     Uafp untaught_;
     bool warm_start_;

@@ -32,11 +32,11 @@ std::optional<Uafp> Uafp::from(const Values& khz) {
 
 void Uafp::learn(Level level, Khz khz) {
     khz_.at(level.value) = khz;
-    for (std::size_t u = level.value + 1U; u < kLevels; ++u) {
-        khz_.at(u) = std::max(khz_.at(u), khz);
+    for (Khz& above : std::span(khz_).subspan(level.value)) {
+        above = std::max(above, khz);
     }
-    for (std::size_t u = 0; u < level.value; ++u) {
-        khz_.at(u) = std::min(khz_.at(u), khz);
+    for (Khz& below : std::span(khz_).first(level.value)) {
+        below = std::min(below, khz);
     }
 }
 
@@ -50,7 +50,7 @@ Uafp lower_median(std::span<const Uafp> profiles) {
         median.at(level) = *middle;
     }
     Uafp result(median.front());
-    for (std::size_t level = 0; level < Uafp::kLevels; ++level) {
+    for (std::size_t level = 1; level < Uafp::kLevels; ++level) {
         result.learn(Level{static_cast<std::uint8_t>(level)}, median.at(level));
     }
     return result;

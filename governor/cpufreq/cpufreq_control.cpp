@@ -119,11 +119,12 @@ Status CpufreqControl::take(Mode mode, KernelGovernor ours) {
     return {};
 }
 
-// With nothing in hand, what a process before this one may have left is given back.
+// With nothing in hand, what the file says was left is given back: by a process before this one, or on a policy that
+// was off line or refused it.
 Status CpufreqControl::release() {
     contested_ = false;
     forget_trouble();
-    if (mode_ == Mode::Released && found_.empty()) {
+    if (mode_ == Mode::Released) {
         return restore_found(settings_.found, cpufreq_).and_then([this] {
             return load_found(settings_.found).map([this](FoundState&& left) { found_ = std::move(left); });
         });
@@ -149,16 +150,11 @@ CpufreqControl::Hold* CpufreqControl::hold(PolicyId policy) {
 
 // On the disk before anything is written to the machine.
 Status CpufreqControl::note_all() {
-    const FoundState before = found_;
     Status status;
     for (Hold& hold : holds_) {
         status = status ? note(hold) : status;
     }
-    status = status ? save_found(settings_.found, found_) : status;
-    if (!status) {
-        found_ = before;
-    }
-    return status;
+    return status ? save_found(settings_.found, found_) : status;
 }
 
 // A policy that is still as HAPPE once made it, before it went off line, was found then.
@@ -186,7 +182,6 @@ Status CpufreqControl::note(Hold& hold) {
 }
 
 Status CpufreqControl::seize(Hold& hold) {
-    hold.latest.reset();
     Status status = ours_.name.empty() ? Status() : cpufreq_.set_governor(hold.id, ours_.name);
     status = status ? set_tunables(hold) : status;
     status = status && hold.wanted ? write(hold) : status;
@@ -234,8 +229,7 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
         return {};
     }
     const auto now = cpufreq_.settings(policy);
-    const FoundPolicy* const entry = found(policy);
-    const bool ours = !now || (*now && entry != nullptr && is_ours(*entry, **now));
+    const bool ours = !now || (*now && is_ours(*found(policy), **now));
     return ours ? heeded(written) : Status();
 }
 
@@ -272,12 +266,11 @@ Status CpufreqControl::write(Hold& hold) {
 
 // A cap is never above the limit that was found, nor below another's lower limit, which it would push down.
 Result<Khz> CpufreqControl::within_limits(const Hold& hold) {
-    const FoundPolicy* const entry = found(hold.id);
-    if (backend_ == Backend::Setspeed || entry == nullptr) {
+    if (backend_ == Backend::Setspeed) {
         return *hold.wanted;
     }
     return cpufreq_.frequency(hold.id, Frequency::Min).map([&](const std::optional<Khz>& least) {
-        return std::min(std::max(*hold.wanted, least.value_or(*hold.wanted)), entry->found.max);
+        return std::min(std::max(*hold.wanted, least.value_or(*hold.wanted)), found(hold.id)->found.max);
     });
 }
 

@@ -87,7 +87,7 @@ private:
         Taken,  // by another program
     };
 
-    // What we do with a policy. Its entry in found_ says what it was.
+    // What we do with a policy. Its entry in found_ says what it was; one that was off line from the first has none.
     struct Hold {
         PolicyId id;
         State state = State::Kept;

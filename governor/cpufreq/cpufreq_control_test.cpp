@@ -68,6 +68,7 @@ TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
     EXPECT_EQ(runs_at(0), kHigh);
     EXPECT_EQ(control->current({1}), kMiddle);
     policy(0).kernel_max = kMiddle;  // the firmware's limit
+    EXPECT_EQ(control->current({0}), kHigh) << "as it was last looked at";
     good(control->tend(MonoTime()));
     EXPECT_EQ(control->current({0}), kMiddle);
 }
@@ -77,6 +78,7 @@ TEST_F(Control, NeverWritesLimitsInSetspeed) {
     policy(0).user_max = kMiddle;
     good(control->acquire());
     good(control->set({0}, kTop));
+    EXPECT_EQ(policy(0).setspeed, kTop);
     good(control->release());
     EXPECT_EQ(policy(0).user_max, kMiddle);
     EXPECT_EQ(policy(0).user_min, kLowest);
@@ -85,6 +87,10 @@ TEST_F(Control, NeverWritesLimitsInSetspeed) {
 TEST_F(Control, SaysWhatThePolicyRunsAtWhileItIsTheKernels) {
     given_a_t61();
     policy(0).runs_at = {1'987'654};
+    EXPECT_EQ(control->current({0}), Khz{1'987'654});
+    good(control->acquire());
+    good(control->set({0}, kHigh));
+    good(control->release());
     EXPECT_EQ(control->current({0}), Khz{1'987'654});
     kernel.off_line(0);
     EXPECT_EQ(control->current({0}), std::nullopt);
@@ -100,8 +106,14 @@ TEST_F(Control, SetsNothingThatIsNotItsOwn) {
 TEST_F(Control, SaysWhyAFrequencyWasRefused) {
     given_a_t61();
     good(control->acquire());
+    good(control->set({0}, kHigh));
+    policy(0).setspeed = kMiddle;
     kernel.refused["policy0/scaling_setspeed"] = "Input/output error";
     EXPECT_EQ(error_of(control->set({0}, kHigh)), "policy0/scaling_setspeed: Input/output error");
+    EXPECT_EQ(control->current({0}), kMiddle) << "what was seen before the refusal is no news";
+    kernel.refused.clear();
+    kernel.off_line(0);
+    good(control->set({0}, kHigh));
 }
 
 TEST_F(Control, GivesBackGovernorAndTunables) {
@@ -190,6 +202,20 @@ TEST_F(Control, RemembersWhatItFoundOnAPolicyThatWentOffLine) {
     EXPECT_TRUE(is_file_there());
     kernel.on_line(1);
     good(control->acquire());
+    good(control->release());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Control, RemembersWhatAProcessBeforeItFoundOnAPolicyThatIsStillOffLine) {
+    given_a_t61();
+    good(control->acquire());
+    kernel.off_line(1);
+    good(control->release());
+    open();
+    good(control->acquire());
+    good(control->release());
+    kernel.on_line(1);
     good(control->release());
     EXPECT_EQ(policy(1).governor, "ondemand");
     EXPECT_FALSE(is_file_there());
@@ -312,6 +338,9 @@ TEST_F(Control, HasChangedWithANewPolicyOrAnotherDriver) {
     open();
     EXPECT_FALSE(control->changed());
     policy(2).is.highest = {2'600'000};
+    EXPECT_TRUE(control->changed());
+    open();
+    policy(2).is.cpus = {2, 3};
     EXPECT_TRUE(control->changed());
     open();
     policy(2).is.driver = "intel_cpufreq";

@@ -22,11 +22,10 @@ bool can_have_userspace(const CpufreqPolicy& policy) {
 std::vector<Khz> even_steps(Khz lowest, Khz highest) {
     const std::uint32_t span = highest.value - lowest.value;
     const auto gaps = static_cast<std::uint32_t>(std::clamp<std::size_t>(span / kRound, 1, kEvenSteps - 1));
-    const std::uint32_t round = span / gaps >= kRound ? kRound : 1;
     std::vector<Khz> steps{lowest};
     for (std::uint32_t i = 1; i <= gaps; ++i) {
         const auto even = static_cast<std::uint32_t>(lowest.value + std::uint64_t{span} * i / gaps);
-        const Khz step = i == gaps ? highest : Khz{(even + round / 2) / round * round};
+        const Khz step = i == gaps ? highest : Khz{(even + kRound / 2) / kRound * kRound};
         if (step > steps.back() && step <= highest) {
             steps.push_back(step);
         }

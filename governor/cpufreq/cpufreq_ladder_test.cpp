@@ -69,6 +69,7 @@ TEST(CpufreqLadder, KeepsTheEndsOfARangeThatIsNotRound) {
 
 TEST(CpufreqLadder, OfANarrowRangeHasItsEnds) {
     EXPECT_EQ(steps(make_ladder(range(1'000'000, 1'050'000), {})), (Steps{1'000'000, 1'050'000}));
+    EXPECT_EQ(steps(make_ladder(range(1'090'000, 1'140'000), {})), (Steps{1'090'000, 1'140'000}));
     EXPECT_EQ(steps(make_ladder(range(1'000'000, 1'000'000), {})), (Steps{1'000'000}));
 }
 
@@ -96,7 +97,9 @@ TEST(CpufreqBackend, IsCapWhereTheDriverHasGovernorsOfItsOwn) {
     const std::vector<CpufreqPolicy> active{with_governors({"performance", "powersave"})};
     const std::vector<CpufreqPolicy> none{with_governors({})};
     const std::vector<CpufreqPolicy> mixed{with_governors({"ondemand", "userspace"}), active.front()};
+    const std::vector<CpufreqPolicy> other_way_round{with_governors({"powersave", "performance"})};
     EXPECT_EQ(backend_of(active), Backend::Cap);
+    EXPECT_EQ(backend_of(other_way_round), Backend::Cap);
     EXPECT_EQ(backend_of(none), Backend::Cap);
     EXPECT_EQ(backend_of(mixed), Backend::Cap);
 }

@@ -53,6 +53,8 @@ TEST_F(Tend, SetsGovernorAndTargetAgain) {
     tended();
     EXPECT_EQ(policy(1).governor, "userspace");
     EXPECT_EQ(runs_at(1), kHigh);
+    good(control->set({1}, kLowest));
+    EXPECT_EQ(runs_at(1), kLowest);
 }
 
 TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
@@ -120,7 +122,9 @@ TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
         EXPECT_EQ(runs_at(1), kHigh);
     }
     EXPECT_FALSE(control->contested());
+    EXPECT_EQ(load_found(file)->size(), 2U);
     good(control->release());
+    EXPECT_EQ(policy(0).governor, "ondemand");
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
@@ -249,6 +253,10 @@ TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
     kernel.shared["ondemand"]["sampling_rate"] = "10000";
     tended();
     EXPECT_EQ(kernel.shared["ondemand"]["sampling_rate"], "80000");
+    kernel.shared["ondemand"]["up_threshold"] = "60";  // not one of those that were asked for
+    const int after = writes();
+    tended();
+    EXPECT_EQ(writes(), after);
     policy(0).governor = "userspace";
     tended();
     EXPECT_EQ(policy(0).governor, "ondemand");

@@ -25,7 +25,8 @@ TESTS = re.compile(r"_(test\.cpp|fixture\.h)$|fakes?\.h$")
 PATIENCE = 20  # times as long as the tests take without a mutant, at least a minute: then it hangs
 LONGEST_S = 600
 ERROR = re.compile(r"(\S+?):(\d+):\d+: (?:error:|  required from)")
-CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DHAPPE_TESTS=OFF", "-DCMAKE_CXX_FLAGS=-w -Wno-error -g0")
+FLAGS = "-DCMAKE_CXX_FLAGS=-w -Wno-error -g1 -fsanitize=address"
+CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DHAPPE_TESTS=OFF", FLAGS)
 AS_ONE = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")  # each library
 
 

@@ -51,9 +51,15 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("part", nargs="*", choices=[*PARTS], help="only these; all if none is named")
-    parser.add_argument("--sample", type=int, default=150, metavar="N", help="mutants of each part (150)")
+    parser.add_argument("--sample", type=_at_least_1, default=150, metavar="N", help="mutants of each part (150)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the sample (1)")
     return parser.parse_args()
+
+
+def _at_least_1(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("is at least 1")
+    return number
 
 
 def _report(results: Iterable[Result], reasons: dict[tuple[str, str, str], str]) -> int:
