@@ -7,4 +7,4 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${HAPPE_BUILD:-build/dev}
 tree=$(tools/install_tree.sh "$build" laboratory)
-PYTHONPATH=demo:tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"
+PYTHONPATH=demo:tests:tests/system:tests/vm build/venv/bin/python -m laboratory --root "$tree" --results "$PWD/$build/laboratory-results" "$@"

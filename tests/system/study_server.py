@@ -21,38 +21,43 @@ from program import ROOT
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
 PROTOCOL = ROOT / "study-server/src/happe_study/design/protocol/examples/paper-a3.toml"
 STUDY = "paper-a3"
+ADMINISTRATOR, PASSWORD = "ana@example.org", "correct horse battery"
 
 
 class StudyServer:
     """A server with a study in a folder. `start`, `kill` and `stop` it as often as you like; its port stays."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make it, with the study in it."""
-        self.folder = folder
+    def __init__(self, folder: Path, protocol: Path = PROTOCOL, study: str = STUDY) -> None:
+        """Make it, with the study of this protocol in it. Ana administrates; her password is in `password`."""
+        self.folder, self.study = folder, study
         self._config = folder / "server.toml"
         self.port = reserved_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         password = folder / "password"
-        password.write_text("correct horse battery\n")
+        password.write_text(f"{PASSWORD}\n")
         listen = ["--listen", f"127.0.0.1:{self.port}"]
-        who = ["--administrator", "ana@example.org", "--password-file", str(password)]
+        who = ["--administrator", ADMINISTRATOR, "--password-file", str(password)]
         self.run("init", "--data", str(folder / "data"), *listen, *who)
         text = self._config.read_text()
         # Errors alone: a log that grows beyond limit_files would be a trouble of its own.
         self._config.write_text('metrics_listen = "off"\nworkers = 1\nlog_level = "error"\n' + text)
-        self.run("study", "create", str(PROTOCOL))
+        self.run("study", "create", str(protocol))
 
-    def run(self, *arguments: str) -> str:
+    def run(self, *arguments: str, typed: str = "") -> str:
         """Run a command of staff's; its standard output."""
         command = [str(HAPPE_SERVER), "--config", str(self._config), *arguments]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-        assert ran.returncode == 0, ran.stderr
+        ran = subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert ran.returncode == 0, f"{arguments}: {ran.stdout}{ran.stderr}"
         return ran.stdout
+
+    def json(self, *arguments: str, typed: str = "") -> Any:  # noqa: ANN401 - JSON
+        """What a command prints with --json."""
+        return json.loads(self.run(*arguments, "--json", typed=typed))
 
     def device(self, name: str, kind: str) -> dict[str, Any]:
         """A new device: its code and enrolment code."""
-        made: dict[str, Any] = json.loads(self.run("device", "enrol", STUDY, name, "--kind", kind, "--json"))
+        made: dict[str, Any] = self.json("device", "enrol", self.study, name, "--kind", kind)
         return made
 
     def start(self) -> None:

@@ -276,34 +276,6 @@ def test_a_server_without_room_is_left_alone_as_long_as_it_says_and_gets_everyth
     meter.assert_whole(trace.folder)
 
 
-def test_a_part_that_went_bad_on_the_disk_is_named_and_kept_back(meter: Meter) -> None:
-    trace = meter.ended(3)
-    path = trace.layout.part(1)
-    raw = path.read_bytes()
-    path.write_bytes(raw[:64] + bytes([raw[64] ^ 4]) + raw[65:])
-    ran = meter.run("upload")
-    assert ran.returncode == 1
-    assert f"{trace.id}: part 1 is damaged, and not sent: its SHA-256 is " in ran.stdout
-    assert sorted(meter.server.digests(trace.id)) == [0, 2]
-    assert len(list(trace.folder.glob("parts/*"))) == 3
-    path.write_bytes(raw)
-    assert meter.run("upload").returncode == 0
-    meter.assert_whole(trace.folder)
-
-
-def test_a_second_uploader_steps_back(meter: Meter) -> None:
-    meter.ended(1)
-    watching = meter.start("upload", "--watch")
-    try:
-        wait_for(lambda: json.loads(meter.run("status", "--json").stdout)["traces"][0]["state"] == "sealed", watching)
-        ran = meter.run("upload")
-        assert ran.returncode == os.EX_TEMPFAIL
-        assert "another uploader is at work" in ran.stderr
-    finally:
-        watching.terminate()
-        watching.wait(PATIENCE_S)
-
-
 def test_a_revoked_token_is_said_clearly_and_nothing_is_lost(new_meter: Callable[[str], Meter]) -> None:
     meter = new_meter("revoked bench")
     trace = meter.ended(2)

@@ -15,8 +15,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from laboratory.server import ROOT, STUDY, Json, StudyServer
+from laboratory.server import STUDY, Json, StudyServer
 from patience import until
+from program import ROOT
 from t61 import visits
 from t61.relay import Relay
 
@@ -57,7 +58,7 @@ class Laboratory:
         if self._station and self._station.poll() is None:
             self._station.kill()
         if self._server:
-            self._server.close()
+            self._server.stop()
         self._sockets.cleanup()
 
     @property
