@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import struct
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +18,7 @@ from sealed_runs import end, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from happed_world import World
 
@@ -275,38 +274,6 @@ def test_with_nobody_there_a_press_teaches_nothing(stopped: Happed, world: World
     for user in (MY_NAME, "daemon"):
         assert me("ListProfiles", "s", user) == []
     os.close(keyboard)
-
-
-# Rest
-
-
-def wake_ups(pid: int) -> int:
-    """How often it has gone to sleep."""
-    found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1])
-
-
-def test_with_nobody_there_it_sleeps(stopped: Happed, world: World, keyboards: Keyboards) -> None:
-    me = stopped.start().serves()
-    keyboards.answer(b"end")
-    world.activate("")
-    me.sees("State", "released")
-    me.leave()
-    spend(0.2)  # what was under way
-    before = wake_ups(stopped.pid)
-    spend(3)
-    assert wake_ups(stopped.pid) == before
-
-
-def test_with_somebody_there_it_wakes_once_a_second(stopped: Happed, keyboards: Keyboards) -> None:
-    stopped.configure('mode = "observe"\n')
-    stopped.start().serves().leave()
-    keyboards.answer(b"end")
-    spend(0.2)
-    before = wake_ups(stopped.pid)
-    spend(5)
-    assert 4 <= wake_ups(stopped.pid) - before <= 10
 
 
 # The bus, logind and polkit come and go
