@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that dependencies point one way (docs/architecture.md).
+"""Check that dependencies point one way (docs/architecture.md), and that folders can be held in the head.
 
 usage: check_dependencies.py [ROOT]
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,10 @@ CORE_SYSTEM = {
 }  # fmt: skip
 CORE_FORBIDDEN = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|getenv|printf|sleep_for)\b")
 
+MOST_FILES = 30  # in a folder
+SOURCES = {".cpp", ".css", ".h", ".html", ".j2", ".js", ".py"}
+NOT_OURS = {"__pycache__", "node_modules", "tests", "vendor"}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -129,6 +134,15 @@ def check_python(path: str, text: str) -> Iterator[tuple[int, str]]:
                 yield getattr(node, "lineno", 0), f"{room} may not depend on {target}"
 
 
+def check_folders(root: Path, top: str) -> Iterator[str]:
+    """Folders with more source files than one can hold in the head; those of tests may have more."""
+    files = [file for file in (root / top).rglob("*") if file.suffix in SOURCES]
+    own = [file for file in files if not file.name.endswith("_test.cpp") and not NOT_OURS & set(file.parts)]
+    for folder, count in sorted(Counter(file.parent.relative_to(root).as_posix() for file in own).items()):
+        if count > MOST_FILES:
+            yield f"{folder}: has {count} source files, may have {MOST_FILES}"
+
+
 def check(root: Path) -> list[str]:
     """Everything wrong below `root`, as FILE:LINE: message."""
     found = []
@@ -138,6 +152,7 @@ def check(root: Path) -> list[str]:
             checker = {".h": check_cpp, ".cpp": check_cpp, ".py": check_python}.get(file.suffix)
             if checker:
                 found += [f"{path}:{line}: {message}" for line, message in checker(path, file.read_text())]
+        found += check_folders(root, top)
     return found
 
 

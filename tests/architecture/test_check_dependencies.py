@@ -75,3 +75,12 @@ def test_lets_what_is_right_pass(tmp_path: Path, path: str, text: str) -> None:
 
 def test_this_tree_is_clean() -> None:
     assert checker.check(ROOT) == []
+
+
+def test_names_a_folder_of_more_files_than_one_can_hold_in_the_head(tmp_path: Path) -> None:
+    for folder in ("ui/bus", "ui/tests"):
+        (tmp_path / folder).mkdir(parents=True)
+        for number in range(31):
+            (tmp_path / folder / f"{number}.cpp").touch()
+    (tmp_path / "ui/bus/0_test.cpp").touch()
+    assert checker.check(tmp_path) == ["ui/bus: has 31 source files, may have 30"]
