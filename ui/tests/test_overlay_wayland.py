@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from desktop import GREY, MARGIN, SIZE, changed, nested, wayland
-from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+from overlay import Overlay, happed, hide, is_readable, press
 from patience import until
 
 if TYPE_CHECKING:
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from private_bus import PrivateBus
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_it_is_seen_above_full_screen_windows_and_clicks_go_through(bus: PrivateBus, theme: str) -> None:
-    with happed(bus), wayland() as desktop:
-        overlay = Overlay(desktop, bus)
-        for backdrop in ("black", "white", "noise"):
-            window = desktop.window(backdrop)
-            before = desktop.seen()
-            overlay.start("--theme", theme)
-            seen, box = overlay.appears(before)
-            is_in_the_corner(box, SIZE)
-            is_readable(seen, box)
-            clicks_go_through(desktop, window, box)
-            desktop.stop(overlay.process)
-            desktop.stop(window.process)
 
 
 def test_it_stays_above_a_window_that_comes_later(bus: PrivateBus) -> None:
@@ -43,15 +27,6 @@ def test_it_stays_above_a_window_that_comes_later(bus: PrivateBus) -> None:
         window = desktop.window("black")
         assert "focus" in window.so_far()
         is_readable(desktop.seen(), box)
-
-
-@pytest.mark.parametrize("corner", ["bottom-right", "top-left", "top-right"])
-def test_it_is_in_the_corner_that_is_asked_for(bus: PrivateBus, corner: str) -> None:
-    with happed(bus), wayland() as desktop:
-        before = desktop.seen()
-        _, (left, top, right, bottom) = Overlay(desktop, bus).start("--corner", corner).appears(before)
-        assert (top == MARGIN) if "top" in corner else (bottom == SIZE[1] - MARGIN)
-        assert (left == MARGIN) if "left" in corner else (right == SIZE[0] - MARGIN)
 
 
 def test_a_key_changes_what_is_seen_and_nobody_served_hides_it(bus: PrivateBus) -> None:
@@ -116,13 +91,3 @@ def test_it_comes_back_with_the_compositor(bus: PrivateBus) -> None:
         seen, again = overlay.appears(before)
         assert again == box
         is_readable(seen, box)
-
-
-def test_it_vanishes_with_happed_and_comes_back_with_it(bus: PrivateBus) -> None:
-    with wayland() as desktop:
-        before = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        for _ in range(2):
-            with happed(bus):
-                overlay.appears(before)
-            overlay.vanishes(before)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from desktop import MARGIN, SIZE, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
-from overlay import Overlay, clicks_go_through, happed, hide, is_in_the_corner, is_readable, press
+from overlay import Overlay, clicks_go_through, happed, hide, is_readable, press
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -23,26 +23,6 @@ if TYPE_CHECKING:
     from private_bus import PrivateBus
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-@pytest.mark.parametrize("composited", [False, True], ids=["no compositor", "picom"])
-@pytest.mark.parametrize("manager", ["openbox", "xfwm4"])
-def test_it_is_seen_above_full_screen_windows_and_clicks_go_through(
-    bus: PrivateBus, manager: str, theme: str, *, composited: bool
-) -> None:
-    with happed(bus), x11(manager, composited=composited) as desktop:
-        overlay = Overlay(desktop, bus)
-        for backdrop in ("black", "white", "noise"):
-            window = desktop.window(backdrop)
-            before = desktop.seen()
-            overlay.start("--theme", theme)
-            seen, box = overlay.appears(before)
-            is_in_the_corner(box, SIZE)
-            is_readable(seen, box)
-            clicks_go_through(desktop, window, box)
-            desktop.stop(overlay.process)
-            desktop.stop(window.process)
 
 
 @pytest.mark.parametrize("manager", ["openbox", "xfwm4"])
@@ -70,16 +50,6 @@ def test_it_takes_the_shape_of_its_plate_when_the_compositor_dies_and_shines_thr
         os.kill(compositor, signal.SIGKILL)
         until(lambda: changed(opaque, desktop.seen()) is None, "the plate is opaque again")
         clicks_go_through(desktop, window, box)
-
-
-def test_it_vanishes_with_happed_and_comes_back_with_it(bus: PrivateBus) -> None:
-    with x11() as desktop:
-        before = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        for _ in range(2):
-            with happed(bus):
-                overlay.appears(before)
-            overlay.vanishes(before)
 
 
 def test_it_is_there_only_while_somebody_is_served(bus: PrivateBus) -> None:
@@ -134,15 +104,6 @@ def title(desktop: X11) -> str:
     tree = desktop.ask("xwininfo", "-root", "-tree", "-int")
     window = next(line.split()[0] for line in tree.splitlines() if "happe-indicator" in line)
     return desktop.ask("xprop", "-id", window, "_NET_WM_NAME")
-
-
-@pytest.mark.parametrize("corner", ["bottom-right", "top-left", "top-right"])
-def test_it_is_in_the_corner_that_is_asked_for(bus: PrivateBus, corner: str) -> None:
-    with happed(bus), x11() as desktop:
-        before = desktop.seen()
-        _, (left, top, right, bottom) = Overlay(desktop, bus).start("--corner", corner).appears(before)
-        assert (top == MARGIN) if "top" in corner else (bottom == SIZE[1] - MARGIN)
-        assert (left == MARGIN) if "left" in corner else (right == SIZE[0] - MARGIN)
 
 
 def test_it_grows_with_the_desktops_dpi(bus: PrivateBus) -> None:
