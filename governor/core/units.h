@@ -46,4 +46,9 @@ using MonoTime = MonoClock::time_point;
 // The two keys of HAPPE (section A.4): "faster" and "save power".
 enum class Key : std::uint8_t { Performance, Power };
 
+// As the contract's documents and the bus have it.
+constexpr const char* name_of(Key key) {
+    return key == Key::Performance ? "performance" : "power";
+}
+
 }  // namespace happe

@@ -67,10 +67,6 @@ public:
     [[nodiscard]] virtual Status set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
                                              const std::string& value) = 0;
 
-    // Of the driver intel_pstate or amd_pstate: "active", "passive", "guided", "off", "disable"; empty if it isn't
-    // there.
-    [[nodiscard]] virtual std::string driver_status(const std::string& driver) const = 0;
-
     virtual ~Cpufreq() = default;
 };
 

@@ -274,24 +274,4 @@ Result<Khz> CpufreqControl::within_limits(const Hold& hold) {
     });
 }
 
-Result<CpufreqReport> describe(const Cpufreq& cpufreq) {
-    const auto policies = cpufreq.policies();
-    if (!policies) {
-        return tl::unexpected<Error>(policies.error());
-    }
-    CpufreqReport report{.backend = backend_of(*policies),
-                         .intel_pstate = cpufreq.driver_status("intel_pstate"),
-                         .amd_pstate = cpufreq.driver_status("amd_pstate")};
-    for (const CpufreqPolicy& policy : *policies) {
-        const auto settings = cpufreq.settings(policy.id);
-        if (!settings) {
-            return tl::unexpected<Error>(settings.error());
-        }
-        if (*settings) {
-            report.policies.push_back({policy, **settings});
-        }
-    }
-    return report;
-}
-
 }  // namespace happe

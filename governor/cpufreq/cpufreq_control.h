@@ -139,17 +139,4 @@ private:
     std::size_t more_troubles_ = 0;
 };
 
-// What `happectl doctor` looks at.
-struct CpufreqReport {
-    struct Entry {
-        CpufreqPolicy policy;
-        CpufreqSettings settings;
-    };
-    Backend backend = Backend::Setspeed;
-    std::string intel_pstate;  // its status; empty if it isn't there
-    std::string amd_pstate;
-    std::vector<Entry> policies;  // those on line; none on a machine without cpufreq
-};
-[[nodiscard]] Result<CpufreqReport> describe(const Cpufreq& cpufreq);
-
 }  // namespace happe

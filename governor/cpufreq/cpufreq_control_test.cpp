@@ -347,25 +347,5 @@ TEST_F(Control, HasChangedWithANewPolicyOrAnotherDriver) {
     EXPECT_TRUE(control->changed());
 }
 
-TEST_F(Control, DescribesTheMachineForTheDoctor) {
-    given_a_t61();
-    policy(1).is.bios_limit = kMiddle;
-    kernel.statuses["intel_pstate"] = "off";
-    const auto report = describe(kernel);
-    ASSERT_TRUE(report) << report.error().message;
-    EXPECT_EQ(report->backend, Backend::Setspeed);
-    EXPECT_EQ(report->intel_pstate, "off");
-    EXPECT_EQ(report->amd_pstate, "");
-    ASSERT_EQ(report->policies.size(), 2U);
-    EXPECT_EQ(report->policies[1].policy.bios_limit, kMiddle);
-    EXPECT_EQ(report->policies[1].settings.governor, "ondemand");
-}
-
-TEST_F(Control, DescribesAMachineWithoutCpufreq) {
-    const auto report = describe(kernel);
-    ASSERT_TRUE(report) << report.error().message;
-    EXPECT_TRUE(report->policies.empty());
-}
-
 }  // namespace
 }  // namespace happe

@@ -30,7 +30,6 @@ public:
     std::map<std::string, Tunables> defaults;  // of each governor that has any
     std::map<std::string, Tunables> shared;    // of the governors that some policy has
     std::set<std::string> modules;             // governors that are loaded when they're named
-    std::map<std::string, std::string> statuses;
 
     // "FILE" or "policyN/FILE": writes that are refused, with the reason.
     std::map<std::string, std::string> refused;
@@ -178,11 +177,6 @@ public:
             found->second[name] = value;
             return {};
         });
-    }
-
-    [[nodiscard]] std::string driver_status(const std::string& driver) const override {
-        const auto found = statuses.find(driver);
-        return found == statuses.end() ? "" : found->second;
     }
 
 private:

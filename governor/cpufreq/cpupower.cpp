@@ -294,9 +294,4 @@ Status Cpupower::set_tunable(PolicyId policy, const std::string& governor, const
     return sysfs::write_line(tunables_of(policy, governor) / name, value);
 }
 
-std::string Cpupower::driver_status(const std::string& driver) const {
-    const auto status = sysfs::read_line(root_ / driver / "status");
-    return status && *status ? **status : "";
-}
-
 }  // namespace happe

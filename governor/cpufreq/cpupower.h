@@ -23,7 +23,6 @@ public:
     [[nodiscard]] Result<Tunables> tunables(PolicyId policy, const std::string& governor) const override;
     [[nodiscard]] Status set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
                                      const std::string& value) override;
-    [[nodiscard]] std::string driver_status(const std::string& driver) const override;
 
 private:
     [[nodiscard]] std::filesystem::path directory(PolicyId policy) const;

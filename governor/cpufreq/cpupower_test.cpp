@@ -280,11 +280,5 @@ TEST_F(CpupowerTest, StaysWithinAGovernorsTunables) {
     EXPECT_EQ(text("secret"), "1\n");
 }
 
-TEST_F(CpupowerTest, ReadsTheStatusOfADriver) {
-    EXPECT_EQ(cpupower.driver_status("intel_pstate"), "");
-    put("intel_pstate/status", "passive\n");
-    EXPECT_EQ(cpupower.driver_status("intel_pstate"), "passive");
-}
-
 }  // namespace
 }  // namespace happe

@@ -106,7 +106,6 @@ protected:
         fs::copy_file(before.string() + "-wal", wal);
     }
     static constexpr std::uint32_t kLessons = 20;
-    static constexpr std::int64_t kFrame = 24 + 4096;
     fs::path wal = path.string() + "-wal";
 };
 
@@ -124,36 +123,6 @@ TEST_F(AfterACrash, ALogCutWithinItsLastLessonLosesThatOneOnly) {
 
     EXPECT_EQ(store->take_notice(), std::nullopt);
     EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(kLessons - 1));
-}
-
-// In a page, in a checksum, in the mark of a commit: of frames from the first to those before the last two lessons.
-TEST_F(AfterACrash, ALogWithAByteFlippedBeforeItsEndIsSetAside) {
-    const std::string log = content(wal);
-    const std::string database = content(path);
-    const auto frames = (static_cast<std::int64_t>(log.size()) - 32) / kFrame;
-    for (std::int64_t frame = 0; frame < frames - 10; frame += 7) {
-        for (const std::int64_t offset : {2000, 20, 7}) {
-            std::string flipped = log;
-            char& byte = flipped.at(static_cast<std::size_t>(32 + (frame * kFrame) + offset));
-            byte = static_cast<char>(byte ^ 0x10);
-            put(path, database);
-            put(wal, flipped);
-
-            const auto store = open();
-
-            const std::string notice = store->take_notice().value_or("");
-            EXPECT_TRUE(says(notice, "its write-ahead log is damaged before its end")) << frame << ": " << notice;
-            fs::remove(path.string() + ".corrupt-20250101T000000Z");
-            fs::remove(path.string() + ".corrupt-20250101T000000Z-wal");
-            fs::remove(path.string() + ".corrupt-20250101T000000Z-shm");
-        }
-    }
-}
-
-TEST_F(AfterACrash, ALogWithADamagedHeaderIsSetAside) {
-    overwrite(wal, 12, "zzzz");
-
-    EXPECT_TRUE(says(open()->take_notice().value(), "its write-ahead log has a damaged header"));
 }
 
 TEST_F(AfterACrash, ALogWhoseDatabaseIsEmptyOrGoneIsSetAsideAndNotDeleted) {

@@ -56,9 +56,6 @@ constexpr const char* kDropEvents =
 
 constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2";
 
-constexpr const char* kPerformance = "performance";
-constexpr const char* kPower = "power";
-
 // A kept statement while it is used: afterwards it holds no lock.
 class Use {
 public:
@@ -110,7 +107,7 @@ Uafp uafp(const SQLite::Statement& row, const Served& whom) try {
 // The columns of kEventsOf.
 LearningEvent event(const SQLite::Statement& row) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    const bool performance = row.getColumn(2).getString() == kPerformance;
+    const bool performance = row.getColumn(2).getString() == name_of(Key::Performance);
     return {.seq = bounded(row, 0, 1, kMost),
             .at = WallTime(Micros(bounded(row, 1, 0, kMost))),
             .lesson = {.key = performance ? Key::Performance : Key::Power,
@@ -144,11 +141,7 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     closing_leaves_files(true);  // until all is known to be well
     check_header();
     make_private(path);
-    const bool had_wal = has_wal(path);
     configure();
-    if (had_wal) {
-        check_wal(path);
-    }
     migrate();
     find_.emplace(connection_, kFind);
     of_user_.emplace(connection_, kOfUser);
@@ -200,18 +193,6 @@ void Database::configure() {
     }
 }
 
-// While nobody else writes. If somebody does, they have opened it before us and found it sound.
-void Database::check_wal(const std::filesystem::path& path) try {
-    const SQLite::Transaction no_writer(connection_, SQLite::TransactionBehavior::IMMEDIATE);
-    if (const auto damage = wal_damage(path)) {
-        throw Damaged(*damage);
-    }
-} catch (const SQLite::Exception& error) {
-    if ((error.getErrorCode() & 0xFF) != SQLITE_BUSY) {
-        throw;
-    }
-}
-
 // All that are missing in one transaction: whoever waits for the DirectoryLock waits for one commit.
 void Database::migrate() {
     if (const std::int64_t found = pragma("user_version"); found >= kVersion) {
@@ -255,7 +236,7 @@ std::vector<LearningEvent> Database::events_of(const Served& whom, std::int64_t 
     return events;
 }
 
-std::int64_t Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count) {
+void Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
     std::set<std::string> users;
     std::set<std::int64_t> taught;
@@ -263,11 +244,9 @@ std::int64_t Database::store(const std::deque<WaitingLesson>& lessons, std::size
         users.insert(lessons[n].whom.user);
         taught.insert(store_one(lessons[n]));
     }
-    const std::int64_t seq = connection_.getLastInsertRowid();
     std::ranges::for_each(taught, [this](std::int64_t who) { drop_oldest_events(who); });
     std::ranges::for_each(users, [this](const std::string& user) { drop_oldest_profiles(user); });
     transaction.commit();
-    return seq;
 }
 
 void Database::drop_oldest_profiles(const std::string& user) {
@@ -283,7 +262,7 @@ std::int64_t Database::store_one(const WaitingLesson& waiting) {
     const auto& [key, policy, level, from, to, current, utilisation] = waiting.event.lesson;
     const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
-    Use add(*add_event_, who, at, key == Key::Performance ? kPerformance : kPower, std::uint32_t{policy.value},
+    Use add(*add_event_, who, at, name_of(key), std::uint32_t{policy.value},
             std::uint32_t{level.value}, from.value, to.value, current.value, utilisation.value);
     add.next();
     return who;

@@ -39,8 +39,8 @@ public:
     [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
     [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
 
-    // The first `count` of them, in one transaction. Returns the last one's sequence number.
-    std::int64_t store(const std::deque<WaitingLesson>& lessons, std::size_t count);
+    // The first `count` of them, in one transaction.
+    void store(const std::deque<WaitingLesson>& lessons, std::size_t count);
     void erase(const Served& whom);
 
     // Each profile as given, without the events of the one it replaces; all in one transaction.
@@ -58,7 +58,6 @@ public:
 private:
     void check_header();
     void configure();
-    void check_wal(const std::filesystem::path& path);
     void migrate();
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);

@@ -6,7 +6,6 @@
 #include "governor/system/file_descriptor.h"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace happe::sqlite {
@@ -29,17 +28,8 @@ void create_private(const std::filesystem::path& path);
 // The database's files are its owner's alone: mode 0600.
 void make_private(const std::filesystem::path& path);
 
-[[nodiscard]] bool has_wal(const std::filesystem::path& path);
-
 // A WAL whose database is missing or empty: SQLite would delete it.
 [[nodiscard]] bool has_orphaned_wal(const std::filesystem::path& path);
-
-// What is wrong with the WAL that SQLite doesn't report: it takes the first bad checksum for the log's end, as a loss
-// of power leaves it, and so forgets commits that were synced to disk. Here a bad frame is damage if a commit at or
-// behind it is followed by another frame: with synchronous=FULL that commit was synced before the other was written.
-// Damage to the very last commit cannot be told from a loss of power. Nobody may write to the WAL meanwhile. Source:
-// sqlite.org/fileformat2.html, "The Write-Ahead Log".
-[[nodiscard]] std::optional<std::string> wal_damage(const std::filesystem::path& path);
 
 // Renames all files of the database at `path` to PATH.corrupt-STAMP, or PATH.corrupt-STAMP-2 and so on where that is
 // taken; returns the new path. PATH moves first: whatever is left behind by an interruption is then an orphan.

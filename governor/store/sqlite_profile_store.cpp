@@ -205,7 +205,7 @@ Status SqliteProfileStore::flush() {
     const Status stored = attempt([this](sqlite::Database& database) {
         while (!waiting_.empty()) {
             const std::size_t count = std::min(waiting_.size(), kMostAtOnce);
-            newest_seq_ = database.store(waiting_, count);
+            database.store(waiting_, count);
             waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
         }
         ahead_.clear();

@@ -64,9 +64,6 @@ public:
     [[nodiscard]] Status flush();
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
 
-    // The newest event that this object stored; 0 before the first.
-    [[nodiscard]] std::int64_t newest_seq() const { return newest_seq_; }
-
     // What happened to the file since the last call that its owner should know: set aside, or gone while in use.
     [[nodiscard]] std::optional<std::string> take_notice();
 
@@ -87,7 +84,6 @@ private:
     std::unique_ptr<sqlite::Database> database_;  // null while it cannot be opened
     std::deque<WaitingLesson> waiting_;           // in the order of learning
     std::map<Served, Uafp> ahead_;                // profiles as they will be
-    std::int64_t newest_seq_ = 0;
     std::optional<std::string> notice_;
 };
 

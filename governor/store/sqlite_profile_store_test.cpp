@@ -125,7 +125,7 @@ TEST_F(SqliteProfileStoreTest, ErasingRemovesTheProfileAndItsEventsAndGivesNoNum
     EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 1);
     ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
-    EXPECT_EQ(store->newest_seq(), 3);
+    EXPECT_EQ(raw("SELECT max(seq) FROM learning_event"), 3);
 }
 
 TEST_F(SqliteProfileStoreTest, WhatIsErasedIsNotInTheFilesAnyMore) {
@@ -298,7 +298,6 @@ TEST_F(SqliteProfileStoreTest, OnAFullDiskLessonsWaitInOrderAndAreStoredOnceTher
     ASSERT_TRUE(teach_nth(*store, kAlice, taught++));
 
     EXPECT_EQ(store->waiting(), 0U);
-    EXPECT_EQ(store->newest_seq(), taught);
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), taught);
     EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
 }
@@ -321,7 +320,7 @@ int fill_a_limited_file(SqliteProfileStore& store, const fs::path& wal) {
     }
     limit.rlim_cur = before;
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    if (!store.flush() || store.waiting() != 0 || store.newest_seq() != taught) {
+    if (!store.flush() || store.waiting() != 0) {
         return 3;
     }
     return learned_khz(store, kAlice) == nth_khz(taught) ? 0 : 4;

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -64,7 +65,11 @@ private:
     }
 
     void acknowledge(const Served& whom, const Uafp& uafp) {
-        std::string line = fmt::format("{} {} {}", store_.newest_seq(), whom.user, whom.app);
+        std::int64_t& newest = newest_[whom];
+        if (const auto events = store_.events_of(whom, newest, kMostEvents); events && !events->empty()) {
+            newest = events->back().seq;
+        }
+        std::string line = fmt::format("{} {} {}", newest, whom.user, whom.app);
         for (const Khz khz : uafp.values()) {
             line += fmt::format(" {}", khz.value);
         }
@@ -76,6 +81,7 @@ private:
     }
 
     SqliteProfileStore& store_;
+    std::map<Served, std::int64_t> newest_;  // the last event's number, of each profile
     std::mt19937 random_;
 };
 
