@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/daemon.h"
 
-#include "governor/system/mapped_pages.h"
 #include "governor/system/monotonic_clock.h"
 
 #include <fmt/format.h>
@@ -132,7 +131,6 @@ void Daemon::attend() {
     } else if (!wanted && turning_) {
         end_turns();
         loop_->turn(monotonic_now());  // serves nobody, and so gives the machine back
-        release_mapped_pages();
     }
     if (attention_.state() == State::Released && logind_.asleep()) {
         logind_.ready_to_sleep();
@@ -188,7 +186,6 @@ void Daemon::turn(MonoTime now) {
     show_trouble();
     bus_->turned();
     arm();
-    rest(now);
 }
 
 void Daemon::tend(MonoTime now) {
@@ -209,7 +206,6 @@ void Daemon::tend(MonoTime now) {
 // By a key, or by Feedback. With nobody served the turn only counts the press.
 void Daemon::pressed() {
     const MonoTime now = monotonic_now();
-    used_ = true;
     loop_->pressed(now);
     if (!turning_) {
         loop_->turn(now);
@@ -249,22 +245,6 @@ void Daemon::tell_watchdog(MonoTime now) {
         sd_notify(0, "WATCHDOG=1");
         watchdog_told_ = now;
     }
-}
-
-// A press or a call needs much code that a turn does not. After a while without any its pages are given back.
-void Daemon::rest(MonoTime now) {
-    constexpr Micros kQuiet = std::chrono::seconds{10};
-    if (std::exchange(used_, false)) {
-        rest_at_ = now + kQuiet;
-    } else if (rest_at_ && now >= *rest_at_) {
-        rest_at_.reset();
-        release_mapped_pages();
-    }
-}
-
-int Daemon::on_message(sd_bus_message* /*message*/, void* data, sd_bus_error* /*error*/) {
-    static_cast<Daemon*>(data)->used_ = true;
-    return 0;  // for others to handle
 }
 
 // Why not every policy is governed, while somebody is served. A run's trouble is in its facts.

@@ -119,7 +119,6 @@ private:
     void session_changed();
     void caller_left(const std::string& bus_name);
     void tell_watchdog(MonoTime now);
-    void rest(MonoTime now);
     void show();
     void show_trouble();
     [[nodiscard]] std::string trouble() const;
@@ -135,7 +134,6 @@ private:
     [[nodiscard]] Status lend_machine();
     [[nodiscard]] Status end_run();
 
-    static int on_message(sd_bus_message* message, void* data, sd_bus_error* error);
     static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* data);
 
     sd_event* event_;
@@ -169,9 +167,6 @@ private:
     std::unique_ptr<KeyHelperCall> learning_;
     std::string learner_;           // bus name of who waits for learning_
     std::unique_ptr<Alarm> alarm_;  // for the next turn
-    bus::Slot messages_;
-    bool used_ = true;  // for something else than turns, since the last one
-    std::optional<MonoTime> rest_at_;
     EventSource hangup_;
     bool turning_ = false;
     std::uint64_t watchdog_usec_ = 0;

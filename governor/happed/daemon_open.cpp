@@ -31,8 +31,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(sd_event* loop, sd_bus* bus, Daemo
     daemon->bus_ = std::make_unique<GovernorBus>(
         bus, GovernorBus::Services{daemon->attention_desk_, *daemon->profile_desk_, *daemon, *daemon}, daemon->shown_,
         [self = daemon.get()](const std::string& left) { self->caller_left(left); });
-    bus::take(daemon->messages_,
-              [&](sd_bus_slot** raw) { return sd_bus_add_filter(bus, raw, on_message, daemon.get()); });
     const Status started = daemon->bus_->start().and_then([&] { return daemon->logind_.start(); });
     return started.map([&] { return std::move(daemon); });
 }

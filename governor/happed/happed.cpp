@@ -3,7 +3,6 @@
 #include "governor/bus/bus.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/happed/daemon.h"
-#include "governor/system/mapped_pages.h"
 #include "packaging/cli/cpp/self_description.h"
 #include "packaging/cli/cpp/usage_mistake.h"
 
@@ -80,7 +79,6 @@ int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     }
     tries = 0;
     sd_notify(0, "READY=1\nSTATUS=learns from two keys");
-    release_mapped_pages();
     const int exit = sd_event_loop(loop->get());
     sd_notify(0, exit == Daemon::kStop ? "STOPPING=1" : "STATUS=waits for the system bus");
     if (const Status stopped = (*daemon)->stop(); !stopped) {
