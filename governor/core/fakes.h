@@ -80,11 +80,15 @@ struct Focus : FocusSource {
 struct Watcher : Witness {
     int turns = 0;
     std::size_t presses = 0;
+    std::vector<Key> counted;
     std::vector<std::string> failures;
 
     void turned(const Turn& turn) override {
         ++turns;
         presses += turn.presses.size();
+        if (turn.counted) {
+            counted.push_back(*turn.counted);
+        }
     }
     void failed(const Error& error) override { failures.push_back(error.message); }
 };

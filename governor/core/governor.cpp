@@ -26,7 +26,6 @@ constexpr std::uint64_t kLevelPpm = 100'000;
 Decision Governor::step(const Observation& seen, Uafp* uafp) {
     targets_.clear();
     running_.clear();
-    const std::optional<Key> key = series_.counted(seen.presses);
     if (uafp == nullptr) {
         forget_levels();
         return {.released = true, .targets = {}, .lesson = {}};
@@ -34,10 +33,10 @@ Decision Governor::step(const Observation& seen, Uafp* uafp) {
     for (const PolicySample& sample : seen.policies) {
         running_.push_back(running(sample));
     }
-    const Running* const pressed = key ? busiest() : nullptr;
+    const Running* const pressed = seen.key ? busiest() : nullptr;
     std::optional<Lesson> lesson;
     if (pressed != nullptr) {
-        lesson = learn(*key, *pressed, *uafp);
+        lesson = learn(*seen.key, *pressed, *uafp);
     }
     for (const Running& policy : running_) {
         decide(policy, &policy == pressed ? *states_[policy.index].decided : look_up(policy, *uafp));

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "governor/core/ladder.h"
-#include "governor/core/press_series.h"
 #include "governor/core/uafp.h"
 
 #include <optional>
@@ -36,7 +35,7 @@ struct PolicySample {
 
 struct Observation {
     std::span<const PolicySample> policies;  // ascending ids, all of them known
-    std::span<const Press> presses;          // in order of time for each key
+    std::optional<Key> key;                  // that counts in this period (PressSeries)
 };
 
 struct Target {
@@ -109,7 +108,6 @@ private:
     Khz f_ref_;
     std::vector<std::uint16_t> index_of_;  // by policy id
     std::vector<State> states_;
-    PressSeries series_;
     std::vector<Running> running_;  // kept for its memory
     std::vector<Target> targets_;
 };

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::array kT61{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
 
-MonoTime at_ms(std::int64_t ms) {
-    return MonoTime(std::chrono::milliseconds(ms));
-}
-
 Governor governor_of(std::uint16_t policies, Settings settings = {}) {
     std::vector<PolicyLadder> ladders;
     for (std::uint16_t id = 0; id < policies; ++id) {
@@ -28,31 +24,11 @@ PolicySample busy(Khz current) {
     return {.id = PolicyId{0}, .current = current, .utilisation = kOne};
 }
 
-TEST(PressSeries, counts_a_series_once_where_it_begins) {
-    PressSeries series;
-    const auto one = [&series](Key key, std::int64_t ms) { return series.counted(std::array{Press{key, at_ms(ms)}}); };
-    EXPECT_EQ(one(Key::Performance, 0), Key::Performance);
-    EXPECT_EQ(one(Key::Performance, 999), std::nullopt);
-    EXPECT_EQ(one(Key::Power, 999), Key::Power);
-    EXPECT_EQ(one(Key::Performance, 1'998), std::nullopt);
-    EXPECT_EQ(one(Key::Performance, 2'998), Key::Performance);
-    EXPECT_EQ(series.counted({}), std::nullopt);
-}
-
-TEST(PressSeries, prefers_performance_whichever_came_first) {
-    PressSeries series;
-    EXPECT_EQ(series.counted(std::array{Press{Key::Power, at_ms(0)}, Press{Key::Performance, at_ms(1)}}),
-              Key::Performance);
-    EXPECT_EQ(series.counted(std::array{Press{Key::Performance, at_ms(5'000)}, Press{Key::Power, at_ms(5'001)}}),
-              Key::Performance);
-}
-
 TEST(Governor, tells_what_a_press_taught) {
     Governor governor = governor_of(1);
     Uafp uafp = governor.untaught();
     const std::array samples{busy(Khz{800'000})};
-    const std::array presses{Press{Key::Performance, at_ms(400)}};
-    const Decision decision = governor.step({samples, presses}, &uafp);
+    const Decision decision = governor.step({samples, Key::Performance}, &uafp);
     ASSERT_EQ(decision.targets.size(), 1U);
     EXPECT_EQ(decision.targets.front(), (Target{PolicyId{0}, Khz{1'200'000}}));
     EXPECT_EQ(decision.lesson, (Lesson{.key = Key::Performance,
@@ -91,8 +67,7 @@ TEST(Governor, has_values_that_differ_if_any_field_does) {
 TEST(Governor, acts_on_no_press_without_a_policy_to_apply_it_to) {
     Governor governor = governor_of(1);
     Uafp uafp = governor.untaught();
-    const std::array presses{Press{Key::Performance, at_ms(400)}};
-    const Decision decision = governor.step({{}, presses}, &uafp);
+    const Decision decision = governor.step({{}, Key::Performance}, &uafp);
     EXPECT_FALSE(decision.released);
     EXPECT_TRUE(decision.targets.empty());
     EXPECT_FALSE(decision.lesson);
@@ -143,8 +118,7 @@ TEST(Governor, allocates_nothing_in_a_step) {
         const std::size_t before = allocations;
         for (int second = 0; second < 100; ++second) {
             const Key key = second % 3 == 0 ? Key::Power : Key::Performance;
-            const std::array presses{Press{key, at_ms(second * 1'000)}};
-            governor.step({samples, presses}, &uafp);
+            governor.step({samples, key}, &uafp);
         }
         EXPECT_EQ(allocations - before, 0U) << policies << " policies";
     }

@@ -44,14 +44,16 @@ void Loop::turn(MonoTime now) {
     presses_.clear();
     ports_.keys.take(presses_);
     serve(ports_.focus.served());
-    const auto acted_on = settings_.sham ? std::span<const Press>() : std::span<const Press>(presses_);
-    const Decision decision = governor_.step({samples_, acted_on}, uafp_ ? &*uafp_ : nullptr);
+    const std::optional<Key> counted = series_.counted(presses_);
+    const Decision decision =
+        governor_.step({samples_, settings_.sham ? std::nullopt : counted}, uafp_ ? &*uafp_ : nullptr);
     apply(decision);
     remember(decision);
     ports_.witness.turned({.at = now,
                            .served = served_ ? &*served_ : nullptr,
                            .policies = measured_,
                            .presses = presses_,
+                           .counted = counted,
                            .decision = decision,
                            .uafp = uafp_ ? &*uafp_ : nullptr});
     due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // no drift, but no catching up either

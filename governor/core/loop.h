@@ -7,6 +7,7 @@
 #include "governor/core/frequency_control.h"
 #include "governor/core/governor.h"
 #include "governor/core/key_source.h"
+#include "governor/core/press_series.h"
 #include "governor/core/profile_book.h"
 #include "governor/core/profile_store.h"
 #include "governor/core/utilisation_source.h"
@@ -70,6 +71,7 @@ private:
     ProfileBook book_;
     std::optional<Served> served_;
     std::optional<Uafp> uafp_;
+    PressSeries series_;
     bool acquired_ = false;
     MonoTime last_;
     MonoTime due_;

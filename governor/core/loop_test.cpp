@@ -39,6 +39,25 @@ struct LoopTest : testing::Test {
     [[nodiscard]] Khz khz() const { return frequency.khz.at(PolicyId{0}); }
 };
 
+TEST(PressSeries, counts_a_series_once_where_it_begins) {
+    PressSeries series;
+    const auto one = [&series](Key key, std::int64_t ms) { return series.counted(std::array{Press{key, at(milliseconds(ms))}}); };
+    EXPECT_EQ(one(Key::Performance, 0), Key::Performance);
+    EXPECT_EQ(one(Key::Performance, 999), std::nullopt);
+    EXPECT_EQ(one(Key::Power, 999), Key::Power);
+    EXPECT_EQ(one(Key::Performance, 1'998), std::nullopt);
+    EXPECT_EQ(one(Key::Performance, 2'998), Key::Performance);
+    EXPECT_EQ(series.counted({}), std::nullopt);
+}
+
+TEST(PressSeries, prefers_performance_whichever_came_first) {
+    PressSeries series;
+    EXPECT_EQ(series.counted(std::array{Press{Key::Power, at(seconds(0))}, Press{Key::Performance, at(milliseconds(1))}}),
+              Key::Performance);
+    EXPECT_EQ(series.counted(std::array{Press{Key::Performance, at(seconds(5))}, Press{Key::Power, at(milliseconds(5'001))}}),
+              Key::Performance);
+}
+
 TEST_F(LoopTest, applies_and_stores_what_a_press_teaches) {
     Loop loop = this->loop();
     press(Key::Performance, milliseconds(400));
@@ -62,6 +81,18 @@ TEST_F(LoopTest, sham_keys_are_told_to_the_witness_and_change_nothing) {
     EXPECT_EQ(khz(), Khz{1'600'000});
     EXPECT_TRUE(profiles.lessons.empty());
     EXPECT_EQ(watcher.presses, 1U);
+    EXPECT_EQ(watcher.counted, std::vector{Key::Performance});
+}
+
+TEST_F(LoopTest, counts_a_series_across_its_turns_whether_or_not_somebody_is_served) {
+    focus.whom.reset();
+    Loop loop = this->loop();
+    for (const int ms : {900, 1'800}) {
+        press(Key::Power, milliseconds(ms));
+        loop.turn(at(milliseconds(ms)));
+    }
+    EXPECT_EQ(watcher.presses, 2U);
+    EXPECT_EQ(watcher.counted, std::vector{Key::Power});
 }
 
 TEST_F(LoopTest, serves_a_stored_profile_and_keeps_each_application_its_own) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "governor/core/governor.h"
+#include "governor/core/press_series.h"
 #include "governor/core/profile_book.h"
 #include "governor/core/result.h"
 
+#include <optional>
 #include <span>
 
 namespace happe {
@@ -21,6 +23,7 @@ struct Turn {
     const Served* served;  // null if nobody is
     std::span<const MeasuredPolicy> policies;
     std::span<const Press> presses;
+    std::optional<Key> counted;  // the series that began with them, also while nobody is served or presses are sham
     const Decision& decision;
     const Uafp* uafp;  // after the decision; null if nobody is served
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "governor/core/governor.h"
+#include "governor/core/press_series.h"
 #include "governor/core/profile_book.h"
 #include "governor/core/profile_store.h"
 

@@ -18,8 +18,8 @@ void Chronicle::turned(const Turn& turn) {
         record(observation_line(turn));
     }
     show(turn);
-    if (const auto key = series_.counted(turn.presses); key && (turn.served != nullptr || run_ != nullptr)) {
-        counted_(*key);
+    if (turn.counted && (turn.served != nullptr || run_ != nullptr)) {
+        counted_(*turn.counted);
     }
     if (run_ != nullptr) {
         run_->turned(turn);

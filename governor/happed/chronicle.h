@@ -3,7 +3,6 @@
 #pragma once
 
 #include "governor/bus/governor_service.h"
-#include "governor/core/press_series.h"
 #include "governor/core/witness.h"
 #include "governor/documents/trace_reader.h"
 #include "governor/happed/journal.h"
@@ -25,9 +24,6 @@ public:
     void turned(const Turn& turn) override;
     void failed(const Error& error) override;
 
-    // The turns from now on are another loop's, to which no press before them belongs.
-    void new_loop() { series_ = {}; }
-
     // From now on every turn is a line of the trace, and the run's facts are taken down, which live until end_trace().
     // The journal is told nothing of what is learned and decided, of a blind run nothing of what fails either, lest it
     // tells the condition. An error if the header can't be written.
@@ -45,7 +41,6 @@ private:
     Shown& shown_;
     Journal& journal_;
     std::function<void(Key)> counted_;
-    PressSeries series_;
     FileDescriptor trace_;
     Status recorded_;
     RunFacts* run_ = nullptr;

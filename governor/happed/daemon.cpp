@@ -80,7 +80,6 @@ void Daemon::new_loop(const LoopSettings& settings) {
     presses_.since = run_ ? now : MonoTime();  // a run's trace begins with it
     loop_ = std::make_unique<Loop>(
         Ports{*machine_.utilisation, *machine_.frequency, presses_, attention_, *store_, chronicle_}, settings, now);
-    chronicle_.new_loop();
     shown_.targets.clear();  // and nothing of a run, or of the person before it, is shown to the other
     shown_.profile.reset();
     shown_.sample.clear();

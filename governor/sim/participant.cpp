@@ -129,7 +129,7 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
         if (burst_.front().at > now) {
             return false;
         }
-        strike(burst_.front());
+        waiting_.push_back(burst_.front());
         burst_.erase(burst_.begin());
         return true;
     }
@@ -161,20 +161,13 @@ void Player::press(Key key, MonoTime now) {
         wish_to_save_ *= parameters_.regret;
     }
     was_power_ = key == Key::Power;
-    strike({key, now});
+    waiting_.push_back({key, now});
     resting_ = parameters_.pause_seconds;
     if (random_.uniform() < parameters_.burst_share) {
         const int more = 1 + static_cast<int>(random_.uniform() * (kLongestBurst - 1));
         for (int i = 1; i <= more; ++i) {
             burst_.push_back({key, now + i * kBurstGap});
         }
-    }
-}
-
-void Player::strike(const Press& press) {
-    waiting_.push_back(press);
-    if (const std::optional<Key> counted = series_.counted({&press, 1})) {
-        ++(*counted == Key::Power ? power_series_ : performance_series_);
     }
 }
 

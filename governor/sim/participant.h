@@ -110,13 +110,9 @@ public:
     // The answer to "satisfaction level with the computer performance/responsiveness on a scale of 1 to 5".
     [[nodiscard]] int rate();
 
-    // Series begun so far: a burst is one press, as the governor counts.
-    [[nodiscard]] int series(Key key) const { return key == Key::Performance ? performance_series_ : power_series_; }
-
 private:
     bool wants(Key key, double seconds);
     void press(Key key, MonoTime now);
-    void strike(const Press& press);
 
     Person person_;
     Taste taste_;
@@ -130,9 +126,6 @@ private:
     double resting_ = 0.0;
     bool was_power_ = false;  // the last press
     double wish_to_save_ = 1.0;
-    PressSeries series_;
-    int performance_series_ = 0;
-    int power_series_ = 0;
     std::vector<Press> waiting_;
     std::vector<Press> burst_;  // still to come
 };

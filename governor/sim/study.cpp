@@ -48,10 +48,18 @@ private:
 
 class StudyWitness : public Witness {
 public:
-    StudyWitness(RunResult& result, const StudyHooks& hooks) : result_(result), hooks_(hooks) {}
+    // `udfs`: who acts on the keys in HAPPE's stead; null if nobody does.
+    StudyWitness(RunResult& result, const StudyHooks& hooks, sim::Udfs* udfs)
+        : result_(result), hooks_(hooks), udfs_(udfs) {}
     void turned(const Turn& turn) override {
         if (turn.uafp != nullptr) {
             result_.uafp = *turn.uafp;
+        }
+        if (turn.counted) {
+            ++(*turn.counted == Key::Performance ? result_.performance_presses : result_.power_presses);
+            if (udfs_ != nullptr) {
+                udfs_->pressed(*turn.counted);
+            }
         }
         if (hooks_.trace) {
             hooks_.trace(result_, observation_line(turn));
@@ -65,6 +73,7 @@ public:
 private:
     RunResult& result_;
     const StudyHooks& hooks_;
+    sim::Udfs* udfs_;
 };
 
 std::unique_ptr<sim::KernelGovernor> kernel_governor(const Condition& condition, const sim::Taste& taste) {
@@ -126,8 +135,9 @@ public:
                   {has_keys_, result.condition.rule == Rule::BHappe}, stream(result, application_, kPlayer)),
           workload_(application_.workload, result.taste.style, stream(result, application_, kWorkload)),
           focus_(whom_, result.condition.is_happe()),
-          witness_(result, hooks),
-          loop_({machine_, machine_, player_, focus_, fresh(profiles), witness_}, {}, clock_.now()) {
+          witness_(result, hooks, udfs_),
+          settings_{.feedback = udfs_ != nullptr ? Feedback::Immediate : Feedback::NextSample},
+          loop_({machine_, machine_, player_, focus_, fresh(profiles), witness_}, settings_, clock_.now()) {
         if (hooks.trace) {
             hooks.trace(result, header_line(trace_header(profiles)));
         }
@@ -140,8 +150,6 @@ public:
         result_.watts = machine_.mean_watts();
         result_.utilisation = machine_.mean_utilisation();
         result_.rating = player_.rate();
-        result_.performance_presses = player_.series(Key::Performance);
-        result_.power_presses = player_.series(Key::Power);
     }
 
 private:
@@ -155,8 +163,8 @@ private:
 
     [[nodiscard]] TraceHeader trace_header(MemoryProfiles& profiles) const {
         TraceHeader header{.settings = {},
-                           .immediate = false,
-                           .period = LoopSettings{}.period,
+                           .immediate = settings_.feedback == Feedback::Immediate,
+                           .period = settings_.period,
                            .ladders = {{PolicyId{0}, t61_ladder()}},
                            .profiles = {}};
         if (const auto known = *profiles.find(whom_); known && result_.condition.is_happe()) {
@@ -180,20 +188,11 @@ private:
             loop_.pressed(clock_.now());
         }
         if (udfs_ != nullptr) {
-            feed(*udfs_);
+            udfs_->pass(kStep);
         }
         if (clock_.now() >= loop_.due()) {
             loop_.turn(clock_.now());
         }
-    }
-
-    void feed(sim::Udfs& udfs) {
-        udfs_presses_.clear();
-        player_.take(udfs_presses_);
-        if (const auto key = udfs_series_.counted(udfs_presses_)) {
-            udfs.pressed(*key);
-        }
-        udfs.pass(kStep);
     }
 
     void count_state() {
@@ -217,9 +216,8 @@ private:
     sim::Workload workload_;
     StudyFocus focus_;
     StudyWitness witness_;
+    LoopSettings settings_;
     Loop loop_;
-    PressSeries udfs_series_;
-    std::vector<Press> udfs_presses_;
 };
 
 std::vector<Condition> order(const StudyPlan& plan, sim::Random random) {
