@@ -59,4 +59,10 @@ const Ladder& t61_ladder() {
     return ladder;
 }
 
+std::vector<Khz> Ladder::khz() const {
+    std::vector<Khz> all(size());
+    std::ranges::transform(steps_, all.begin(), &Step::khz);
+    return all;
+}
+
 }  // namespace happe

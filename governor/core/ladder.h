@@ -37,6 +37,7 @@ public:
 
     [[nodiscard]] std::size_t size() const { return steps_.size(); }
     [[nodiscard]] Khz operator[](std::size_t index) const { return steps_[index].khz; }
+    [[nodiscard]] std::vector<Khz> khz() const;  // all of them
     bool operator==(const Ladder&) const = default;
 
 private:

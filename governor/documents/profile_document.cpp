@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/profile_document.h"
 
+#include "governor/documents/json_values.h"
+
 #include <set>
 
 namespace happe {
@@ -51,11 +53,8 @@ Result<ProfileDocument> read_profiles(std::string_view text) try {
 std::string write_profiles(const ProfileDocument& document) {
     auto profiles = nlohmann::ordered_json::array();
     for (const StoredProfile& profile : document.profiles) {
-        auto khz = nlohmann::ordered_json::array();
-        for (const Khz value : profile.uafp.values()) {
-            khz.push_back(value.value);
-        }
-        profiles.push_back({{"user", profile.whom.user}, {"app", profile.whom.app}, {"khz", std::move(khz)}});
+        profiles.push_back(
+            {{"user", profile.whom.user}, {"app", profile.whom.app}, {"khz", numbers(profile.uafp.values())}});
     }
     const nlohmann::ordered_json whole = {
         {"format", "happe-profile/1"}, {"f_max_khz", document.f_ref.value}, {"profiles", std::move(profiles)}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/trace_writer.h"
 
-#include <algorithm>
-#include <iterator>
+#include "governor/documents/json_values.h"
+
 #include <nlohmann/json.hpp>
 
 namespace happe {
@@ -15,29 +15,14 @@ std::string line(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-template <typename Values>
-Json numbers(const Values& values) {
-    auto array = Json::array();
-    std::ranges::transform(values, std::back_inserter(array), [](const auto& unit) { return unit.value; });
-    return array;
-}
-
-std::vector<Khz> names(const Ladder& ladder) {
-    std::vector<Khz> khz(ladder.size());
-    for (std::size_t i = 0; i < ladder.size(); ++i) {
-        khz[i] = ladder[i];
-    }
-    return khz;
-}
-
 Json calibrated(const TraceHeader& header) {
     auto result = Json::object();
     for (const auto& [id, ladder] : header.ladders) {
-        std::vector<Khz> speeds = names(ladder);
+        std::vector<Khz> speeds = ladder.khz();
         for (Khz& khz : speeds) {
             khz = ladder.speed(khz);
         }
-        if (speeds != names(ladder)) {
+        if (speeds != ladder.khz()) {
             result[std::to_string(id.value)] = numbers(speeds);
         }
     }
@@ -50,7 +35,7 @@ std::string header_line(const TraceHeader& header) {
     const bool extended = header.settings != Settings{};
     auto ladders = Json::object();
     for (const auto& [id, ladder] : header.ladders) {
-        ladders[std::to_string(id.value)] = numbers(names(ladder));
+        ladders[std::to_string(id.value)] = numbers(ladder.khz());
     }
     auto profiles = Json::array();
     for (const auto& [whom, uafp] : header.profiles) {
@@ -89,7 +74,7 @@ std::string observation_line(const Turn& turn) {
     auto keys = Json::array();
     for (const Press& press : turn.presses) {
         keys.push_back({{"t_us", press.at.time_since_epoch().count()},
-                        {"key", press.key == Key::Performance ? "performance" : "power"}});
+                        {"key", name_of(press.key)}});
     }
     return line({{"t_us", turn.at.time_since_epoch().count()},
                  {"user", turn.served != nullptr ? Json(turn.served->user) : Json(nullptr)},

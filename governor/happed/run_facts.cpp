@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/run_facts.h"
 
+#include "governor/documents/json_values.h"
 #include "governor/documents/printable.h"
 
 #include <fmt/format.h>
@@ -56,23 +57,7 @@ std::string clock_name() {
 }
 
 Json levels(const std::optional<Uafp>& profile) {
-    if (!profile) {
-        return nullptr;
-    }
-    Json khz = Json::array();
-    std::ranges::transform(profile->values(), std::back_inserter(khz), &Khz::value);
-    return khz;
-}
-
-Json json_of(MonoTime at, const Lesson& lesson) {
-    return {{"t_us", micros(at)},
-            {"key", lesson.key == Key::Performance ? "performance" : "power"},
-            {"policy", lesson.policy.value},
-            {"level", lesson.level.value},
-            {"from_khz", lesson.from.value},
-            {"to_khz", lesson.to.value},
-            {"cur_khz", lesson.current.value},
-            {"util_ppm", lesson.utilisation.value}};
+    return profile ? numbers(profile->values()) : Json();
 }
 
 Json json_of(const MachineFacts& machine) {
@@ -148,7 +133,7 @@ std::string RunFacts::document(MonoTime ended, const std::string& version) const
                      {"machine", json_of(machine_.value_or(MachineFacts()))},
                      {"software", {{"happed", version}}}};
     for (const auto& [at, lesson] : learned_) {
-        document["learned"].push_back(json_of(at, lesson));
+        document["learned"].push_back(lesson_json(at, lesson));
     }
     for (const Interruption& each : interruptions_) {
         Json entry = {{"t_us", micros(each.from)}};

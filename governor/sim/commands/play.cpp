@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/documents/json_values.h"
 #include "governor/sim/commands/commands.h"
 #include "governor/sim/study.h"
 
@@ -74,19 +75,6 @@ Result<Play> play_of(const std::string& line, const StudyPlan& plan) {
                 .began = MonoTime(Micros(started))};
 }
 
-Json json_of(MonoTime at, const Lesson& lesson) {
-    return {{"t_us", at.time_since_epoch().count()}, {"key", lesson.key == Key::Performance ? "performance" : "power"},
-            {"policy", lesson.policy.value},         {"level", lesson.level.value},
-            {"from_khz", lesson.from.value},         {"to_khz", lesson.to.value},
-            {"cur_khz", lesson.current.value},       {"util_ppm", lesson.utilisation.value}};
-}
-
-Json levels(const Uafp& profile) {
-    Json khz = Json::array();
-    std::ranges::transform(profile.values(), std::back_inserter(khz), &Khz::value);
-    return khz;
-}
-
 // What a run leaves, as members of a run record (profiles/schema/run-record.schema.json) and what no laptop knows: the
 // power.
 class Account {
@@ -113,8 +101,8 @@ public:
 private:
     void learn(const Turn& turn) {
         if (turn.decision.lesson) {
-            learned_.push_back(json_of(turn.at, *turn.decision.lesson));
-            after_ = levels(*turn.uafp);
+            learned_.push_back(lesson_json(turn.at, *turn.decision.lesson));
+            after_ = numbers(turn.uafp->values());
         }
     }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What several of the contract's documents have in common.
+#pragma once
+
+#include "governor/core/governor.h"
+
+#include <nlohmann/json.hpp>
+
+namespace happe {
+
+// The numbers of units: kHz, ppm.
+template <typename Values>
+nlohmann::ordered_json numbers(const Values& values) {
+    auto array = nlohmann::ordered_json::array();
+    for (const auto& unit : values) {
+        array.push_back(unit.value);
+    }
+    return array;
+}
+
+// As profiles/schema/run-record.schema.json has what was learned.
+nlohmann::ordered_json lesson_json(MonoTime at, const Lesson& lesson);
+
+}  // namespace happe
