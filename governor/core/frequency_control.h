@@ -17,6 +17,15 @@ struct Policy {
     bool operator==(const Policy&) const = default;
 };
 
+inline std::vector<PolicyLadder> ladders_of(std::span<const Policy> policies) {
+    std::vector<PolicyLadder> ladders;
+    ladders.reserve(policies.size());
+    for (const Policy& policy : policies) {
+        ladders.push_back({policy.id, policy.ladder});
+    }
+    return ladders;
+}
+
 // What sets frequencies, and gives the machine back.
 class FrequencyControl {
 public:

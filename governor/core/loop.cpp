@@ -4,23 +4,10 @@
 #include <algorithm>
 
 namespace happe {
-namespace {
-
-std::vector<PolicyLadder> ladders(std::span<const Policy> policies) {
-    std::vector<PolicyLadder> result;
-    result.reserve(policies.size());
-    for (const Policy& policy : policies) {
-        result.push_back({policy.id, policy.ladder});
-    }
-    return result;
-}
-
-}  // namespace
-
 Loop::Loop(Ports ports, LoopSettings settings, MonoTime now)
     : ports_(ports),
       settings_(settings),
-      governor_(ladders(ports.frequency.policies()), settings.algorithm),
+      governor_(ladders_of(ports.frequency.policies()), settings.algorithm),
       book_(governor_.untaught(), settings.algorithm.warm_start) {
     begin(now);
 }

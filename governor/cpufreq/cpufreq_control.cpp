@@ -82,7 +82,7 @@ Status CpufreqControl::acquire() {
     return heeded(take(Mode::Governing, {.name = backend_ == Backend::Setspeed ? kUserspace : "", .tunables = {}}));
 }
 
-Status CpufreqControl::lend(const KernelGovernor& governor) {
+Status CpufreqControl::lend(const ScalingGovernor& governor) {
     return take(Mode::Lent, governor);
 }
 
@@ -96,7 +96,7 @@ Status CpufreqControl::fix(std::size_t step) {
     return status ? status : both(status, release());
 }
 
-Status CpufreqControl::take(Mode mode, KernelGovernor ours) {
+Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
     if (const Status before = release(); !before) {
         return before;
     }

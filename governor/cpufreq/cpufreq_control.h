@@ -17,7 +17,7 @@
 
 namespace happe {
 
-struct KernelGovernor {
+struct ScalingGovernor {
     std::string name;
     Tunables tunables;  // to be set; the others stay as they are
 };
@@ -61,7 +61,7 @@ public:
 
     // A study's conditions, undone by release(): a kernel's governor, or every policy at its ladder's entry `step`, the
     // lowest being 0 (the top where it has fewer). Each undoes what was before.
-    [[nodiscard]] Status lend(const KernelGovernor& governor);
+    [[nodiscard]] Status lend(const ScalingGovernor& governor);
     [[nodiscard]] Status fix(std::size_t step);
 
     // Once a period, before the turn: sets again what hotplug, resume or another program has changed. An error if it
@@ -104,7 +104,7 @@ private:
 
     [[nodiscard]] FoundPolicy* found(PolicyId policy);
     [[nodiscard]] Hold* hold(PolicyId policy);
-    [[nodiscard]] Status take(Mode mode, KernelGovernor ours);
+    [[nodiscard]] Status take(Mode mode, ScalingGovernor ours);
     [[nodiscard]] Status hand_back();
     [[nodiscard]] Status note_all();
     [[nodiscard]] Status note(Hold& hold);
@@ -130,7 +130,7 @@ private:
     Cpufreq::Frequency file_;  // the one we write
 
     Mode mode_ = Mode::Released;
-    KernelGovernor ours_;      // what we set on every policy; no name if their governors are left alone
+    ScalingGovernor ours_;      // what we set on every policy; no name if their governors are left alone
     std::vector<Hold> holds_;  // one for each of policies_
     FoundState found_;
     std::deque<MonoTime> retakes_;

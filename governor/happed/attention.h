@@ -33,6 +33,7 @@ public:
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] const std::string& reason() const { return reason_; }  // a sentence; empty while it serves
+    [[nodiscard]] bool is_asleep() const { return asleep_; }
     [[nodiscard]] const std::optional<Session>& active_session() const { return session_; }
 
 private:

@@ -1,64 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/chronicle.h"
 
-#include "governor/documents/trace_writer.h"
-#include "governor/system/files.h"
-
-#include <fmt/format.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
+#include <optional>
 
 namespace happe {
 
 void Chronicle::turned(const Turn& turn) {
     now_ = turn.at;
-    if (trace_) {
-        record(observation_line(turn));
+    RunSession* const run = runs_.session();
+    if (run != nullptr) {
+        if (const Status recorded = run->turned(turn); !recorded) {
+            failed(recorded.error());
+        }
     }
     show(turn);
-    if (turn.counted && (turn.served != nullptr || run_ != nullptr)) {
+    if (turn.counted && (turn.served != nullptr || run != nullptr)) {
         counted_(*turn.counted);
     }
-    if (run_ != nullptr) {
-        run_->turned(turn);
-    } else if (turn.served != nullptr) {
+    if (run == nullptr && turn.served != nullptr) {
         tell(turn);
     }
 }
 
 void Chronicle::failed(const Error& error) {
-    if (run_ != nullptr && blind_) {
-        run_->happened(now_, "other", error.message);
+    RunSession* const run = runs_.session();
+    if (run != nullptr && run->blind()) {
+        run->facts().happened(now_, "other", error.message);
     } else {
         journal_.trouble(error.message, now_);
-    }
-}
-
-Status Chronicle::begin_trace(FileDescriptor trace, const TraceHeader& header, RunFacts& run, bool blind) {
-    trace_ = std::move(trace);
-    recorded_ = {};
-    run_ = &run;
-    blind_ = blind;
-    record(header_line(header));
-    return recorded_;
-}
-
-Status Chronicle::end_trace() {
-    if (trace_ && recorded_ && ::fsync(trace_.get()) != 0 && errno != EINVAL) {  // EINVAL: a pipe
-        recorded_ = failure(fmt::format("the trace: {}", std::generic_category().message(errno)));
-    }
-    trace_ = {};
-    run_ = nullptr;
-    return recorded_;
-}
-
-// After the first line that cannot be written there are no others: a trace has no gaps.
-void Chronicle::record(const std::string& line) {
-    if (recorded_ && !write_all(trace_.get(), line)) {
-        recorded_ = failure(fmt::format("the trace ends early: {}", std::generic_category().message(errno)));
-        failed(recorded_.error());
     }
 }
 
@@ -74,7 +44,7 @@ void Chronicle::show(const Turn& turn) {
         }
     }
     show_targets(turn);
-    if (turn.served == nullptr && run_ == nullptr) {
+    if (turn.served == nullptr && runs_.session() == nullptr) {
         shown_.sample.clear();  // of the person who was here
     }
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;

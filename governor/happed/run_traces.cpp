@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <system_error>
 #include <vector>
@@ -42,31 +41,6 @@ KeptRun read_kept(std::string_view text) {
 }
 
 }  // namespace
-
-Result<RunCondition> parse_condition(const std::string& name, std::size_t steps) {
-    using Rule = RunCondition::Rule;
-    if (name == "ondemand") {
-        return RunCondition{.rule = Rule::Ondemand};
-    }
-    if (name == "T-HAPPE") {
-        return RunCondition{.rule = Rule::Training};
-    }
-    if (name == "O-HAPPE" || name == "B-HAPPE") {
-        return RunCondition{.rule = Rule::Operating};
-    }
-    constexpr std::string_view kFixed = "fixed-";
-    std::size_t step = 0;
-    if (name.starts_with(kFixed)) {
-        const char* const end = name.data() + name.size();
-        const auto [stop, error] = std::from_chars(name.data() + kFixed.size(), end, step);
-        step = error == std::errc() && stop == end && step <= steps ? step : 0;
-    }
-    if (step == 0) {
-        return failure(
-            fmt::format("none of ondemand, T-HAPPE, O-HAPPE, B-HAPPE, and fixed-1 to fixed-{} on this machine", steps));
-    }
-    return RunCondition{.rule = Rule::Fixed, .step = step - 1};
-}
 
 fs::path RunTraces::file(const std::string& run, std::string_view suffix) const {
     return folder_ / (run + std::string(suffix));

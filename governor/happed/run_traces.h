@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Study runs on the machine: what a condition is, and the traces that runs leave.
 #pragma once
 
-#include "governor/bus/governor_service.h"
 #include "governor/core/result.h"
 #include "governor/system/file_descriptor.h"
 
-#include <cstdint>
+#include <sys/types.h>
+#include <cstddef>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace happe {
-
-// A study's condition (section A.5; "fixed-N" is section A.3's).
-struct RunCondition {
-    enum class Rule : std::uint8_t { Ondemand, Training, Operating, Fixed };
-    Rule rule = Rule::Ondemand;
-    std::size_t step = 0;  // of Fixed: 0 is the ladder's lowest
-
-    [[nodiscard]] bool is_happe() const { return rule == Rule::Training || rule == Rule::Operating; }
-    bool operator==(const RunCondition&) const = default;
-};
-
-// "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE" (which to the daemon is O-HAPPE), "fixed-1" to "fixed-`steps`".
-Result<RunCondition> parse_condition(const std::string& name, std::size_t steps);
 
 // What is kept of a run beside its trace.
 struct KeptRun {

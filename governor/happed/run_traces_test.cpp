@@ -13,25 +13,6 @@ namespace happe {
 namespace {
 
 namespace fs = std::filesystem;
-using Rule = RunCondition::Rule;
-
-TEST(ParseCondition, KnowsThePapersConditions) {
-    EXPECT_EQ(parse_condition("ondemand", 5).value(), RunCondition{Rule::Ondemand});
-    EXPECT_EQ(parse_condition("T-HAPPE", 5).value(), RunCondition{Rule::Training});
-    EXPECT_EQ(parse_condition("O-HAPPE", 5).value(), RunCondition{Rule::Operating});
-    EXPECT_EQ(parse_condition("B-HAPPE", 5).value(), RunCondition{Rule::Operating});
-    EXPECT_EQ(parse_condition("fixed-1", 5).value(), (RunCondition{Rule::Fixed, 0}));
-    EXPECT_EQ(parse_condition("fixed-5", 5).value(), (RunCondition{Rule::Fixed, 4}));
-}
-
-TEST(ParseCondition, RefusesWhatTheMachineDoesNotHave) {
-    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ",
-                             "fixed-1x", "fixed-99999999999999999999", "o-happe"}) {
-        const auto condition = parse_condition(name, 5);
-        ASSERT_FALSE(condition) << name;
-        EXPECT_NE(condition.error().message.find("fixed-5"), std::string::npos);
-    }
-}
 
 const KeptRun kMine{.uid = 1000, .blind = true, .facts = {}};
 

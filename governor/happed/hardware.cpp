@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/hardware.h"
+
+#include <unistd.h>
+#include <utility>
+
+namespace happe {
+
+Status Hardware::restore() {
+    return restore_found(found_, cpufreq_);
+}
+
+Result<Hardware::Control> Hardware::open(const Configuration& configuration) {
+    auto control = CpufreqControl::open(cpufreq_, {.found = found_, .speeds = configuration.calibration});
+    return control || !configuration.observe ? std::move(control) : nullptr;
+}
+
+void Hardware::take(Control control, bool observe) {
+    borrowed_.reset();
+    control_.reset();
+    if (observe) {
+        const auto policies = control ? control->policies() : std::span<const Policy>();
+        borrowed_ = std::make_unique<BorrowedMachine>(
+            proc_stat_, control ? std::vector<Policy>(policies.begin(), policies.end())
+                                : BorrowedMachine::t61(static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF))));
+    } else {
+        control_ = std::move(control);
+    }
+}
+
+UtilisationSource& Hardware::utilisation() {
+    return borrowed_ ? static_cast<UtilisationSource&>(*borrowed_) : proc_stat_;
+}
+
+FrequencyControl& Hardware::frequency() const {
+    return borrowed_ ? static_cast<FrequencyControl&>(*borrowed_) : *control_;
+}
+
+const char* Hardware::backend() const {
+    if (borrowed_) {
+        return "observe";
+    }
+    return control_->backend() == Backend::Cap ? "cap" : "setspeed";
+}
+
+Status Hardware::lend(const RunCondition& condition, const RunPlan& plan) {
+    Status lent;
+    if (condition.rule == RunCondition::Rule::Fixed) {
+        lent = control_->fix(condition.step);
+    } else {
+        ScalingGovernor governor{.name = "ondemand", .tunables = {}};
+        if (plan.sampling_rate_us) {
+            governor.tunables["sampling_rate"] = std::to_string(*plan.sampling_rate_us);
+        }
+        if (plan.up_threshold) {
+            governor.tunables["up_threshold"] = std::to_string(*plan.up_threshold);
+        }
+        lent = control_->lend(governor);
+    }
+    lent_ = lent.has_value();
+    return lent;
+}
+
+Status Hardware::release() {
+    lent_ = false;
+    return frequency().release();
+}
+
+}  // namespace happe

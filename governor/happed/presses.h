@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/keys/evdev_keys.h"
+
+#include <vector>
+
+namespace happe {
+
+// The two keys, and what is said on the bus in their stead.
+class Presses final : public KeySource {
+public:
+    // As EvdevKeys has them.
+    Presses(sd_event* loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
+        : keys_(loop, bindings, std::move(hooks), std::move(paths)) {}
+
+    // A press without a key. As with a keyboard's, the oldest is forgotten beyond EvdevKeys::kMostWaiting in a period.
+    void say(const Press& press);
+
+    // In order of time, none of them from before the last forget().
+    void take(std::vector<Press>& presses) override;
+
+    // What waits is dropped, and later what turns out to have been pressed before `since`.
+    void forget(MonoTime since);
+
+    void rebind(const KeyBindings& bindings) { keys_.rebind(bindings); }
+    [[nodiscard]] std::size_t keyboards() const { return keys_.keyboards(); }
+
+private:
+    EvdevKeys keys_;
+    std::vector<Press> said_;
+    MonoTime since_;
+};
+
+}  // namespace happe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_condition.h"
+
+#include <fmt/format.h>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace happe {
+namespace {
+
+using Rule = RunCondition::Rule;
+
+Result<RunCondition> parse(const std::string& name, std::size_t steps) {
+    if (name == "ondemand") {
+        return RunCondition{.rule = Rule::Ondemand};
+    }
+    if (name == "T-HAPPE") {
+        return RunCondition{.rule = Rule::Training};
+    }
+    if (name == "O-HAPPE" || name == "B-HAPPE") {
+        return RunCondition{.rule = Rule::Operating};
+    }
+    constexpr std::string_view kFixed = "fixed-";
+    std::size_t step = 0;
+    if (name.starts_with(kFixed)) {
+        const char* const end = name.data() + name.size();
+        const auto [stop, error] = std::from_chars(name.data() + kFixed.size(), end, step);
+        step = error == std::errc() && stop == end && step <= steps ? step : 0;
+    }
+    if (step == 0) {
+        return failure(fmt::format(
+            "condition: none of ondemand, T-HAPPE, O-HAPPE, B-HAPPE, and fixed-1 to fixed-{} on this machine", steps));
+    }
+    return RunCondition{.rule = Rule::Fixed, .step = step - 1};
+}
+
+// What is wrong with a plan beside its condition; empty if nothing is.
+std::string fault_of(const RunPlan& plan, Rule rule) {
+    constexpr std::size_t kLongest = 240;  // with its prefix a subject is a name of at most 255 bytes
+    constexpr std::uint32_t kMostPercent = 100;
+    if (plan.subject.empty() || plan.subject.size() > kLongest) {
+        return fmt::format("subject: not 1 to {} bytes", kLongest);
+    }
+    if (plan.application.empty()) {
+        return "application: missing";
+    }
+    if (plan.condition == "B-HAPPE" && !plan.indicator) {
+        return "indicator: B-HAPPE has it";
+    }
+    if (rule != Rule::Ondemand && (plan.sampling_rate_us || plan.up_threshold)) {
+        return "sampling_rate_us, up_threshold: of ondemand only";
+    }
+    if (plan.up_threshold && (*plan.up_threshold == 0 || *plan.up_threshold > kMostPercent)) {
+        return "up_threshold: not 1 to 100";
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<RunCondition> condition_of(const RunPlan& plan, std::size_t steps) {
+    return parse(plan.condition, steps).and_then([&](const RunCondition& condition) -> Result<RunCondition> {
+        std::string fault = fault_of(plan, condition.rule);
+        return fault.empty() ? Result<RunCondition>(condition) : failure(std::move(fault));
+    });
+}
+
+}  // namespace happe

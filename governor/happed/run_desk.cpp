@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_desk.h"
+
+#include "governor/documents/sealed_condition.h"
+#include "governor/system/monotonic_clock.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace happe {
+namespace {
+
+using Kind = ServiceError::Kind;
+using Sight = RunSession::Sight;
+
+template <typename T>
+Answer<T> in_terms_of_service(Result<T> result, Kind kind) {
+    return std::move(result).map_error([&](const Error& error) { return ServiceError{kind, error.message}; });
+}
+
+}  // namespace
+
+Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& request) {
+    if (session_) {
+        return refusal(Kind::Busy, fmt::format("run {} is on", session_->code()));
+    }
+    if (attention_.state() != State::Serving) {
+        return refusal(Kind::Busy, "nobody can be served: " + attention_.reason());
+    }
+    if (!request.sealed) {
+        return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
+    }
+    if (hardware_.observes()) {  // or which conditions fail here would tell them
+        return refusal(Kind::Failed, "this machine only observes: sealed runs need one that is governed");
+    }
+    const auto plan = unseal(*request.sealed);
+    if (!plan) {
+        return tl::unexpected<ServiceError>(plan.error());
+    }
+    return start(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
+        return ServiceError{Kind::Failed, "this run cannot begin on this machine; more is not said of a sealed run"};
+    });
+}
+
+Answer<RunPlan> RunDesk::unseal(const SealedRun& sealed) const {
+    const auto opened = device_key_.open(sealed.seal).and_then(read_sealed_condition);
+    if (!opened) {
+        return refusal(Kind::InvalidArgument, "sealed: " + opened.error().message);
+    }
+    if (opened->study != sealed.study || opened->run != sealed.run) {
+        return refusal(Kind::InvalidArgument, "sealed: is of another study or run");
+    }
+    return opened->plan;
+}
+
+Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Sight sight) {
+    const auto condition = condition_of(plan, hardware_.frequency().policies().front().ladder.size());
+    if (!condition) {
+        return refusal(Kind::InvalidArgument, condition.error().message);
+    }
+    if (!condition->is_happe() && hardware_.observes()) {
+        return refusal(Kind::Failed, "this machine only observes: it has no kernel governor to study");
+    }
+    auto made = make({.owner = caller, .plan = plan, .condition = *condition, .sight = sight});
+    if (!made) {
+        return refusal(Kind::Failed, made.error().message);
+    }
+    session_ = *std::move(made);
+    hooks_.changed();
+    if (!condition->is_happe() && !hardware_.lent()) {
+        static_cast<void>(end());
+        return refusal(Kind::Failed, "the kernel's governor cannot be set: " + not_lent_);
+    }
+    journal_.info(fmt::format("run {} begins", session_->code()));
+    return session_->code();
+}
+
+// Begins with the subject's profile, which in training is none.
+Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
+    const Served whom = RunSession::subject_of(terms.plan);
+    const bool training = terms.condition.rule == RunCondition::Rule::Training;
+    const Status erased = training ? store_.erase(whom) : Status();
+    return erased.and_then([&] { return store_.find(whom); }).and_then([&](const std::optional<Uafp>& profile) {
+        return RunSession::begin(traces_, std::move(terms), ladders_of(hardware_.frequency().policies()), profile,
+                                 monotonic_now());
+    });
+}
+
+// Once a run has ended, by the user, whatever the bus name.
+bool RunDesk::owns(const Caller& caller, const std::string& run) const {
+    if (is_on(run)) {
+        return session_->terms().owner.bus_name == caller.bus_name;
+    }
+    const auto kept = traces_.kept(run);
+    return kept && kept->uid == caller.uid;
+}
+
+// What a blind run leaves tells its condition.
+Answer<KeptRun> RunDesk::kept_for(const Caller& caller, const std::string& run) const {
+    auto kept = in_terms_of_service(traces_.kept(run), Kind::NotFound);
+    if (kept && kept->blind && kept->uid != caller.uid && caller.uid != 0) {
+        return refusal(Kind::AccessDenied, "a blind run: it is for who started it");
+    }
+    return kept;
+}
+
+Answer<FileDescriptor> RunDesk::stop(const Caller& caller, const std::string& run) {
+    if (const auto kept = kept_for(caller, run); !kept) {
+        return tl::unexpected<ServiceError>(kept.error());
+    }
+    if (is_on(run)) {
+        if (const Status ended = end(); !ended) {
+            return refusal(Kind::Failed, ended.error().message);
+        }
+    }
+    return in_terms_of_service(traces_.open(run), Kind::NotFound);
+}
+
+Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run) {
+    if (is_on(run)) {
+        return refusal(Kind::Busy, fmt::format("run {} is on", run));
+    }
+    return kept_for(caller, run).and_then([](const KeptRun& kept) -> Answer<std::string> {
+        return kept.facts.empty() ? refusal(Kind::NotFound, "happed ended before this run did: it has a trace alone")
+                                  : Answer<std::string>(kept.facts);
+    });
+}
+
+Answer<PublicKey> RunDesk::device_key() {
+    return in_terms_of_service(device_key_.public_key(), Kind::Failed);
+}
+
+void RunDesk::follow_attention() {
+    lend_or_take_back();
+    if (!session_) {
+        return;
+    }
+    const MonoTime now = monotonic_now();
+    RunFacts& facts = session_->facts();
+    const auto& session = attention_.active_session();
+    if (attention_.state() == State::Run) {
+        facts.resumed(now);
+    } else if (attention_.state() == State::Contested) {
+        facts.interrupted(now, "contested", "");
+    } else if (attention_.is_asleep()) {
+        facts.interrupted(now, "suspended", "");
+    } else if (session && session->locked) {
+        facts.interrupted(now, "locked", "");
+    } else {
+        facts.interrupted(now, "other", attention_.reason());
+    }
+}
+
+void RunDesk::lend_or_take_back() {
+    const bool wanted = session_ && !session_->is_happe() && attention_.state() == State::Run;
+    if (wanted && !hardware_.lent()) {
+        if (const Status lent = hardware_.lend(session_->terms().condition, session_->terms().plan); !lent) {
+            not_lent_ = lent.error().message;
+            hooks_.failed(lent.error());
+        }
+    } else if (hardware_.lent() && !wanted) {
+        take_back();
+    }
+}
+
+void RunDesk::take_back() {
+    if (const Status released = hardware_.release(); !released) {
+        hooks_.failed(released.error());
+    }
+}
+
+void RunDesk::turned() {
+    if (session_ && !session_->facts().knows_machine() && attention_.state() == State::Run) {
+        session_->facts().runs_on(hardware_.facts());
+    }
+}
+
+void RunDesk::left(const std::string& bus_name) {
+    if (session_ && session_->terms().owner.bus_name == bus_name) {
+        journal_.warning(
+            fmt::format("run {} ends: who started it has left the bus; its trace is kept", session_->code()));
+        if (const Status ended = end(); !ended) {
+            journal_.warning(ended.error().message);
+        }
+    }
+}
+
+Status RunDesk::end() {
+    if (!session_) {
+        return {};
+    }
+    journal_.info(fmt::format("run {} ends", session_->code()));
+    turned();
+    take_back();
+    const Status ended = session_->end(monotonic_now());
+    session_.reset();
+    hooks_.changed();
+    return ended;
+}
+
+}  // namespace happe

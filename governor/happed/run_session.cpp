@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_session.h"
+
+#include "governor/documents/trace_writer.h"
+#include "governor/system/files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace happe {
+
+Served RunSession::subject_of(const RunPlan& plan) {
+    return {.user = "subject:" + plan.subject, .app = plan.application};
+}
+
+Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::vector<PolicyLadder> ladders,
+                                                      const std::optional<Uafp>& profile, MonoTime now) {
+    std::unique_ptr<RunSession> run(new RunSession(traces, std::move(terms), now));
+    auto begun = traces.begin(run->kept());
+    if (!begun) {
+        return tl::unexpected<Error>(begun.error());
+    }
+    run->code_ = std::move(begun->run);
+    run->trace_ = std::move(begun->trace);
+    run->facts_.begins_with(profile);
+    return run->record(header_line(run->header(std::move(ladders), profile))).map([&] { return std::move(run); });
+}
+
+RunSession::RunSession(RunTraces& traces, Terms terms, MonoTime now)
+    : traces_(traces), terms_(std::move(terms)), facts_(now, terms_.plan.indicator) {}
+
+LoopSettings RunSession::settings() const {
+    return {.sham = terms_.plan.sham && is_happe()};
+}
+
+TraceHeader RunSession::header(std::vector<PolicyLadder> ladders, const std::optional<Uafp>& profile) const {
+    const LoopSettings settings = this->settings();
+    TraceHeader header{.settings = settings.algorithm,
+                       .immediate = settings.feedback == Feedback::Immediate,
+                       .period = settings.period,
+                       .sham = settings.sham,
+                       .ladders = std::move(ladders),
+                       .profiles = {}};
+    if (profile && is_happe()) {
+        header.profiles.push_back({subject_of(terms_.plan), *profile});
+    }
+    return header;
+}
+
+Status RunSession::turned(const Turn& turn) {
+    facts_.turned(turn);
+    return recorded_ ? record(observation_line(turn)) : Status();
+}
+
+Status RunSession::record(const std::string& line) {
+    if (!write_all(trace_.get(), line)) {
+        recorded_ = failure(fmt::format("the trace ends early: {}", std::generic_category().message(errno)));
+    }
+    return recorded_;
+}
+
+Status RunSession::close_trace() {
+    if (recorded_ && ::fsync(trace_.get()) != 0 && errno != EINVAL) {  // EINVAL: a pipe
+        recorded_ = failure(fmt::format("the trace: {}", std::generic_category().message(errno)));
+    }
+    trace_ = {};
+    return recorded_;
+}
+
+Status RunSession::end(MonoTime now) {
+    const Status traced = close_trace();
+    KeptRun kept = this->kept();
+    kept.facts = facts_.document(now, HAPPE_VERSION);
+    const Status noted = traces_.keep(code_, kept);
+    return traced ? noted : traced;
+}
+
+}  // namespace happe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/bus/governor_service.h"
+#include "governor/core/loop.h"
+#include "governor/documents/trace_reader.h"
+#include "governor/happed/run_condition.h"
+#include "governor/happed/run_facts.h"
+#include "governor/happed/run_traces.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+// A study's run on this machine, from its first line to its record: whose it is, whom it serves, and what it leaves, a
+// trace (docs/traces.md) and facts beside it (run_facts.h). docs/daemon.md, "Study runs".
+class RunSession {
+public:
+    // Who sees the private properties and the subject's profiles while it runs: who may anyway, its owner, nobody.
+    enum class Sight : std::uint8_t { Open, Blind, Sealed };
+    struct Terms {
+        Caller owner;
+        RunPlan plan;
+        RunCondition condition;  // the plan's
+        Sight sight = Sight::Blind;
+    };
+
+    // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users.
+    [[nodiscard]] static Served subject_of(const RunPlan& plan);
+
+    // Makes its files in `traces`, which outlives it, and writes the trace's header. `ladders`: the machine's;
+    // `profile`: the subject's as the run begins, if there is one.
+    static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::vector<PolicyLadder> ladders,
+                                                     const std::optional<Uafp>& profile, MonoTime now);
+
+    [[nodiscard]] const std::string& code() const { return code_; }
+    [[nodiscard]] const Terms& terms() const { return terms_; }
+    [[nodiscard]] bool is_happe() const { return terms_.condition.is_happe(); }
+    [[nodiscard]] bool blind() const { return terms_.sight != Sight::Open; }
+    [[nodiscard]] LoopSettings settings() const;  // the paper's
+
+    // What came between, and the machine. Lives as long as the run.
+    [[nodiscard]] RunFacts& facts() { return facts_; }
+
+    // A line of the trace, and what was learned. The first line that cannot be written is an error and the last: a
+    // trace has no gaps.
+    [[nodiscard]] Status turned(const Turn& turn);
+
+    // Trace and facts are on the disk; an error of either. Call once.
+    [[nodiscard]] Status end(MonoTime now);
+
+private:
+    RunSession(RunTraces& traces, Terms terms, MonoTime now);
+    [[nodiscard]] TraceHeader header(std::vector<PolicyLadder> ladders, const std::optional<Uafp>& profile) const;
+    [[nodiscard]] Status record(const std::string& line);
+    [[nodiscard]] Status close_trace();
+    [[nodiscard]] KeptRun kept() const { return {.uid = terms_.owner.uid, .blind = blind(), .facts = {}}; }
+
+    RunTraces& traces_;
+    Terms terms_;
+    std::string code_;
+    FileDescriptor trace_;
+    Status recorded_;
+    RunFacts facts_;
+};
+
+}  // namespace happe

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/run_session.h"
+
+#include "governor/system/temporary_directory_fixture.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace happe {
+namespace {
+
+using nlohmann::json;
+using Rule = RunCondition::Rule;
+using Sight = RunSession::Sight;
+
+MonoTime at(std::int64_t micros) {
+    return MonoTime(Micros(micros));
+}
+
+RunPlan plan_of(const std::string& condition) {
+    return {.condition = condition, .subject = "P01", .application = "torcs", .indicator = condition == "B-HAPPE"};
+}
+
+TEST(ConditionOf, KnowsThePapersConditions) {
+    EXPECT_EQ(condition_of(plan_of("ondemand"), 5).value(), RunCondition{Rule::Ondemand});
+    EXPECT_EQ(condition_of(plan_of("T-HAPPE"), 5).value(), RunCondition{Rule::Training});
+    EXPECT_EQ(condition_of(plan_of("O-HAPPE"), 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(condition_of(plan_of("B-HAPPE"), 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(condition_of(plan_of("fixed-1"), 5).value(), (RunCondition{Rule::Fixed, 0}));
+    EXPECT_EQ(condition_of(plan_of("fixed-5"), 5).value(), (RunCondition{Rule::Fixed, 4}));
+}
+
+TEST(ConditionOf, RefusesWhatTheMachineDoesNotHave) {
+    for (const char* name : {"", "Ondemand", "HAPPE", "fixed-", "fixed-0", "fixed-6", "fixed--1", "fixed-1 ",
+                             "fixed-1x", "fixed-99999999999999999999", "o-happe"}) {
+        const auto condition = condition_of(plan_of(name), 5);
+        ASSERT_FALSE(condition) << name;
+        EXPECT_NE(condition.error().message.find("fixed-5"), std::string::npos);
+    }
+}
+
+TEST(ConditionOf, NamesTheMemberOfAPlanThatIsWrong) {
+    const auto fault = [](RunPlan plan, auto member, auto value) {
+        plan.*member = value;
+        return condition_of(plan, 5).error().message;
+    };
+    const std::string most(240, 's');
+    EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::subject, most + "s"), "subject: not 1 to 240 bytes");
+    EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::application, ""), "application: missing");
+    EXPECT_EQ(fault(plan_of("B-HAPPE"), &RunPlan::indicator, false), "indicator: B-HAPPE has it");
+    EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::up_threshold, 101U), "up_threshold: not 1 to 100");
+    EXPECT_EQ(fault(plan_of("fixed-1"), &RunPlan::sampling_rate_us, 1U),
+              "sampling_rate_us, up_threshold: of ondemand only");
+    RunPlan longest = plan_of("ondemand");
+    longest.subject = most;
+    longest.up_threshold = 100;
+    EXPECT_TRUE(condition_of(longest, 5));
+}
+
+struct RunSessionTest : testing::Test {
+    TemporaryDirectory directory;
+    RunTraces traces{directory.path()};
+    const Uafp profile{Khz{1'600'000}};
+    const Served subject{"subject:P01", "torcs"};
+
+    std::unique_ptr<RunSession> begin(const RunPlan& plan, Sight sight = Sight::Blind) {
+        return *RunSession::begin(traces,
+                                  {.owner = {.bus_name = ":1.5", .uid = 1000},
+                                   .plan = plan,
+                                   .condition = *condition_of(plan, 5),
+                                   .sight = sight},
+                                  {{PolicyId{0}, t61_ladder()}}, profile, at(1'000'000));
+    }
+    [[nodiscard]] Status turn(RunSession& run, std::int64_t micros) const {
+        return run.turned({.at = at(micros), .served = &subject, .decision = Decision(), .uafp = &profile});
+    }
+    [[nodiscard]] std::vector<json> trace_of(const std::string& code) const {
+        std::vector<json> lines;
+        std::istringstream text(text_of(directory.path() / (code + ".jsonl")));
+        for (std::string line; std::getline(text, line);) {
+            lines.push_back(json::parse(line));
+        }
+        return lines;
+    }
+};
+
+TEST_F(RunSessionTest, LeavesATraceOfItsTurnsAndItsFacts) {
+    const auto run = begin(plan_of("O-HAPPE"));
+    EXPECT_EQ(traces.kept(run->code())->facts, "") << "while it is on";
+    ASSERT_TRUE(turn(*run, 2'000'000));
+    run->facts().happened(at(2'500'000), "keyboard-lost", "");
+    ASSERT_TRUE(turn(*run, 3'000'000));
+    ASSERT_TRUE(run->end(at(3'500'000)));
+
+    const auto lines = trace_of(run->code());
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_EQ(lines[0]["format"], "happe-trace/1");
+    EXPECT_EQ(lines[0]["uafp"][0]["user"], "subject:P01");
+    EXPECT_EQ(lines[2]["t_us"], 3'000'000);
+    const KeptRun kept = *traces.kept(run->code());
+    EXPECT_EQ(kept.uid, 1000U);
+    const json facts = json::parse(kept.facts);
+    EXPECT_EQ(facts["ended_us"], 3'500'000);
+    EXPECT_EQ(facts["profile_before"][0], 1'600'000);
+    EXPECT_EQ(facts["interruptions"][0]["reason"], "keyboard-lost");
+}
+
+TEST_F(RunSessionTest, OfAKernelConditionHasNoProfileInItsTraceAndNoShamKeys) {
+    RunPlan plan = plan_of("ondemand");
+    plan.sham = true;
+    const auto run = begin(plan);
+    EXPECT_FALSE(run->settings().sham);
+    EXPECT_EQ(trace_of(run->code())[0]["uafp"], json::array());
+
+    plan.condition = "O-HAPPE";
+    const auto sham = begin(plan);
+    EXPECT_TRUE(sham->settings().sham);
+    EXPECT_EQ(trace_of(sham->code())[0]["keys"], "sham");
+}
+
+TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {
+    for (const auto& [sight, blind] : {std::pair{Sight::Open, false}, {Sight::Blind, true}, {Sight::Sealed, true}}) {
+        const auto run = begin(plan_of("O-HAPPE"), sight);
+        EXPECT_EQ(run->blind(), blind);
+        EXPECT_EQ(traces.kept(run->code())->blind, blind);
+    }
+}
+
+// Files of at most so many bytes: to the program as a full disk.
+class FullDisk {
+public:
+    explicit FullDisk(rlim_t bytes) {
+        getrlimit(RLIMIT_FSIZE, &found_);
+        const rlimit limit{.rlim_cur = bytes, .rlim_max = found_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+    ~FullDisk() {
+        setrlimit(RLIMIT_FSIZE, &found_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit found_{};
+};
+
+TEST_F(RunSessionTest, WhoseTraceCannotBeWrittenSaysSoOnceAndAtItsEnd) {
+    const auto run = begin(plan_of("O-HAPPE"));
+    const std::size_t lines = trace_of(run->code()).size();
+    {
+        const FullDisk full(1);
+        EXPECT_FALSE(turn(*run, 2'000'000));
+        EXPECT_TRUE(turn(*run, 3'000'000)) << "told once";
+    }
+    EXPECT_TRUE(turn(*run, 4'000'000)) << "a trace has no gaps";
+    EXPECT_EQ(trace_of(run->code()).size(), lines);
+    EXPECT_FALSE(run->end(at(5'000'000)));
+    EXPECT_FALSE(traces.kept(run->code())->facts.empty());
+}
+
+}  // namespace
+}  // namespace happe

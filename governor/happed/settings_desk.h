@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/bus/governor_service.h"
+#include "governor/keys/key_helper.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace happe {
+
+// What callers on the bus ask of the settings.
+class SettingsDesk final : public SettingsService {
+public:
+    // `helper`: the socket of happed-keys; the event loop outlives it.
+    SettingsDesk(sd_event* event, std::string helper, std::function<Answer<void>()> reload)
+        : event_(event), helper_(std::move(helper)), reload_(std::move(reload)) {}
+
+    Answer<void> reload() override { return reload_(); }
+    void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) override;
+
+    // A caller left the bus: no key is learned for them.
+    void left(const std::string& bus_name);
+
+private:
+    sd_event* event_;
+    std::string helper_;
+    std::function<Answer<void>()> reload_;
+    std::unique_ptr<KeyHelperCall> learning_;
+    std::string learner_;  // bus name of who waits for it
+};
+
+}  // namespace happe

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/turns.h"
+
+#include "governor/system/monotonic_clock.h"
+
+#include <systemd/sd-daemon.h>
+#include <utility>
+
+namespace happe {
+
+Result<std::unique_ptr<Turns>> Turns::create(sd_event* event, Hooks hooks) {
+    std::unique_ptr<Turns> turns(new Turns(std::move(hooks)));
+    auto alarm = Alarm::create(event, [self = turns.get()] { self->came_due(monotonic_now()); });
+    if (!alarm) {
+        return tl::unexpected<Error>(alarm.error());
+    }
+    turns->alarm_ = *std::move(alarm);
+    return turns;
+}
+
+Turns::Turns(Hooks hooks) : hooks_(std::move(hooks)) {
+    sd_watchdog_enabled(0, &watchdog_usec_);
+}
+
+void Turns::set_loop(Ports ports, const LoopSettings& settings, MonoTime now) {
+    loop_ = std::make_unique<Loop>(ports, settings, now);
+    period_ = settings.period;
+    if (on_) {
+        alarm_->set(loop_->due());
+    }
+}
+
+void Turns::begin(MonoTime now) {
+    on_ = true;
+    loop_->begin(now);
+    if (watchdog_usec_ > 0) {
+        sd_notifyf(0, "WATCHDOG_USEC=%llu", static_cast<unsigned long long>(watchdog_usec_));
+        watchdog_told_ = {};
+    }
+    alarm_->set(loop_->due());
+}
+
+void Turns::end() {
+    on_ = false;
+    alarm_->cancel();
+    if (watchdog_usec_ > 0) {
+        sd_notify(0, "WATCHDOG_USEC=0");
+    }
+}
+
+void Turns::pressed(MonoTime now) {
+    loop_->pressed(now);
+    if (on_) {
+        came_due(now);
+    } else {
+        turn_once(now);
+    }
+}
+
+void Turns::came_due(MonoTime now) {
+    if (now >= loop_->due()) {
+        turn(now);
+    } else {
+        alarm_->set(loop_->due());
+    }
+}
+
+void Turns::turn(MonoTime now) {
+    hooks_.before(now);
+    if (!on_) {
+        return;
+    }
+    loop_->turn(now);
+    tell_watchdog(now);
+    hooks_.after(now);
+    alarm_->set(loop_->due());
+}
+
+// Before half its time has passed without a sign. The message costs more than a sample, so not at each turn.
+void Turns::tell_watchdog(MonoTime now) {
+    if (watchdog_usec_ > 0 && now + period_ - watchdog_told_ > Micros(watchdog_usec_ / 2)) {
+        sd_notify(0, "WATCHDOG=1");
+        watchdog_told_ = now;
+    }
+}
+
+}  // namespace happe
