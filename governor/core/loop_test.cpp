@@ -41,7 +41,9 @@ struct LoopTest : testing::Test {
 
 TEST(PressSeries, counts_a_series_once_where_it_begins) {
     PressSeries series;
-    const auto one = [&series](Key key, std::int64_t ms) { return series.counted(std::array{Press{key, at(milliseconds(ms))}}); };
+    const auto one = [&series](Key key, std::int64_t ms) {
+        return series.counted(std::array{Press{key, at(milliseconds(ms))}});
+    };
     EXPECT_EQ(one(Key::Performance, 0), Key::Performance);
     EXPECT_EQ(one(Key::Performance, 999), std::nullopt);
     EXPECT_EQ(one(Key::Power, 999), Key::Power);
@@ -52,10 +54,12 @@ TEST(PressSeries, counts_a_series_once_where_it_begins) {
 
 TEST(PressSeries, prefers_performance_whichever_came_first) {
     PressSeries series;
-    EXPECT_EQ(series.counted(std::array{Press{Key::Power, at(seconds(0))}, Press{Key::Performance, at(milliseconds(1))}}),
-              Key::Performance);
-    EXPECT_EQ(series.counted(std::array{Press{Key::Performance, at(seconds(5))}, Press{Key::Power, at(milliseconds(5'001))}}),
-              Key::Performance);
+    EXPECT_EQ(
+        series.counted(std::array{Press{Key::Power, at(seconds(0))}, Press{Key::Performance, at(milliseconds(1))}}),
+        Key::Performance);
+    EXPECT_EQ(
+        series.counted(std::array{Press{Key::Performance, at(seconds(5))}, Press{Key::Power, at(milliseconds(5'001))}}),
+        Key::Performance);
 }
 
 TEST_F(LoopTest, applies_and_stores_what_a_press_teaches) {

@@ -130,7 +130,7 @@ private:
     Cpufreq::Frequency file_;  // the one we write
 
     Mode mode_ = Mode::Released;
-    ScalingGovernor ours_;      // what we set on every policy; no name if their governors are left alone
+    ScalingGovernor ours_;     // what we set on every policy; no name if their governors are left alone
     std::vector<Hold> holds_;  // one for each of policies_
     FoundState found_;
     std::deque<MonoTime> retakes_;

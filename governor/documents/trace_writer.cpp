@@ -73,8 +73,7 @@ std::string observation_line(const Turn& turn) {
     }
     auto keys = Json::array();
     for (const Press& press : turn.presses) {
-        keys.push_back({{"t_us", press.at.time_since_epoch().count()},
-                        {"key", name_of(press.key)}});
+        keys.push_back({{"t_us", press.at.time_since_epoch().count()}, {"key", name_of(press.key)}});
     }
     return line({{"t_us", turn.at.time_since_epoch().count()},
                  {"user", turn.served != nullptr ? Json(turn.served->user) : Json(nullptr)},

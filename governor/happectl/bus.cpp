@@ -50,24 +50,28 @@ Message Bus::request(const Address& to, const char* member) const {
     return Message(message);
 }
 
-Answer<Message> Bus::send(const Message& request, std::chrono::microseconds patience) {
+BusAnswer<Message> Bus::send(const Message& request, std::chrono::microseconds patience) {
     CallError error;
     sd_bus_message* answer = nullptr;
     const auto limit = static_cast<std::uint64_t>(patience.count());
     if (const int result = sd_bus_call(bus_.get(), request.get(), limit, error.get(), &answer); result < 0) {
-        return tl::unexpected<BusError>(sd_bus_error_is_set(error.get()) > 0 ? error.value() : local_error(result));
+        if (sd_bus_error_is_set(error.get()) == 0) {
+            sd_bus_error_set_errno(error.get(), result);
+        }
+        return tl::unexpected<BusError>(error.value());
     }
     return Message(answer);
 }
 
-tl::unexpected<BusError> Bus::unreadable(const char* what) {
-    return tl::unexpected<BusError>({kUnreadable, fmt::format("an answer that cannot be read: {}", what)});
+BusAnswer<Message> Bus::get(const Address& of, const char* name) {
+    const Message message = request(of.properties(), "Get");
+    sd_bus_message_append(message.get(), "ss", of.interface.c_str(), name);
+    return send(message, kPrompt);
 }
 
-BusError Bus::local_error(int error) {
-    CallError result;
-    sd_bus_error_set_errno(result.get(), error);
-    return result.value();
+tl::unexpected<BusError> Bus::unreadable(sd_bus_message* answer) {
+    return tl::unexpected<BusError>(
+        {kUnreadable, fmt::format("an answer that cannot be read: {}", sd_bus_message_get_signature(answer, 1))});
 }
 
 }  // namespace happe::ctl

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "governor/bus/bus.h"
+#include "governor/bus/wire.h"
 #include "governor/happectl/outcome.h"
-#include "governor/happectl/wire.h"
 
 #include <systemd/sd-bus.h>
 #include <chrono>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace happe::ctl {
 
@@ -20,6 +22,8 @@ struct Address {
     std::string service;
     std::string path;
     std::string interface;
+
+    [[nodiscard]] Address properties() const { return {service, path, "org.freedesktop.DBus.Properties"}; }
 };
 
 struct BusError {
@@ -27,7 +31,7 @@ struct BusError {
     std::string message;
 };
 template <typename T>
-using Answer = tl::expected<T, BusError>;
+using BusAnswer = tl::expected<T, BusError>;
 
 // The name of an error that is ours: the answer has another type than expected.
 inline constexpr const char* kUnreadable = "org.happe.Client.Error.Unreadable";
@@ -41,50 +45,58 @@ public:
     // An error says that the bus isn't there.
     static Outcome<Bus> open();
 
-    // A call that starts no program and may ask the person at the machine for a password (polkit).
-    [[nodiscard]] Message request(const Address& to, const char* member) const;
-    Answer<Message> send(const Message& request, std::chrono::microseconds patience = kPrompt);
-
-    // `types` and arguments as sd_bus_message_append(3) has them; the answer's first value.
-    template <typename T, typename... Arguments>
-    Answer<T> call(const Address& to, const char* member, const char* types, Arguments... arguments) {
+    // Calls a method with arguments of the types that the C++ values stand for (wire.h); the answer's first value. The
+    // call starts no program and may ask the person at the machine for a password (polkit).
+    template <typename T, typename... A>
+    BusAnswer<T> call(std::chrono::microseconds patience, const Address& to, const char* member,
+                      const A&... arguments) {
         const Message message = request(to, member);
-        if (const int error = sd_bus_message_append(message.get(), types, arguments...); error < 0) {
-            return tl::unexpected<BusError>(local_error(error));
+        if (!(wire::Type<A>::append(message.get(), arguments) && ... && true)) {
+            return tl::unexpected<BusError>(
+                BusError{SD_BUS_ERROR_INVALID_ARGS, "the call does not fit into a message"});
         }
-        return first<T>(send(message));
+        return send(message, patience).and_then([](Message&& answer) { return first<T>(answer.get()); });
     }
 
     template <typename T>
-    Answer<T> property(const Address& of, const char* name) {
-        const Address properties{of.service, of.path, "org.freedesktop.DBus.Properties"};
-        const Message message = request(properties, "Get");
-        sd_bus_message_append(message.get(), "ss", of.interface.c_str(), name);
-        const auto answer = send(message);
-        T value{};
-        if (!answer) {
-            return tl::unexpected<BusError>(answer.error());
-        }
-        return wire::read_variant(answer->get(), value) ? Answer<T>(std::move(value)) : unreadable(name);
+    BusAnswer<T> property(const Address& of, const char* name) {
+        return get(of, name).and_then([](Message&& answer) {
+            auto value = wire::read_variant<T>(answer.get());
+            return value ? BusAnswer<T>(*std::move(value)) : unreadable(answer.get());
+        });
     }
 
-    template <typename T>
-    static Answer<T> first(const Answer<Message>& answer) {
-        T value{};
-        if (!answer) {
-            return tl::unexpected<BusError>(answer.error());
-        }
-        return wire::read(answer->get(), value) ? Answer<T>(std::move(value))
-                                                : unreadable(sd_bus_message_get_signature(answer->get(), 1));
+    // All of an interface's properties: take(name, message) reads the variant of each or skips it, or says false.
+    template <typename Take>
+    BusAnswer<void> properties(const Address& of, std::chrono::microseconds patience, const Take& take) {
+        const Message message = request(of.properties(), "GetAll");
+        wire::Type<std::string>::append(message.get(), of.interface);
+        return send(message, patience).and_then([&](Message&& answer) -> BusAnswer<void> {
+            const bool good =
+                wire::read_dictionary(answer.get(), [&](const std::string& name) { return take(name, answer.get()); });
+            return good ? BusAnswer<void>() : unreadable(answer.get());
+        });
     }
-
-    static tl::unexpected<BusError> unreadable(const char* what);
-    static BusError local_error(int error);
 
     [[nodiscard]] sd_bus* get() const { return bus_.get(); }
 
 private:
     explicit Bus(sd_bus* bus) : bus_(bus) {}
+
+    [[nodiscard]] Message request(const Address& to, const char* member) const;
+    BusAnswer<Message> send(const Message& request, std::chrono::microseconds patience);
+    BusAnswer<Message> get(const Address& of, const char* name);
+    static tl::unexpected<BusError> unreadable(sd_bus_message* answer);
+
+    template <typename T>
+    static BusAnswer<T> first(sd_bus_message* answer) {
+        if constexpr (std::is_void_v<T>) {
+            return sd_bus_message_at_end(answer, 1) > 0 ? BusAnswer<T>() : unreadable(answer);
+        } else {
+            auto value = wire::Type<T>::read(answer);
+            return value ? BusAnswer<T>(*std::move(value)) : unreadable(answer);
+        }
+    }
 
     bus::Connection bus_;
 };

@@ -22,24 +22,23 @@ struct EventsOptions {
     bool follow = false;
 };
 
-nlohmann::ordered_json event_json(const LearnedEvent& event) {
-    return {{"number", event.number}, {"time", utc_time(event.micros)}, {"key", event.key},
-            {"policy", event.policy}, {"level", event.level},           {"from_khz", event.from_khz},
-            {"to_khz", event.to_khz}, {"ran_khz", event.ran_khz},       {"util_ppm", event.util_ppm}};
+std::int64_t micros(const LearningEvent& event) {
+    return event.at.time_since_epoch().count();
 }
 
-std::string key_word(const std::string& key, const Style& style) {
-    if (key == "performance") {
-        return "faster";
-    }
-    return key == "power" ? "save power" : printable(key, style);
+nlohmann::ordered_json event_json(const LearningEvent& event) {
+    const Lesson& lesson = event.lesson;
+    return {{"number", event.seq},           {"time", utc_time(micros(event))}, {"key", name_of(lesson.key)},
+            {"policy", lesson.policy.value}, {"level", lesson.level.value},     {"from_khz", lesson.from.value},
+            {"to_khz", lesson.to.value},     {"ran_khz", lesson.current.value}, {"util_ppm", lesson.utilisation.value}};
 }
 
 // Columns of a fixed width, so that pages and what follows later stand below each other.
-std::string event_line(const LearnedEvent& event, const Style& style) {
-    return fit(fmt::format("{:<7} {:<19}  {:<10}  {:>5}  {:>9} -> {:<9}  {:>11}", event.number,
-                           local_time(event.micros), key_word(event.key, style), event.level, gigahertz(event.from_khz),
-                           gigahertz(event.to_khz), percent(event.util_ppm)),
+std::string event_line(const LearningEvent& event, const Style& style) {
+    const Lesson& lesson = event.lesson;
+    return fit(fmt::format("{:<7} {:<19}  {:<10}  {:>5}  {:>9} -> {:<9}  {:>11}", event.seq, local_time(micros(event)),
+                           lesson.key == Key::Performance ? "faster" : "save power", lesson.level.value,
+                           gigahertz(lesson.from), gigahertz(lesson.to), percent(lesson.utilisation)),
                style.columns) +
            '\n';
 }
@@ -52,18 +51,18 @@ std::string heads(const Style& style) {
 }
 
 // All after number `after`, page by page; the number of the last one. A daemon that answers the same again ends it.
-Outcome<std::int64_t> print_after(Daemon& daemon, const EventsOptions& options, std::int64_t after) {
+Outcome<std::int64_t> print_after(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
     const Style style = options.output.style();
     for (;;) {
-        const auto events = daemon.list_events(options.user, options.application, after, kPage);
+        const auto events = daemon.call(method::kListEvents, options.user, options.application, after, kPage);
         if (!events) {
             return pass_on(events);
         }
         const std::int64_t before = after;
-        for (const LearnedEvent& event : *events) {
-            if (event.number > after) {
+        for (const LearningEvent& event : *events) {
+            if (event.seq > after) {
                 say(options.output.json ? json_text(event_json(event), -1) : event_line(event, style));
-                after = event.number;
+                after = event.seq;
             }
         }
         std::cout.flush();
@@ -73,7 +72,7 @@ Outcome<std::int64_t> print_after(Daemon& daemon, const EventsOptions& options, 
     }
 }
 
-Outcome<int> follow(Daemon& daemon, const EventsOptions& options, std::int64_t after) {
+Outcome<int> follow(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
     Vigil vigil(daemon, Vigil::kEndings);
     for (;;) {
         const Vigil::Event event = vigil.wait(monotonic_now() + std::chrono::seconds{60});
@@ -94,19 +93,15 @@ Outcome<int> follow(Daemon& daemon, const EventsOptions& options, std::int64_t a
     }
 }
 
-Outcome<int> show_events(const EventsOptions& options) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
+Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
     if (!options.output.json) {
         say(heads(options.output.style()));
     }
-    const auto printed = print_after(*daemon, options, options.after);
+    const auto printed = print_after(daemon, options, options.after);
     if (!printed) {
         return pass_on(printed);
     }
-    return options.follow ? follow(*daemon, options, *printed) : EX_OK;
+    return options.follow ? follow(daemon, options, *printed) : EX_OK;
 }
 
 }  // namespace
@@ -128,7 +123,9 @@ void add_events(CLI::App& program, Task& task) {
         "  happectl events torcs\n"
         "  happectl events torcs --after 120 --follow\n"
         "  happectl events torcs --json | jq -r .time");
-    command->callback([options, &task] { task = [options] { return show_events(*options); }; });
+    command->callback([options, &task] {
+        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return show_events(daemon, *options); }); };
+    });
 }
 
 }  // namespace happe::ctl

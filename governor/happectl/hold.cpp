@@ -26,12 +26,12 @@ std::string held_by(const HoldOptions& options) {
     return fit(printable(std::filesystem::path(options.command.front()).filename().string(), {}), kLongest);
 }
 
-Outcome<std::uint32_t> take_hold(Daemon& daemon, const HoldOptions& options) {
-    return daemon.hold(held_by(options), options.reason);
+Outcome<std::uint32_t> take_hold(DaemonProxy& daemon, const HoldOptions& options) {
+    return daemon.call(method::kHold, held_by(options), options.reason);
 }
 
 // Until the command ends or somebody ends this. A hold is lost when happed goes, and taken again when it's back.
-Outcome<int> keep(Daemon& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
+Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
     for (;;) {
         switch (vigil.wait(MonoTime::max(), child ? &*child : nullptr)) {
             case Vigil::Event::Ended:
@@ -57,13 +57,9 @@ Outcome<int> keep(Daemon& daemon, const HoldOptions& options, Vigil& vigil, std:
     }
 }
 
-Outcome<int> hold(const HoldOptions& options) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    Vigil vigil(*daemon, Vigil::kEndings);
-    if (const auto held = take_hold(*daemon, options); !held) {
+Outcome<int> hold(DaemonProxy& daemon, const HoldOptions& options) {
+    Vigil vigil(daemon, Vigil::kEndings);
+    if (const auto held = take_hold(daemon, options); !held) {
         return pass_on(held);
     }
     std::optional<Child> child;
@@ -76,7 +72,7 @@ Outcome<int> hold(const HoldOptions& options) {
         }
         child.emplace(*std::move(started));
     }
-    return keep(*daemon, options, vigil, child);
+    return keep(daemon, options, vigil, child);
 }
 
 }  // namespace
@@ -93,7 +89,9 @@ void add_hold(CLI::App& program, Task& task) {
         "  happectl hold -- make -j8\n"
         "  happectl hold --reason 'measuring' -- ./benchmark --runs 10\n"
         "  happectl hold");
-    command->callback([options, &task] { task = [options] { return hold(*options); }; });
+    command->callback([options, &task] {
+        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return hold(daemon, *options); }); };
+    });
 }
 
 }  // namespace happe::ctl

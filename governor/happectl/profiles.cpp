@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl profiles and events: what was learned.
+#include "governor/documents/json_values.h"
 #include "governor/documents/profile_document.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/files.h"
@@ -25,25 +26,25 @@ struct ProfilesOptions {
     bool yes = false;
 };
 
-Outcome<int> list(Daemon& daemon, const ProfilesOptions& options) {
-    const auto profiles = daemon.list_profiles(options.user);
+Outcome<int> list(DaemonProxy& daemon, const ProfilesOptions& options) {
+    const auto profiles = daemon.call(method::kListProfiles, options.user);
     if (!profiles) {
         return pass_on(profiles);
     }
     if (options.output.json) {
         Json all = Json::array();
-        for (const auto& [application, khz] : *profiles) {
-            all.push_back({{"application", application}, {"khz", khz}});
+        for (const auto& [application, uafp] : *profiles) {
+            all.push_back({{"application", application}, {"khz", numbers(uafp.values())}});
         }
         say(json_text(all));
         return EX_OK;
     }
     const Style style = options.output.style();
     Rows rows = {{"application", "GHz at level 0 to 9"}};
-    for (const auto& [application, khz] : *profiles) {
+    for (const auto& [application, uafp] : *profiles) {
         std::string values;
-        for (const std::uint32_t value : khz) {
-            const std::string number = gigahertz(value);
+        for (const Khz khz : uafp.values()) {
+            const std::string number = gigahertz(khz);
             values += fmt::format("{:<6}", number.substr(0, number.find(' ')));
         }
         rows.push_back({fit(printable(application, style), 40), values.substr(0, values.find_last_not_of(' ') + 1)});
@@ -52,19 +53,19 @@ Outcome<int> list(Daemon& daemon, const ProfilesOptions& options) {
     return EX_OK;
 }
 
-Outcome<int> show(Daemon& daemon, const ProfilesOptions& options) {
-    const auto khz = daemon.get_profile(options.user, options.application);
-    if (!khz) {
-        return pass_on(khz);
+Outcome<int> show(DaemonProxy& daemon, const ProfilesOptions& options) {
+    const auto uafp = daemon.call(method::kGetProfile, options.user, options.application);
+    if (!uafp) {
+        return pass_on(uafp);
     }
     if (options.output.json) {
-        say(json_text({{"application", options.application}, {"khz", *khz}}));
+        say(json_text({{"application", options.application}, {"khz", numbers(uafp->values())}}));
         return EX_OK;
     }
-    const auto state = daemon.state();
+    const auto state = daemon.properties();
     const Style style = options.output.style();
     say(fmt::format("UAFP for {}\n", printable(options.application, style)) +
-        step_chart(*khz, state ? fastest_ladder(*state) : *khz, std::nullopt, style));
+        step_chart(*uafp, state ? fastest_ladder(*state) : nullptr, std::nullopt, style));
     return EX_OK;
 }
 
@@ -84,7 +85,7 @@ Outcome<bool> confirmed(const ProfilesOptions& options) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-Outcome<int> reset(Daemon& daemon, const ProfilesOptions& options) {
+Outcome<int> reset(DaemonProxy& daemon, const ProfilesOptions& options) {
     const auto sure = confirmed(options);
     if (!sure) {
         return pass_on(sure);
@@ -93,7 +94,7 @@ Outcome<int> reset(Daemon& daemon, const ProfilesOptions& options) {
         say("nothing is changed\n");
         return EX_OK;
     }
-    const auto done = daemon.reset_profile(options.user, options.application);
+    const auto done = daemon.call(method::kResetProfile, options.user, options.application);
     if (!done) {
         return pass_on(done);
     }
@@ -102,12 +103,12 @@ Outcome<int> reset(Daemon& daemon, const ProfilesOptions& options) {
     return EX_OK;
 }
 
-Outcome<int> export_them(Daemon& daemon, const ProfilesOptions& options) {
+Outcome<int> export_them(DaemonProxy& daemon, const ProfilesOptions& options) {
     auto file = NewFile::create(options.file);  // first: what it says is sooner known
     if (!file) {
         return pass_on(file);
     }
-    const auto document = daemon.export_profiles(options.user);
+    const auto document = daemon.call(method::kExportProfiles, options.user);
     if (!document) {
         return pass_on(document);
     }
@@ -117,7 +118,7 @@ Outcome<int> export_them(Daemon& daemon, const ProfilesOptions& options) {
     return path ? Outcome<int>(EX_OK) : pass_on(path);
 }
 
-Outcome<int> import_them(Daemon& daemon, const ProfilesOptions& options) {
+Outcome<int> import_them(DaemonProxy& daemon, const ProfilesOptions& options) {
     const auto document = read_input(options.file, kLongestDocument);
     if (!document) {
         return pass_on(document);
@@ -125,7 +126,7 @@ Outcome<int> import_them(Daemon& daemon, const ProfilesOptions& options) {
     if (const auto good = read_profiles(*document); !good) {
         return trouble(EX_DATAERR, fmt::format("{}: {}", options.file, good.error().message));
     }
-    const auto count = daemon.import_profiles(options.user, *document);
+    const auto count = daemon.call(method::kImportProfiles, options.user, {*document});
     if (!count) {
         return pass_on(count);
     }
@@ -134,7 +135,7 @@ Outcome<int> import_them(Daemon& daemon, const ProfilesOptions& options) {
     return EX_OK;
 }
 
-using Action = Outcome<int> (*)(Daemon&, const ProfilesOptions&);
+using Action = Outcome<int> (*)(DaemonProxy&, const ProfilesOptions&);
 
 // A subcommand of `profiles` that calls the daemon.
 CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOptions>& options, const char* name,
@@ -143,10 +144,7 @@ CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOption
     command->add_option("--user", options->user, "Another user's profiles; an administrator may [your own]")
         ->check(kName);
     command->callback([options, action, &task] {
-        task = [options, action]() -> Outcome<int> {
-            auto daemon = Daemon::connect();
-            return daemon ? action(*daemon, *options) : pass_on(daemon);
-        };
+        task = [options, action] { return with_daemon([&](DaemonProxy& daemon) { return action(daemon, *options); }); };
     });
     return command;
 }

@@ -16,6 +16,8 @@ namespace {
 
 const Address kSystemd{"org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"};
 
+const std::string kUnit = "happed.service";
+
 struct RestoreOptions {
     Output output;
     Root root = "/";
@@ -44,14 +46,13 @@ Outcome<bool> wait_for_end(Bus& bus, const std::string& unit_path) {
 
 // False if there is nothing to stop.
 Outcome<bool> stop_service(Bus& bus) {
-    using wire::ObjectPath;
-    const auto unit = bus.call<ObjectPath>(kSystemd, "GetUnit", "s", "happed.service");
+    const auto unit = bus.call<wire::ObjectPath>(kPrompt, kSystemd, "GetUnit", kUnit);
     if (!unit || !runs(bus, unit->value)) {
         return false;
     }
-    const Message request = bus.request(kSystemd, "StopUnit");
-    sd_bus_message_append(request.get(), "ss", "happed.service", "replace");
-    if (const auto stopped = bus.send(request, kAskingSomebody); !stopped) {
+    const auto stopped =
+        bus.call<wire::ObjectPath>(kAskingSomebody, kSystemd, "StopUnit", kUnit, std::string("replace"));
+    if (!stopped) {
         return trouble(EX_NOPERM, fmt::format("systemd does not stop happed: {}; try sudo happectl restore",
                                               stopped.error().message));
     }

@@ -21,6 +21,8 @@ namespace {
 
 struct RunOptions {
     RunPlan plan;
+    bool blind = false;
+    SealedRun beside_seal;
     std::string sealed;  // a file
     std::string out;
     std::uint32_t seconds = 0;  // 0: without limit
@@ -82,8 +84,8 @@ Trouble with_advice(const Trouble& trouble, const std::string& advice) {
     return {trouble.status, trouble.message + "; " + advice};
 }
 
-Outcome<int> save(Daemon& daemon, const std::string& run, NewFile& file, bool json) {
-    const auto trace = daemon.stop_run(run);
+Outcome<int> save(DaemonProxy& daemon, const std::string& run, NewFile& file, bool json) {
+    const auto trace = daemon.call(method::kStopRun, run);
     if (!trace) {
         const bool none = trace.error().status == EX_NOINPUT;
         return tl::unexpected<Trouble>(none ? trace.error() : with_advice(trace.error(), how_to_fetch(run)));
@@ -174,9 +176,15 @@ Outcome<int> attend(Vigil& vigil, const RunOptions& options, const std::string& 
     return status;
 }
 
-Outcome<int> live(Daemon& daemon, const RunOptions& options, NewFile& file) {
+RunRequest request_of(const RunOptions& options) {
+    return {.plan = options.plan,
+            .sealed = options.sealed.empty() ? std::nullopt : std::optional(options.beside_seal),
+            .blind = options.blind};
+}
+
+Outcome<int> live(DaemonProxy& daemon, const RunOptions& options, NewFile& file) {
     Vigil vigil(daemon, Vigil::kEndings);
-    const auto run = daemon.start_run(options.plan);
+    const auto run = daemon.call(method::kStartRun, request_of(options));
     if (!run) {
         return pass_on(run);
     }
@@ -190,16 +198,15 @@ Outcome<int> live(Daemon& daemon, const RunOptions& options, NewFile& file) {
 }
 
 // The file comes first: a run without a place for its trace isn't begun.
-Outcome<int> with_file(const RunOptions& options, Outcome<int> (*action)(Daemon&, const RunOptions&, NewFile&)) {
+Outcome<int> with_file(const RunOptions& options, Outcome<int> (*action)(DaemonProxy&, const RunOptions&, NewFile&)) {
     auto file = NewFile::create(options.out);
     if (!file) {
         return pass_on(file);
     }
-    auto daemon = Daemon::connect();
-    return daemon ? action(*daemon, options, *file) : pass_on(daemon);
+    return with_daemon([&](DaemonProxy& daemon) { return action(daemon, options, *file); });
 }
 
-Outcome<int> fetch(Daemon& daemon, const RunOptions& options, NewFile& file) {
+Outcome<int> fetch(DaemonProxy& daemon, const RunOptions& options, NewFile& file) {
     return save(daemon, options.code, file, options.json);
 }
 
@@ -215,7 +222,9 @@ const char* missing(const RunOptions& options) {
                                            {plan.subject, "--subject"},
                                            {plan.application, "--application"},
                                            {options.out, "--out"}})
-                                  : first({{plan.study, "--study"}, {plan.run, "--run"}, {options.out, "--out"}});
+                                  : first({{options.beside_seal.study, "--study"},
+                                           {options.beside_seal.run, "--run"},
+                                           {options.out, "--out"}});
 }
 
 // As the study server answers it, in base64.
@@ -240,22 +249,18 @@ Outcome<int> start(RunOptions options) {
         if (!seal) {
             return pass_on(seal);
         }
-        options.plan.seal = *std::move(seal);
+        options.beside_seal.seal = *std::move(seal);
     }
     return with_file(options, live);
 }
 
 Outcome<int> show_facts(const std::string& run) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const auto facts = daemon->run_facts(run);
-    if (!facts) {
-        return pass_on(facts);
-    }
-    say(*facts + "\n");
-    return EX_OK;
+    return with_daemon([&](DaemonProxy& daemon) {
+        return daemon.call(method::kRunFacts, run).map([](const std::string& facts) {
+            say(facts + "\n");
+            return EX_OK;
+        });
+    });
 }
 
 std::string condition_mistake(const std::string& condition) {
@@ -278,7 +283,7 @@ void add_plan(CLI::App& command, RunOptions& options) {
         ->check(CLI::Range(1U, UINT32_MAX));
     command.add_option("--up-threshold", options.plan.up_threshold, "ondemand's tunable, percent")
         ->check(CLI::Range(1U, 100U));
-    command.add_flag("--blind", options.plan.blind, "Nobody else sees what is decided while it runs");
+    command.add_flag("--blind", options.blind, "Nobody else sees what is decided while it runs");
     command.add_flag("--indicator", options.plan.indicator, "The battery indicator is on the screen; B-HAPPE has it");
 }
 
@@ -289,8 +294,10 @@ void add_sealed(CLI::App& command, RunOptions& options) {
                                     "--blind", "--indicator"}) {
         sealed->excludes(command.get_option(other));
     }
-    command.add_option("--study", options.plan.study, "Its study")->check(kName)->needs(sealed);
-    command.add_option("--run", options.plan.run, "The study server's code for the run")->check(kName)->needs(sealed);
+    command.add_option("--study", options.beside_seal.study, "Its study")->check(kName)->needs(sealed);
+    command.add_option("--run", options.beside_seal.run, "The study server's code for the run")
+        ->check(kName)
+        ->needs(sealed);
 }
 
 // What is asked of a run that has ended.

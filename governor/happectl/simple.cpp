@@ -10,8 +10,6 @@
 namespace happe::ctl {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct KeyOptions {
     Output output;
     std::string key;
@@ -19,43 +17,31 @@ struct KeyOptions {
 };
 
 Outcome<int> feedback(const std::string& key) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const auto done = daemon->feedback(key == "save" ? "power" : "performance");
-    return done ? Outcome<int>(EX_OK) : pass_on(done);
+    return with_daemon([&](DaemonProxy& daemon) {
+        return daemon.call_within(kPrompt, method::kFeedback, key == "save" ? Key::Power : Key::Performance).map([] {
+            return EX_OK;
+        });
+    });
 }
 
 Outcome<int> reload() {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const auto done = daemon->reload();
-    return done ? Outcome<int>(EX_OK) : pass_on(done);
+    return with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
 }
 
 Outcome<int> show_keys(const KeyOptions& options) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const auto state = daemon->state();
-    if (!state) {
-        return pass_on(state);
-    }
-    const std::string performance = setting(*state, "keys.performance");
-    const std::string power = setting(*state, "keys.power");
-    if (options.output.json) {
-        say(json_text({{"performance", performance}, {"power", power}, {"keyboards", state->keyboards}}));
-        return EX_OK;
-    }
-    const Style style = options.output.style();
-    say(fmt::format("faster      {}\nsave power  {}\nkeyboards   {}{}\n", printable(performance, style),
-                    printable(power, style), state->keyboards,
-                    state->keyboards == 0 ? ", none has either key: happectl keys learn" : ""));
-    return EX_OK;
+    return with_daemon([&](DaemonProxy& daemon) {
+        return daemon.properties().map([&](const Properties& state) {
+            const std::string performance = setting(state, "keys.performance");
+            const std::string power = setting(state, "keys.power");
+            const Style style = options.output.style();
+            say(options.output.json
+                    ? json_text({{"performance", performance}, {"power", power}, {"keyboards", state.keyboards}})
+                    : fmt::format("faster      {}\nsave power  {}\nkeyboards   {}{}\n", printable(performance, style),
+                                  printable(power, style), state.keyboards,
+                                  state.keyboards == 0 ? ", none has either key: happectl keys learn" : ""));
+            return EX_OK;
+        });
+    });
 }
 
 // The line for the configuration's file. A key's name needs no escapes in TOML, or it is no key's name.
@@ -67,27 +53,25 @@ Outcome<std::string> configuration_line(const std::string& option, const std::st
 }
 
 Outcome<int> learn_key(const KeyOptions& options) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const std::string option = options.key.empty() ? "performance" : options.key;
-    if (!options.output.json) {
-        std::cerr << fmt::format("Press the key for {} within {} s. Keys that type text don't count.\n",
-                                 option == "power" ? "\"save power\"" : "\"faster\"", options.seconds);
-    }
-    const auto key = daemon->learn_key(std::chrono::seconds(options.seconds));
-    if (!key) {
-        return pass_on(key);
-    }
-    const auto line = configuration_line(option, *key);
-    if (!line) {
-        return pass_on(line);
-    }
-    say(options.output.json
-            ? json_text({{"key", *key}, {"option", "keys." + option}})
-            : fmt::format("{}\n\nIn /etc/happe/happe.toml, below [keys]:\n{}\nThen: happectl reload\n", *key, *line));
-    return EX_OK;
+    return with_daemon([&](DaemonProxy& daemon) -> Outcome<int> {
+        const std::string option = options.key.empty() ? "performance" : options.key;
+        if (!options.output.json) {
+            std::cerr << fmt::format("Press the key for {} within {} s. Keys that type text don't count.\n",
+                                     option == "power" ? "\"save power\"" : "\"faster\"", options.seconds);
+        }
+        const std::chrono::milliseconds limit = std::chrono::seconds(options.seconds);
+        const auto key =
+            daemon.call_within(limit + kAskingSomebody, method::kLearnKey, static_cast<std::uint32_t>(limit.count()));
+        const auto line = key.and_then([&](const std::string& name) { return configuration_line(option, name); });
+        if (!line) {
+            return pass_on(line);
+        }
+        say(options.output.json ? json_text({{"key", *key}, {"option", "keys." + option}})
+                                : fmt::format("{}\n\nIn /etc/happe/happe.toml, below [keys]:\n{}\nThen: happectl "
+                                              "reload\n",
+                                              *key, *line));
+        return EX_OK;
+    });
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ public:
     }
 
     // False if nobody can see it any more.
-    bool show(const DaemonState& state) {
+    bool show(const Properties& state) {
         if (output_.json) {
             return write_all(STDOUT_FILENO, json_text(status_json(state), -1));
         }
@@ -122,12 +122,12 @@ Outcome<int> unwritable() {
     return trouble(EX_IOERR, fmt::format("standard output: {}", why));
 }
 
-Outcome<int> watch(Daemon& daemon, const StatusOptions& options) {
+Outcome<int> watch(DaemonProxy& daemon, const StatusOptions& options) {
     Display display(options.output);
     Vigil vigil(daemon, display.draws() ? std::span<const int>(kOfATerminal) : std::span<const int>(Vigil::kEndings));
     for (;;) {
         const MonoTime now = monotonic_now();
-        const auto state = daemon.state(kPatience);
+        const auto state = daemon.properties(kPatience);
         if (!state) {
             return pass_on(state);
         }
@@ -144,15 +144,11 @@ Outcome<int> watch(Daemon& daemon, const StatusOptions& options) {
     }
 }
 
-Outcome<int> show_status(const StatusOptions& options) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
+Outcome<int> show_status(DaemonProxy& daemon, const StatusOptions& options) {
     if (options.watch) {
-        return watch(*daemon, options);
+        return watch(daemon, options);
     }
-    const auto state = daemon->state();
+    const auto state = daemon.properties();
     if (!state) {
         return pass_on(state);
     }
@@ -176,7 +172,9 @@ void add_status(CLI::App& program, Task& task) {
         "  happectl status --watch\n"
         "  happectl status --json | jq .policies\n"
         "  happectl status --watch --json >log.jsonl");
-    command->callback([options, &task] { task = [options] { return show_status(*options); }; });
+    command->callback([options, &task] {
+        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return show_status(daemon, *options); }); };
+    });
 }
 
 }  // namespace happe::ctl

@@ -10,19 +10,15 @@ namespace happe::ctl {
 namespace {
 
 Outcome<int> show_key(const Output& output) {
-    auto daemon = Daemon::connect();
-    if (!daemon) {
-        return pass_on(daemon);
-    }
-    const auto key = daemon->device_key();
-    if (!key) {
-        return pass_on(key);
-    }
-    const std::string text = base64_of(*key);
-    const std::string fingerprint = fingerprint_of(*key);
-    say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
-                    : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
-    return EX_OK;
+    return with_daemon([&](DaemonProxy& daemon) {
+        return daemon.call_within(kPrompt, method::kDeviceKey).map([&](const PublicKey& key) {
+            const std::string text = base64_of(key);
+            const std::string fingerprint = fingerprint_of(key);
+            say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
+                            : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
+            return EX_OK;
+        });
+    });
 }
 
 }  // namespace

@@ -161,16 +161,16 @@ std::string table(const Rows& rows, const Style& style) {
     return result;
 }
 
-std::string gigahertz(std::uint32_t khz) {
-    std::string number = fmt::format("{:.3f}", khz / 1e6);
+std::string gigahertz(Khz khz) {
+    std::string number = fmt::format("{:.3f}", khz.value / 1e6);
     while (number.ends_with('0') && number[number.size() - 2] != '.') {
         number.pop_back();
     }
     return number + " GHz";
 }
 
-std::string percent(std::uint32_t ppm) {
-    return fmt::format("{:.0f} %", ppm / 1e4);
+std::string percent(Ppm share) {
+    return fmt::format("{:.0f} %", share.value / 1e4);
 }
 
 namespace {

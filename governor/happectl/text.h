@@ -3,6 +3,8 @@
 // that changes the direction of writing reaches the terminal.
 #pragma once
 
+#include "governor/core/units.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,8 +35,8 @@ std::string fit(std::string_view text, std::size_t columns);
 using Rows = std::vector<std::vector<std::string>>;
 std::string table(const Rows& rows, const Style& style);
 
-std::string gigahertz(std::uint32_t khz);                            // "2.2 GHz", "2.201 GHz"
-std::string percent(std::uint32_t ppm);                              // "97 %"
+std::string gigahertz(Khz khz);                                      // "2.2 GHz", "2.201 GHz"
+std::string percent(Ppm share);                                      // "97 %"
 std::string local_time(std::int64_t micros);                         // since 1970; "2026-03-29 14:05:06"
 std::string utc_time(std::int64_t micros);                           // "2026-03-29T12:05:06.123456Z"
 std::string number_list(const std::vector<std::uint32_t>& numbers);  // ascending: "0-3,6"

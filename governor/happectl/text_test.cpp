@@ -61,11 +61,11 @@ TEST_F(Text, AlignsATablesColumns) {
 }
 
 TEST_F(Text, HasUnitsOfPeople) {
-    EXPECT_EQ(gigahertz(800'000), "0.8 GHz");
-    EXPECT_EQ(gigahertz(2'000'000), "2.0 GHz");
-    EXPECT_EQ(gigahertz(2'201'000), "2.201 GHz");
-    EXPECT_EQ(gigahertz(0), "0.0 GHz");
-    EXPECT_EQ(percent(1'000'000), "100 %");
+    EXPECT_EQ(gigahertz(Khz{800'000}), "0.8 GHz");
+    EXPECT_EQ(gigahertz(Khz{2'000'000}), "2.0 GHz");
+    EXPECT_EQ(gigahertz(Khz{2'201'000}), "2.201 GHz");
+    EXPECT_EQ(gigahertz(Khz{0}), "0.0 GHz");
+    EXPECT_EQ(percent(Ppm{1'000'000}), "100 %");
     EXPECT_EQ(number_list({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
     EXPECT_EQ(number_list({4'294'967'295, 0}), "4294967295,0");  // hostile: no wrap-around
     EXPECT_EQ(number_list({}), "");

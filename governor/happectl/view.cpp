@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happectl/view.h"
 
+#include "governor/documents/json_values.h"
+
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <set>
 
@@ -14,54 +17,64 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostRows = 20;  // of a chart
 
 // The frequencies a chart has rows for, ascending: the ladder's, as many as fit, and always those of the profile.
-std::vector<std::uint32_t> chart_rows(const std::vector<std::uint32_t>& profile,
-                                      const std::vector<std::uint32_t>& ladder) {
-    std::set<std::uint32_t> rows(profile.begin(), profile.end());
-    const std::size_t stride = ladder.size() / kMostRows + 1;
-    for (std::size_t entry = 0; entry < ladder.size(); entry += stride) {
-        rows.insert(ladder[ladder.size() - 1 - entry]);
+std::set<Khz> chart_rows(const Uafp& uafp, const Ladder* ladder) {
+    std::set<Khz> rows(uafp.values().begin(), uafp.values().end());
+    const std::size_t steps = ladder == nullptr ? 0 : ladder->size();
+    for (std::size_t below_top = 0; below_top < steps; below_top += steps / kMostRows + 1) {
+        rows.insert((*ladder)[steps - 1 - below_top]);
     }
-    return {rows.begin(), rows.end()};
+    return rows;
 }
 
-const PolicyActivity* activity_of(const DaemonState& state, std::uint16_t policy) {
-    const auto found = std::ranges::find(state.activity, policy, &PolicyActivity::policy);
-    return found == state.activity.end() ? nullptr : &*found;
+// What is shown of a policy; null if nothing is.
+template <typename Shown, typename Of>
+const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
+    const auto found = std::ranges::find(all, policy, of);
+    return found == all.end() ? nullptr : &*found;
+}
+const Target* target_of(const Properties& state, PolicyId policy) {
+    return of_policy(state.targets, policy, &Target::policy);
+}
+const SampledPolicy* sample_of(const Properties& state, PolicyId policy) {
+    return of_policy(state.sample, policy, &SampledPolicy::policy);
 }
 
 // The level of the busiest policy.
-std::optional<std::uint8_t> present_level(const DaemonState& state) {
-    const auto busiest = std::ranges::max_element(state.activity, {}, &PolicyActivity::level);
-    return busiest == state.activity.end() ? std::nullopt : std::optional(busiest->level);
+std::optional<Level> present_level(const Properties& state) {
+    const auto busiest = std::ranges::max_element(state.sample, {}, &SampledPolicy::level);
+    return busiest == state.sample.end() ? std::nullopt : std::optional(busiest->level);
 }
 
-std::string position(const PolicyLadder& ladder, std::uint32_t khz) {
-    const auto found = std::ranges::find(ladder.khz, khz);
-    return found == ladder.khz.end()
-               ? gigahertz(khz)
-               : fmt::format("{} ({}/{})", gigahertz(khz), found - ladder.khz.begin() + 1, ladder.khz.size());
+// Somebody is served, and who is not shown to this caller.
+bool hidden(const Properties& state) {
+    constexpr std::array kServing{"governing", "observing", "failing", "run"};
+    return state.user.empty() && std::ranges::find(kServing, state.state) != kServing.end();
 }
 
-std::string range(const std::vector<std::uint32_t>& ladder) {
-    return ladder.empty() ? "-" : fmt::format("{} to {}", gigahertz(ladder.front()), gigahertz(ladder.back()));
+std::string position(const Ladder& ladder, Khz khz) {
+    const auto steps = ladder.khz();
+    const auto found = std::ranges::find(steps, khz);
+    return found == steps.end() ? gigahertz(khz)
+                                : fmt::format("{} ({}/{})", gigahertz(khz), found - steps.begin() + 1, steps.size());
 }
 
-std::string policies_text(const DaemonState& state, const Style& style) {
+std::string policies_text(const Properties& state, const Style& style) {
     Rows rows = {{"policy", "CPUs", "decided", "ran at", "busiest CPU", "level", "ladder"}};
-    for (const PolicyLadder& ladder : state.ladders) {
-        const auto target = state.targets.find(ladder.policy);
-        const PolicyActivity* const activity = activity_of(state, ladder.policy);
-        rows.push_back({std::to_string(ladder.policy), fit(number_list(ladder.cpus), 24),
-                        target == state.targets.end() ? "-" : position(ladder, target->second),
-                        activity == nullptr ? "-" : gigahertz(activity->khz),
-                        activity == nullptr ? "-" : percent(activity->util_ppm),
-                        activity == nullptr ? "-" : std::to_string(activity->level), range(ladder.khz)});
+    for (const auto& [id, cpus, ladder] : state.policies) {
+        const Target* const target = target_of(state, id);
+        const SampledPolicy* const sample = sample_of(state, id);
+        rows.push_back({std::to_string(id.value), fit(number_list(cpus), 24),
+                        target == nullptr ? "-" : position(ladder, target->khz),
+                        sample == nullptr ? "-" : gigahertz(sample->current),
+                        sample == nullptr ? "-" : percent(sample->utilisation),
+                        sample == nullptr ? "-" : std::to_string(sample->level.value),
+                        fmt::format("{} to {}", gigahertz(ladder.lowest()), gigahertz(ladder.top()))});
     }
     return table(rows, style);
 }
 
-std::string served_text(const DaemonState& state, const Style& style) {
-    if (state.hidden()) {
+std::string served_text(const Properties& state, const Style& style) {
+    if (hidden(state)) {
         return "not shown (another user's, or a blind run)";
     }
     return state.user.empty()
@@ -69,12 +82,12 @@ std::string served_text(const DaemonState& state, const Style& style) {
                : fmt::format("{}, {}", printable(state.user, style), printable(state.application, style));
 }
 
-std::string state_text(const DaemonState& state, const Style& style) {
+std::string state_text(const Properties& state, const Style& style) {
     const std::string what = fmt::format("{} ({})", printable(state.state, style), printable(state.backend, style));
     return state.reason.empty() ? what : fmt::format("{}: {}", what, printable(state.reason, style));
 }
 
-std::string keys_text(const DaemonState& state, const Style& style) {
+std::string keys_text(const Properties& state, const Style& style) {
     const auto name = [&](const char* key) {
         const std::string text = setting(state, key);
         return text.empty() ? "?" : printable(text, style);
@@ -85,7 +98,7 @@ std::string keys_text(const DaemonState& state, const Style& style) {
     return fmt::format("faster {}, save power {}; {}", name("keys.performance"), name("keys.power"), keyboards);
 }
 
-std::string holds_text(const DaemonState& state, const Style& style) {
+std::string holds_text(const Properties& state, const Style& style) {
     std::string text;
     for (const auto& [application, reason] : state.holds) {
         text += fmt::format("{}{}", text.empty() ? "" : "; ", printable(application, style));
@@ -102,26 +115,45 @@ Json known(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
 
-Json policies_json(const DaemonState& state) {
+Json policies_json(const Properties& state) {
     Json policies = Json::array();
-    for (const PolicyLadder& ladder : state.ladders) {
-        const auto target = state.targets.find(ladder.policy);
-        const PolicyActivity* const activity = activity_of(state, ladder.policy);
-        policies.push_back({{"policy", ladder.policy},
-                            {"cpus", ladder.cpus},
-                            {"ladder_khz", ladder.khz},
-                            {"target_khz", target == state.targets.end() ? Json() : Json(target->second)},
-                            {"khz", activity == nullptr ? Json() : Json(activity->khz)},
-                            {"util_ppm", activity == nullptr ? Json() : Json(activity->util_ppm)},
-                            {"level", activity == nullptr ? Json() : Json(activity->level)}});
+    for (const auto& [id, cpus, ladder] : state.policies) {
+        const Target* const target = target_of(state, id);
+        const SampledPolicy* const sample = sample_of(state, id);
+        policies.push_back({{"policy", id.value},
+                            {"cpus", cpus},
+                            {"ladder_khz", numbers(ladder.khz())},
+                            {"target_khz", target == nullptr ? Json() : Json(target->khz.value)},
+                            {"khz", sample == nullptr ? Json() : Json(sample->current.value)},
+                            {"util_ppm", sample == nullptr ? Json() : Json(sample->utilisation.value)},
+                            {"level", sample == nullptr ? Json() : Json(sample->level.value)}});
     }
     return policies;
 }
 
-std::string chart_line(const std::vector<std::uint32_t>& profile, std::uint32_t row, const Style& style) {
+struct SettingJson {
+    Json operator()(const auto& value) const { return value; }
+    Json operator()(const Calibration& value) const {
+        Json frequencies = Json::object();
+        for (const auto& [listed, real] : value) {
+            frequencies[std::to_string(listed.value)] = real.value;
+        }
+        return frequencies;
+    }
+};
+
+Json settings_json(const Properties& state) {
+    Json settings = Json::object();
+    for (const auto& [name, value] : state.settings) {
+        settings[name] = std::visit(SettingJson(), value);
+    }
+    return settings;
+}
+
+std::string chart_line(const Uafp& uafp, Khz row, const Style& style) {
     const char* const step = style.unicode ? "\u2501\u2501\u2501" : "===";
     std::string line = fmt::format("{:>9} {}", gigahertz(row), style.unicode ? "\u2502" : "|");
-    for (const std::uint32_t khz : profile) {
+    for (const Khz khz : uafp.values()) {
         line += khz == row ? step : "   ";
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -130,62 +162,56 @@ std::string chart_line(const std::vector<std::uint32_t>& profile, std::uint32_t 
 
 }  // namespace
 
-std::string step_chart(const std::vector<std::uint32_t>& profile, const std::vector<std::uint32_t>& ladder,
-                       std::optional<std::uint8_t> here, const Style& style) {
-    if (profile.size() != kLevels) {
-        return "";
-    }
+std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style) {
     std::string chart;
-    for (const std::uint32_t row : chart_rows(profile, ladder) | std::views::reverse) {
-        chart += chart_line(profile, row, style);
+    for (const Khz row : chart_rows(uafp, ladder) | std::views::reverse) {
+        chart += chart_line(uafp, row, style);
     }
     std::string levels(11, ' ');
-    for (std::size_t level = 0; level < kLevels; ++level) {
-        levels += level == here ? fmt::format("[{}]", level) : fmt::format(" {} ", level);
+    for (std::uint8_t level = 0; level < Uafp::kLevels; ++level) {
+        levels += Level{level} == here ? fmt::format("[{}]", level) : fmt::format(" {} ", level);
     }
     return chart + fit(levels + " level", style.columns) + '\n';
 }
 
-std::vector<std::uint32_t> fastest_ladder(const DaemonState& state) {
-    const auto top = [](const PolicyLadder& ladder) { return ladder.khz.empty() ? 0 : ladder.khz.back(); };
-    const auto fastest = std::ranges::max_element(state.ladders, {}, top);
-    return fastest == state.ladders.end() ? std::vector<std::uint32_t>() : fastest->khz;
+const Ladder* fastest_ladder(const Properties& state) {
+    const auto fastest =
+        std::ranges::max_element(state.policies, {}, [](const Policy& policy) { return policy.ladder.top(); });
+    return fastest == state.policies.end() ? nullptr : &fastest->ladder;
 }
 
-std::string setting(const DaemonState& state, const std::string& name) {
+std::string setting(const Properties& state, const std::string& name) {
     const auto found = state.settings.find(name);
-    if (found == state.settings.end() || found->second.is_null()) {
-        return "";
-    }
-    return found->second.is_string() ? found->second.get<std::string>() : found->second.dump();
+    const auto* const text = found == state.settings.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return text == nullptr ? std::string() : *text;
 }
 
-std::string status_text(const DaemonState& state, const Style& style) {
+std::string status_text(const Properties& state, const Style& style) {
     std::string text = field("HAPPE", printable(state.version, style) + "  " + state_text(state, style), style) +
                        field("serving", served_text(state, style), style) +
                        field("keys", keys_text(state, style), style) + field("holds", holds_text(state, style), style) +
                        field("run", state.run.empty() ? "none" : printable(state.run, style), style) + '\n' +
                        policies_text(state, style);
-    if (!state.profile.empty()) {
+    if (state.profile) {
         text +=
             fit(fmt::format("\nUAFP of {}", served_text(state, style)), style.columns + (style.columns > 0 ? 1 : 0)) +
-            '\n' + step_chart(state.profile, fastest_ladder(state), present_level(state), style);
+            '\n' + step_chart(*state.profile, fastest_ladder(state), present_level(state), style);
     }
     return text;
 }
 
-std::string status_line(const DaemonState& state, const Style& style) {
+std::string status_line(const Properties& state, const Style& style) {
     std::string line = fmt::format("{}  {}", state_text(state, style), served_text(state, style));
-    for (const PolicyActivity& activity : state.activity) {
-        const auto target = state.targets.find(activity.policy);
-        line += fmt::format("  policy {}: {}, {}, level {}", activity.policy, gigahertz(activity.khz),
-                            percent(activity.util_ppm), activity.level);
-        line += target == state.targets.end() ? "" : fmt::format(", decided {}", gigahertz(target->second));
+    for (const SampledPolicy& sample : state.sample) {
+        const Target* const target = target_of(state, sample.policy);
+        line += fmt::format("  policy {}: {}, {}, level {}", sample.policy.value, gigahertz(sample.current),
+                            percent(sample.utilisation), sample.level.value);
+        line += target == nullptr ? "" : fmt::format(", decided {}", gigahertz(target->khz));
     }
     return line + '\n';
 }
 
-nlohmann::ordered_json status_json(const DaemonState& state) {
+nlohmann::ordered_json status_json(const Properties& state) {
     Json holds = Json::array();
     for (const auto& [application, reason] : state.holds) {
         holds.push_back({{"application", application}, {"reason", reason}});
@@ -194,15 +220,15 @@ nlohmann::ordered_json status_json(const DaemonState& state) {
             {"backend", state.backend},
             {"state", state.state},
             {"reason", known(state.reason)},
-            {"hidden", state.hidden()},
+            {"hidden", hidden(state)},
             {"user", known(state.user)},
             {"application", known(state.application)},
-            {"profile_khz", state.profile.empty() ? Json() : Json(state.profile)},
+            {"profile_khz", state.profile ? numbers(state.profile->values()) : Json()},
             {"policies", policies_json(state)},
             {"keyboards", state.keyboards},
             {"holds", holds},
             {"run", known(state.run)},
-            {"settings", state.settings}};
+            {"settings", settings_json(state)}};
 }
 
 std::string json_text(const nlohmann::ordered_json& value, int indent) {

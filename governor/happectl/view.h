@@ -2,36 +2,32 @@
 // The daemon's state as text and as JSON.
 #pragma once
 
-#include "governor/happectl/daemon.h"
+#include "governor/happectl/daemon_proxy.h"
 #include "governor/happectl/text.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace happe::ctl {
 
-inline constexpr std::size_t kLevels = 10;
-
 // A UAFP as steps: a column for each level, a row for each frequency, fast ones above. `here` is the present level.
-// Nothing for a profile that hasn't ten values.
-std::string step_chart(const std::vector<std::uint32_t>& profile, const std::vector<std::uint32_t>& ladder,
-                       std::optional<std::uint8_t> here, const Style& style);
+// `ladder`: the one whose kHz it speaks; null if it is not known.
+std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style);
 
 // Several lines for a person.
-std::string status_text(const DaemonState& state, const Style& style);
+std::string status_text(const Properties& state, const Style& style);
 
 // A line of it, for a log.
-std::string status_line(const DaemonState& state, const Style& style);
+std::string status_line(const Properties& state, const Style& style);
 
-nlohmann::ordered_json status_json(const DaemonState& state);
+nlohmann::ordered_json status_json(const Properties& state);
 
-// The ladder with the highest top, which profiles speak; empty if there is none.
-std::vector<std::uint32_t> fastest_ladder(const DaemonState& state);
+// The ladder with the highest top, which profiles speak; null if there is none.
+const Ladder* fastest_ladder(const Properties& state);
 
 // The text of a setting; empty if there is no such setting.
-std::string setting(const DaemonState& state, const std::string& name);
+std::string setting(const Properties& state, const std::string& name);
 
 // JSON as it is printed: ASCII only, whatever it holds.
 std::string json_text(const nlohmann::ordered_json& value, int indent = 2);

@@ -28,11 +28,10 @@ timespec until_time(MonoTime until) {
 
 }  // namespace
 
-Vigil::Vigil(Daemon& daemon, std::span<const int> signals)
+Vigil::Vigil(DaemonProxy& daemon, std::span<const int> signals)
     : bus_(daemon.bus().get()), found_pipe_(std::signal(SIGPIPE, SIG_IGN)) {
-    properties_ = match(bus_, {kGovernor.service, kGovernor.path, "org.freedesktop.DBus.Properties"},
-                        "PropertiesChanged", changed, this);
-    keys_ = match(bus_, kGovernor, "KeyCounted", changed, this);
+    properties_ = match(bus_, kDaemon.properties(), "PropertiesChanged", changed, this);
+    keys_ = match(bus_, kDaemon, "KeyCounted", changed, this);
     sd_bus_slot* owner = nullptr;
     sd_bus_add_match(bus_, &owner,
                      "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
@@ -59,13 +58,13 @@ int Vigil::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*erro
 }
 
 int Vigil::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
-    std::string name;
-    std::string before;
-    std::string after;
-    if (wire::read(message, name) && wire::read(message, before) && wire::read(message, after)) {
+    const char* name = nullptr;
+    const char* before = nullptr;
+    const char* after = nullptr;
+    if (sd_bus_message_read(message, "sss", &name, &before, &after) > 0) {
         auto* const vigil = static_cast<Vigil*>(self);
-        vigil->left_ = vigil->left_ || !before.empty();
-        vigil->returned_ = !after.empty();
+        vigil->left_ = vigil->left_ || *before != '\0';
+        vigil->returned_ = *after != '\0';
     }
     return 0;
 }

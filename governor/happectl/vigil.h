@@ -4,7 +4,7 @@
 
 #include "governor/core/units.h"
 #include "governor/happectl/child.h"
-#include "governor/happectl/daemon.h"
+#include "governor/happectl/daemon_proxy.h"
 #include "governor/system/file_descriptor.h"
 
 #include <array>
@@ -27,7 +27,7 @@ public:
 
     static constexpr std::array kEndings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-    Vigil(Daemon& daemon, std::span<const int> signals);
+    Vigil(DaemonProxy& daemon, std::span<const int> signals);
     Vigil(const Vigil&) = delete;
     Vigil& operator=(const Vigil&) = delete;
     ~Vigil();

@@ -109,11 +109,11 @@ void AttentionDesk::left(const std::string& bus_name) {
     }
 }
 
-std::vector<std::pair<std::string, std::string>> AttentionDesk::holds() const {
-    std::vector<std::pair<std::string, std::string>> all;
+std::vector<ShownHold> AttentionDesk::holds() const {
+    std::vector<ShownHold> all;
     all.reserve(holds_.size());
     for (const auto& [cookie, held] : holds_) {
-        all.emplace_back(held.program, held.reason);
+        all.push_back({held.program, held.reason});
     }
     return all;
 }

@@ -2,7 +2,7 @@
 // What callers on the bus say about who is at the machine: focus, holds, feedback.
 #pragma once
 
-#include "governor/bus/governor_service.h"
+#include "governor/bus/services.h"
 #include "governor/happed/attention.h"
 
 #include <functional>
@@ -31,7 +31,7 @@ public:
     // A caller left the bus: what it held is dropped.
     void left(const std::string& bus_name);
 
-    [[nodiscard]] std::vector<std::pair<std::string, std::string>> holds() const;
+    [[nodiscard]] std::vector<ShownHold> holds() const;
 
 private:
     struct Held {

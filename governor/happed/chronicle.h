@@ -2,7 +2,7 @@
 // What the daemon's turns leave behind: the properties on the bus, the journal, and a run's record.
 #pragma once
 
-#include "governor/bus/governor_service.h"
+#include "governor/bus/services.h"
 #include "governor/core/witness.h"
 #include "governor/happed/journal.h"
 #include "governor/happed/run_desk.h"

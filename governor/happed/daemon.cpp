@@ -83,7 +83,9 @@ Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configura
       chronicle_(shown_, journal_, runs_, [this](Key key) { bus_.key_counted(key); }),
       bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_}, shown_,
            [this](const std::string& left) { caller_left(left); }),
-      logind_(bus, files.seat, [this] { session_changed(); }) {}
+      logind_(bus, files.seat, [this] { session_changed(); }) {
+    shown_.version = HAPPE_VERSION;
+}
 
 Status Daemon::open_machine() {
     if (const Status restored = hardware_.restore(); !restored) {
@@ -106,7 +108,7 @@ Status Daemon::begin_turns_of(sd_event* event) {
     }
     turns_ = *std::move(turns);
     new_loop();
-    shown_.settings = describe_settings(configuration_);
+    show_settings();
     show();
     EventSource::pointer source = nullptr;
     sd_event_add_signal(event, &source, SIGHUP, on_hangup, this);
@@ -244,7 +246,7 @@ Answer<void> Daemon::reload() {
     }
     attention_.contested("");
     new_loop();
-    shown_.settings = describe_settings(configuration_);
+    show_settings();
     journal_.info("configuration read");
     attend();
     return {};
@@ -275,8 +277,8 @@ void Daemon::use(Hardware::Control control) {
 }
 
 // What the loop before had taken is given back, so that the new one begins as every loop does. What was pressed under
-// it teaches nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or of
-// the person before it, is shown to the other.
+// it teaches nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or
+// of the person before it, is shown to the other.
 void Daemon::new_loop() {
     if (turns_->has_loop()) {
         give_back();
@@ -317,6 +319,13 @@ void Daemon::show() {
     show_attention();
     show_run();
     bus_.changed();
+}
+
+void Daemon::show_settings() {
+    shown_.settings.clear();
+    for (auto& [name, value] : describe_settings(configuration_)) {
+        shown_.settings.emplace(name, std::move(value));
+    }
 }
 
 void Daemon::show_attention() {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "governor/bus/bus.h"
-#include "governor/bus/governor_bus.h"
+#include "governor/bus/daemon_object.h"
 #include "governor/bus/logind.h"
 #include "governor/documents/configuration.h"
 #include "governor/happed/attention.h"
@@ -45,8 +45,8 @@ public:
     // What the event loop returns: at a signal, and when the bus is gone.
     enum Exit : int { kStop = 0, kBusLost = 1 };
 
-    // Takes the bus's name; the machine only when somebody is there. `event` and `bus`, which it is attached to, outlive
-    // it.
+    // Takes the bus's name; the machine only when somebody is there. `event` and `bus`, which it is attached to,
+    // outlive it.
     static Result<std::unique_ptr<Daemon>> start(sd_event* event, sd_bus* bus, const DaemonFiles& files);
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
@@ -79,6 +79,7 @@ private:
     void give_back();
 
     void show();
+    void show_settings();
     void show_run();
     void show_attention();
     [[nodiscard]] std::string trouble() const;
@@ -99,7 +100,7 @@ private:
     SettingsDesk settings_desk_;
     Chronicle chronicle_;
     std::unique_ptr<Turns> turns_;  // from the end of start() on
-    GovernorBus bus_;
+    DaemonObject bus_;
     Logind logind_;
     EventSource hangup_;
 };

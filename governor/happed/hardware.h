@@ -31,7 +31,8 @@ public:
     // Gives back what an earlier happed has changed and could not give back.
     [[nodiscard]] Status restore();
 
-    // What the configuration asks for, as it is now. Null where there is no cpufreq and the configuration only observes.
+    // What the configuration asks for, as it is now. Null where there is no cpufreq and the configuration only
+    // observes.
     [[nodiscard]] Result<Control> open(const Configuration& configuration);
 
     // In place of the machine before, which has been released and which no loop refers to any more.

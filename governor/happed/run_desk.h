@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/governor_service.h"
+#include "governor/bus/services.h"
 #include "governor/happed/attention.h"
 #include "governor/happed/hardware.h"
 #include "governor/happed/journal.h"

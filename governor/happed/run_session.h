@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/governor_service.h"
+#include "governor/bus/services.h"
 #include "governor/core/loop.h"
 #include "governor/documents/trace_reader.h"
 #include "governor/happed/run_condition.h"

@@ -262,8 +262,8 @@ std::int64_t Database::store_one(const WaitingLesson& waiting) {
     const auto& [key, policy, level, from, to, current, utilisation] = waiting.event.lesson;
     const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
-    Use add(*add_event_, who, at, name_of(key), std::uint32_t{policy.value},
-            std::uint32_t{level.value}, from.value, to.value, current.value, utilisation.value);
+    Use add(*add_event_, who, at, name_of(key), std::uint32_t{policy.value}, std::uint32_t{level.value}, from.value,
+            to.value, current.value, utilisation.value);
     add.next();
     return who;
 }

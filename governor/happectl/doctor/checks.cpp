@@ -170,7 +170,7 @@ Check check_daemon(const Findings& findings) {
     if (!findings.daemon) {
         return {check.name, Verdict::Fail, findings.daemon.error().message, ""};
     }
-    const DaemonState& state = *findings.daemon;
+    const Properties& state = *findings.daemon;
     check.finding =
         fmt::format("version {}, {}{}{}", state.version, state.state, state.reason.empty() ? "" : ": ", state.reason);
     if (state.state == "contested") {

@@ -2,7 +2,7 @@
 // What happectl doctor thinks of what it finds. Pure: findings in, verdicts out.
 #pragma once
 
-#include "governor/happectl/daemon.h"
+#include "governor/happectl/daemon_proxy.h"
 
 #include <cstdint>
 #include <map>
@@ -43,7 +43,7 @@ struct Findings {
     std::optional<std::map<std::string, UnitFound>> units;  // by name; nothing if systemd doesn't answer
     std::optional<Outcome<SessionFound>> session;           // nothing if logind doesn't answer
 
-    Outcome<DaemonState> daemon = trouble(EX_UNAVAILABLE, "not asked");
+    Outcome<Properties> daemon = trouble(EX_UNAVAILABLE, "not asked");
     std::string configuration_mistake;  // empty if it's valid
     bool observe = false;               // the configuration says so
 

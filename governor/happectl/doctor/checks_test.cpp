@@ -15,7 +15,7 @@ Findings healthy() {
                       {"happed-keys.socket", {"loaded", "active", "enabled"}},
                       {"tuned.service", {"not-found", "inactive", ""}}};
     findings.session = Outcome<SessionFound>(SessionFound{"alice", "user", false});
-    DaemonState state;
+    Properties state;
     state.version = "0.1.0";
     state.backend = "setspeed";
     state.state = "governing";

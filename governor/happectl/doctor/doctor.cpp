@@ -37,12 +37,12 @@ void look_at_configuration(const Root& root, Findings& findings) {
 }
 
 void look_at_bus(Findings& findings) {
-    auto daemon = Daemon::connect();
+    auto daemon = DaemonProxy::connect();
     if (!daemon) {
         findings.daemon = pass_on(daemon);
         return;
     }
-    findings.daemon = daemon->state();
+    findings.daemon = daemon->properties();
     findings.units = find_units(daemon->bus(), units_of_interest());
     findings.session = find_session(daemon->bus());
 }

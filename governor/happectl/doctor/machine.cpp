@@ -80,20 +80,14 @@ std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::
     using wire::ObjectPath;
     using Listed = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, ObjectPath,
                               std::uint32_t, std::string, ObjectPath>;
-    const Message request = bus.request(kManager, "ListUnitsByNames");
-    sd_bus_message_open_container(request.get(), SD_BUS_TYPE_ARRAY, "s");
-    for (const std::string& name : names) {
-        sd_bus_message_append(request.get(), "s", name.c_str());
-    }
-    sd_bus_message_close_container(request.get());
-    const auto listed = Bus::first<std::vector<Listed>>(bus.send(request));
+    const auto listed = bus.call<std::vector<Listed>>(kPrompt, kManager, "ListUnitsByNames", names);
     if (!listed) {
         return std::nullopt;
     }
     std::map<std::string, UnitFound> units;
     for (const Listed& row : *listed) {
         const std::string& name = std::get<0>(row);
-        const auto enabled = bus.call<std::string>(kManager, "GetUnitFileState", "s", name.c_str());
+        const auto enabled = bus.call<std::string>(kPrompt, kManager, "GetUnitFileState", name);
         units[name] = {std::get<2>(row), std::get<3>(row), enabled.value_or("")};
     }
     return units;

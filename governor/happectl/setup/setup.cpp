@@ -34,8 +34,8 @@ bool indicator_starts(const Root& root) {
     return !again || std::filesystem::is_symlink(root / kIndicatorWanted, absent);
 }
 
-Outcome<Machine> look(const SetupOptions& options) {
-    Machine machine;
+Outcome<SetupFindings> look(const SetupOptions& options) {
+    SetupFindings machine;
     const Root& root = options.root;
     const std::string file = (root / kConfigurationFile).string();
     constexpr std::size_t kLongest = 65'536;

@@ -23,7 +23,7 @@ struct SetupOptions {
 };
 
 // What is there before anything is asked.
-struct Machine {
+struct SetupFindings {
     Findings findings;
     std::vector<std::string> rivals;  // units of other programs that set frequencies
     std::string configuration;        // its text; without a file the shipped one
@@ -42,7 +42,7 @@ struct Plan {
 };
 
 // As the options say, and the person where they leave something open, unless --yes.
-Outcome<Plan> decide(const SetupOptions& options, const Machine& machine);
+Outcome<Plan> decide(const SetupOptions& options, const SetupFindings& machine);
 
 std::string as_text(const Plan& plan);
 
@@ -50,7 +50,7 @@ std::string as_text(const Plan& plan);
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
 
 // Whether the file's text changed.
-Outcome<bool> write_configuration(const SetupOptions& options, const Machine& machine, const Plan& plan);
+Outcome<bool> write_configuration(const SetupOptions& options, const SetupFindings& machine, const Plan& plan);
 
 // False if systemd does not run here, as in a chroot: units are then enabled only.
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);

@@ -35,7 +35,7 @@ Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> wo
     return status == 0 ? Outcome<bool>(true) : trouble(EX_UNAVAILABLE, fmt::format(kFailed, fmt::join(words, " ")));
 }
 
-Outcome<bool> write_configuration(const SetupOptions& options, const Machine& machine, const Plan& plan) {
+Outcome<bool> write_configuration(const SetupOptions& options, const SetupFindings& machine, const Plan& plan) {
     const std::filesystem::path file = options.root / kConfigurationFile;
     const auto text = with_decided(machine.configuration, plan.decided, file.string());
     if (!text) {

@@ -39,13 +39,13 @@ Outcome<bool> agreed(const std::string& question, bool proposed) {
     }
 }
 
-void show(const Machine& machine) {
+void show(const SetupFindings& machine) {
     for (const Check& check : {check_cpufreq(machine.findings), check_backend(machine.findings)}) {
         std::cerr << fmt::format("{}: {}\n", check.name, check.finding);
     }
 }
 
-std::vector<KeyPair> proposals(const Machine& machine) {
+std::vector<KeyPair> proposals(const SetupFindings& machine) {
     std::vector<KeyPair> pairs;
     const KeyPair configured{machine.configured.performance_key, machine.configured.power_key};
     if (has_keys(machine.devices, configured)) {
@@ -134,9 +134,9 @@ Outcome<KeyPair> chosen_keys(const SetupOptions& options, const std::vector<KeyP
 
 // ---- the questions, each asked unless the options answer it
 
-using Question = Outcome<bool> (*)(const SetupOptions& options, const Machine& machine, Plan& plan);
+using Question = Outcome<bool> (*)(const SetupOptions& options, const SetupFindings& machine, Plan& plan);
 
-Outcome<bool> ask_keys(const SetupOptions& options, const Machine& machine, Plan& plan) {
+Outcome<bool> ask_keys(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
     if (!options.keys.performance.empty()) {
         return true;
     }
@@ -148,7 +148,7 @@ Outcome<bool> ask_keys(const SetupOptions& options, const Machine& machine, Plan
     return true;
 }
 
-Outcome<bool> ask_mode(const SetupOptions& options, const Machine& machine, Plan& plan) {
+Outcome<bool> ask_mode(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
     if (!options.mode.empty()) {
         return true;
     }
@@ -163,7 +163,7 @@ Outcome<bool> ask_mode(const SetupOptions& options, const Machine& machine, Plan
     return govern;
 }
 
-Outcome<bool> ask_others(const SetupOptions& options, const Machine& machine, Plan& plan) {
+Outcome<bool> ask_others(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
     if (options.stop_others) {
         return true;
     }
@@ -179,7 +179,7 @@ Outcome<bool> ask_others(const SetupOptions& options, const Machine& machine, Pl
     return true;
 }
 
-Outcome<bool> ask_autostart(const SetupOptions& options, const Machine& machine, Plan& plan) {
+Outcome<bool> ask_autostart(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
     if (!machine.has_indicator || !options.autostart.empty()) {
         return true;
     }
@@ -190,7 +190,7 @@ Outcome<bool> ask_autostart(const SetupOptions& options, const Machine& machine,
 
 constexpr std::array<Question, 4> kQuestions{ask_keys, ask_mode, ask_others, ask_autostart};
 
-Outcome<Plan> asked(const SetupOptions& options, const Machine& machine, Plan plan) {
+Outcome<Plan> asked(const SetupOptions& options, const SetupFindings& machine, Plan plan) {
     show(machine);
     for (const Question question : kQuestions) {
         if (const auto answered = question(options, machine, plan); !answered) {
@@ -204,7 +204,7 @@ Outcome<Plan> asked(const SetupOptions& options, const Machine& machine, Plan pl
     return *agreement ? Outcome<Plan>(plan) : trouble(EX_NOINPUT, "nothing was changed");
 }
 
-Outcome<Plan> proposed(const SetupOptions& options, const Machine& machine) {
+Outcome<Plan> proposed(const SetupOptions& options, const SetupFindings& machine) {
     Plan plan;
     const bool observe = machine.configured.observe || machine.findings.policies.empty();
     plan.decided.observe = options.mode.empty() ? observe : options.mode == "observe";
@@ -222,7 +222,7 @@ Outcome<Plan> proposed(const SetupOptions& options, const Machine& machine) {
 
 }  // namespace
 
-Outcome<Plan> decide(const SetupOptions& options, const Machine& machine) {
+Outcome<Plan> decide(const SetupOptions& options, const SetupFindings& machine) {
     const auto plan = proposed(options, machine);
     return plan && !options.yes ? asked(options, machine, *plan) : plan;
 }

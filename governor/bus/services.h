@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What callers on the bus may ask of the daemon, and what it shows them, in the governor's types. docs/dbus.md has the
-// meaning of each; governor_bus.h puts it on the bus.
+// What callers on the bus may ask of the daemon, and what it shows them. docs/dbus.md has the meaning of each;
+// daemon_object.h puts it on the bus.
 #pragma once
 
-#include "governor/core/frequency_control.h"
+#include "governor/bus/daemon_interface.h"
+#include "governor/bus/service_error.h"
 #include "governor/core/profile_store.h"
-#include "governor/documents/configuration.h"
-#include "governor/documents/run_plan.h"
-#include "governor/store/learning_event.h"
-#include "governor/system/device_key.h"
-#include "governor/system/file_descriptor.h"
 
 #include <sys/types.h>
 #include <functional>
@@ -26,18 +22,6 @@ struct Caller {
     uid_t uid = 0;
     pid_t pid = 0;
 };
-
-struct ServiceError {
-    enum class Kind : std::uint8_t { AccessDenied, InvalidArgument, LimitsExceeded, NotActive, NotFound, Busy, Failed };
-    Kind kind;
-    std::string message;
-};
-template <typename T>
-using Answer = tl::expected<T, ServiceError>;
-
-inline tl::unexpected<ServiceError> refusal(ServiceError::Kind kind, std::string message) {
-    return tl::unexpected<ServiceError>(ServiceError{kind, std::move(message)});
-}
 
 // Who is at the machine and what they want now.
 class AttentionService {
@@ -63,19 +47,6 @@ public:
     virtual ~ProfileService() = default;
 };
 
-// A plan that only this laptop can read, and what it is asked to be of.
-struct SealedRun {
-    std::string seal;
-    std::string study;
-    std::string run;  // the study server's code
-};
-
-struct RunRequest {
-    RunPlan plan;  // empty if it is sealed
-    std::optional<SealedRun> sealed;
-    bool blind = true;
-};
-
 class RunService {
 public:
     virtual Answer<std::string> start(const Caller& caller, const RunRequest& request) = 0;
@@ -98,36 +69,13 @@ public:
     virtual ~SettingsService() = default;
 };
 
-struct SampledPolicy {
-    PolicyId policy;
-    Khz current;
-    Ppm utilisation;
-    Level level;
-    bool operator==(const SampledPolicy&) const = default;
-};
-
-// The properties.
-struct Shown {
-    std::string backend;
-    std::vector<Policy> policies;
-    std::string state;
-    std::string reason;
-    std::vector<std::pair<std::string_view, OptionValue>> settings;
-    std::uint32_t keyboards = 0;
-    std::vector<std::pair<std::string, std::string>> holds;
-    std::string run;
-    bool indicator = true;    // may be on the screen
-    std::string run_subject;  // whose profile the run serves, as the database names it; empty: no run. Not a property
-
-    // Private: for the served user and root; during a blind run for its owner alone, during a sealed one for nobody.
+// The properties, and who may see those that are private: the served user and root; during a blind run its owner alone,
+// during a sealed one nobody.
+struct Shown : Properties {
     std::optional<uid_t> served_uid;
-    bool blind = false;      // such a run is on
-    std::string run_viewer;  // of a blind run its owner's bus name; empty: nobody
-    std::vector<Target> targets;
-    std::string user;
-    std::string application;
-    std::optional<Uafp> profile;
-    std::vector<SampledPolicy> sample;
+    bool blind = false;       // such a run is on
+    std::string run_viewer;   // of a blind run its owner's bus name; empty: nobody
+    std::string run_subject;  // whose profile the run serves, as the database names it; empty: no run
 };
 
 }  // namespace happe

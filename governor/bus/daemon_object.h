@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// org.happe.Governor1 on the system bus: docs/dbus.md, profiles/dbus/org.happe.Governor1.xml.
 #pragma once
 
 #include "governor/bus/bus.h"
-#include "governor/bus/governor_service.h"
 #include "governor/bus/polkit.h"
+#include "governor/bus/services.h"
 
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace happe {
 
-class GovernorBus {
+// The daemon's object on the system bus, of interface org.happe.Governor1 (daemon_interface.h).
+class DaemonObject {
 public:
     struct Services {
         AttentionService& attention;
@@ -20,29 +21,26 @@ public:
         RunService& runs;
         SettingsService& settings;
     };
-    static constexpr const char* kName = "org.happe.Governor1";
-    static constexpr const char* kPath = "/org/happe/Governor1";
 
     // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
     // something (a hold, the focus, a run) or wait for a key, and left the bus.
-    GovernorBus(sd_bus* bus, Services services, const Shown& shown, std::function<void(const std::string&)> left);
-    GovernorBus(const GovernorBus&) = delete;
-    GovernorBus& operator=(const GovernorBus&) = delete;
-    ~GovernorBus() = default;
+    DaemonObject(sd_bus* bus, Services services, const Shown& shown, std::function<void(const std::string&)> left);
+    DaemonObject(const DaemonObject&) = delete;
+    DaemonObject& operator=(const DaemonObject&) = delete;
+    ~DaemonObject() = default;
 
     // Offers the interface and takes the name. An error if another has it or the bus does not allow it.
     [[nodiscard]] Status start();
 
     // Announces the properties that differ from what was announced before.
     void changed();
-    // The same for the two that a turn of the loop changes: the targets and the profile.
+    // The same for those that a turn of the loop changes, which are private.
     void turned();
     void key_counted(Key key);
 
     // For the handlers, which are functions of their own.
     [[nodiscard]] const Services& services() const { return services_; }
     [[nodiscard]] const Shown& shown() const { return shown_; }
-    [[nodiscard]] sd_bus* bus() const { return bus_; }
     [[nodiscard]] Polkit& polkit() { return polkit_; }
     // Nothing if the sender has left already.
     [[nodiscard]] const Caller* caller(sd_bus_message* message);
@@ -54,16 +52,17 @@ public:
     [[nodiscard]] bool tell_when_left(const Caller& caller);
 
 private:
-    static int on_left(sd_bus_message* message, void* data, sd_bus_error* error);
+    static int on_left(sd_bus_message* message, void* self, sd_bus_error* error);
 
     sd_bus* bus_;
     Services services_;
     const Shown& shown_;
-    Shown announced_;
+    Properties announced_;
     std::function<void(const std::string&)> left_;
     Polkit polkit_;
     std::map<std::string, Caller> callers_;
-    bus::Slot vtable_;
+    std::vector<sd_bus_vtable> table_;
+    bus::Slot slot_;
     std::map<std::string, bus::Slot> watched_;
 };
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A call of one of org.happe.Governor1's methods: arguments read, permission asked for, answered.
+#pragma once
+
+#include "governor/bus/daemon_object.h"
+#include "governor/bus/daemon_types.h"
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace happe {
+
+// Kept for as long as it is not answered.
+struct Call {
+    DaemonObject& object;
+    Caller caller;
+    std::shared_ptr<sd_bus_message> message;
+};
+
+inline constexpr std::size_t kLongestString = 255;
+inline constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
+
+// The next argument; a refusal names it. sd-bus refuses a message of another signature itself.
+template <typename T>
+Answer<T> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<std::string> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<ProfilesText> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<Key> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<RunRequest> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<FileDescriptor> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<std::uint32_t> argument(sd_bus_message* message, std::string_view name);
+template <>
+Answer<std::int64_t> argument(sd_bus_message* message, std::string_view name);
+
+void refuse(sd_bus_message* call, const ServiceError& error);
+
+// Has the caller permission for polkit's `action` (null: none is needed)? Then goes on, at once or later; else refuses.
+void with_permission(const Call& call, const char* action, std::function<void()> go_on);
+
+template <typename T>
+void answer(sd_bus_message* call, const Answer<T>& given) {
+    if (!given) {
+        refuse(call, given.error());
+        return;
+    }
+    bus::Message reply;
+    bool good =
+        bus::take(reply, [&](sd_bus_message** raw) { return sd_bus_message_new_method_return(call, raw); }) >= 0;
+    if constexpr (!std::is_void_v<T>) {
+        good = good && wire::Type<T>::append(reply.get(), *given);
+    }
+    if (good) {
+        sd_bus_send(nullptr, reply.get(), nullptr);
+    } else {
+        refuse(call, {ServiceError::Kind::Failed, "the answer cannot be sent"});
+    }
+}
+
+// All arguments, or the refusal of the first that is wrong. `names`: each with a \0.
+template <typename... A>
+Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* names) {
+    [[maybe_unused]] const auto next = [&]<typename T>(std::type_identity<T>) {
+        const std::string_view name = names;
+        names += name.size() + 1;
+        return argument<T>(message, name);
+    };
+    std::tuple<Answer<A>...> read{next(std::type_identity<A>())...};  // braces: in order
+    const ServiceError* wrong = nullptr;
+    std::apply([&](const auto&... one) { ((wrong = wrong == nullptr && !one ? &one.error() : wrong), ...); }, read);
+    if (wrong != nullptr) {
+        return tl::unexpected<ServiceError>(*wrong);
+    }
+    return std::apply([](auto&... one) { return std::tuple<A...>(*std::move(one)...); }, read);
+}
+
+// Calls handler(call, arguments...), which returns an Answer, or takes as its last argument who is to be given it
+// later.
+template <auto handler, auto permission, typename R, typename... A>
+void serve(const Call& call, const Method<R, A...>& method) {
+    auto arguments = read_arguments<A...>(call.message.get(), method.names);
+    if (!arguments) {
+        refuse(call.message.get(), arguments.error());
+        return;
+    }
+    const char* const action =
+        std::apply([&](const A&... argument) { return permission(call, argument...); }, *arguments);
+    const auto kept = std::make_shared<std::tuple<A...>>(*std::move(arguments));
+    with_permission(call, action, [call, kept] {
+        std::apply(
+            [&](const A&... argument) {
+                if constexpr (requires {
+                                  { handler(call, argument...) } -> std::same_as<Answer<R>>;
+                              }) {
+                    answer<R>(call.message.get(), handler(call, argument...));
+                } else {
+                    handler(call, argument...,
+                            [message = call.message](const Answer<R>& given) { answer<R>(message.get(), given); });
+                }
+            },
+            *kept);
+    });
+}
+
+template <const auto& method, auto handler, auto permission>
+int on_call(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
+    auto& object = *static_cast<DaemonObject*>(data);
+    const Caller* const caller = object.caller(message);
+    if (caller == nullptr) {  // it has left, or the bus does not know its user or process
+        refuse(message, {ServiceError::Kind::AccessDenied, "the bus does not say who you are"});
+    } else {
+        serve<handler, permission>(Call{object, *caller, {sd_bus_message_ref(message), &sd_bus_message_unref}}, method);
+    }
+    return 1;
+}
+
+// Its entry of the interface's table.
+template <const auto& method, auto handler, auto permission>
+sd_bus_vtable method_entry() {
+    static const auto signatures = []<typename R, typename... A>(const Method<R, A...>&) {
+        std::string returned;
+        if constexpr (!std::is_void_v<R>) {
+            returned = wire::Type<R>::signature();
+        }
+        return std::pair((std::string() + ... + wire::Type<A>::signature()), returned);
+    }(method);
+    return SD_BUS_METHOD_WITH_NAMES(method.name, signatures.first.c_str(), method.names, signatures.second.c_str(), ,
+                                    (on_call<method, handler, permission>), SD_BUS_VTABLE_UNPRIVILEGED);
+}
+
+// The entries of all methods: docs/dbus.md has what each does and which permission it needs.
+[[nodiscard]] std::vector<sd_bus_vtable> method_entries();
+
+}  // namespace happe

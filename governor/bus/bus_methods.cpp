@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/bus/bus_call.h"
+
+#include "governor/documents/profile_document.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace happe {
+namespace {
+
+using Kind = ServiceError::Kind;
+
+constexpr std::uint32_t kMostListed = 10'000;
+constexpr std::uint32_t kLongestLearnMs = 60'000;
+
+Answer<std::string> user_name(uid_t uid) {
+    std::array<char, 4096> buffer{};
+    passwd entry{};
+    passwd* found = nullptr;
+    getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+    if (found == nullptr) {
+        return refusal(Kind::NotFound, fmt::format("user {} has no name", uid));
+    }
+    return std::string(found->pw_name);
+}
+
+// The argument `user`, if its profiles are for the caller; empty is the caller.
+Answer<std::string> user_of(const Call& call, const std::string& given) {
+    auto user = given.empty() ? user_name(call.caller.uid) : Answer<std::string>(given);
+    if (user && !call.object.may_see_profiles(call.caller, *user)) {
+        return refusal(Kind::AccessDenied,
+                       fmt::format("{} is the subject of a blind run, which is not for you to see", *user));
+    }
+    return user;
+}
+
+Answer<Served> whom_of(const Call& call, const std::string& user, const std::string& application) {
+    return user_of(call, user).and_then([&](const std::string& name) -> Answer<Served> {
+        return application.empty() ? refusal(Kind::InvalidArgument, "application: empty")
+                                   : Answer<Served>(Served{.user = name, .app = application});
+    });
+}
+
+// A run ends with the profile that its trace leads to.
+Answer<void> may_change(const Call& call, const std::string& user) {
+    return user == call.object.shown().run_subject ? refusal(Kind::Busy, fmt::format("a run of {} is on", user))
+                                                   : Answer<void>();
+}
+
+// Before anything is kept for the caller.
+Answer<void> watch(const Call& call) {
+    return call.object.tell_when_left(call.caller) ? Answer<void>()
+                                                   : refusal(Kind::AccessDenied, "you have left the bus");
+}
+
+Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) {
+    return profiles.list(whom.user).and_then([&](const std::vector<StoredProfile>& all) -> Answer<StoredProfile> {
+        const auto found = std::ranges::find(all, whom, &StoredProfile::whom);
+        if (found == all.end()) {
+            return refusal(Kind::NotFound, fmt::format("{} has no profile of {}", whom.user, whom.app));
+        }
+        return *found;
+    });
+}
+
+// What a document would store under this user.
+Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text, const std::string& user,
+                                                        const ProfileService& service) {
+    auto document = read_profiles(text);
+    if (!document) {
+        return refusal(Kind::InvalidArgument, "document: " + document.error().message);
+    }
+    if (document->f_ref != service.f_ref()) {
+        return refusal(Kind::InvalidArgument,
+                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
+                                   document->f_ref.value, service.f_ref().value));
+    }
+    if (document->profiles.size() > kMostProfiles) {
+        return refusal(Kind::LimitsExceeded, fmt::format("document: more than {} profiles", kMostProfiles));
+    }
+    std::set<std::string> applications;
+    for (StoredProfile& profile : document->profiles) {
+        profile.whom.user = user;
+        if (!applications.insert(profile.whom.app).second) {
+            return refusal(Kind::InvalidArgument,
+                           fmt::format("document: several users' profiles of {}: they would be one", profile.whom.app));
+        }
+    }
+    return std::move(document->profiles);
+}
+
+// The methods. Each asks a service.
+
+Answer<void> feedback(const Call& call, Key key) {
+    return call.object.services().attention.feedback(call.caller, key);
+}
+
+Answer<std::string> set_focus(const Call& call, const FileDescriptor& process, const std::string& hint) {
+    return watch(call).and_then(
+        [&] { return call.object.services().attention.set_focus(call.caller, process.get(), hint); });
+}
+
+Answer<void> clear_focus(const Call& call) {
+    return call.object.services().attention.clear_focus(call.caller);
+}
+
+Answer<std::uint32_t> hold(const Call& call, const std::string& application, const std::string& reason) {
+    return watch(call).and_then(
+        [&] { return call.object.services().attention.hold(call.caller, application, reason); });
+}
+
+Answer<void> release(const Call& call, std::uint32_t cookie) {
+    return call.object.services().attention.release(call.caller, cookie);
+}
+
+Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const std::string& user) {
+    return user_of(call, user)
+        .and_then([&](const std::string& name) { return call.object.services().profiles.list(name); })
+        .map([](const std::vector<StoredProfile>& profiles) {
+            std::vector<ApplicationProfile> listed;
+            for (const StoredProfile& profile : profiles) {
+                listed.push_back({profile.whom.app, profile.uafp});
+            }
+            return listed;
+        });
+}
+
+Answer<Uafp> get_profile(const Call& call, const std::string& user, const std::string& application) {
+    return whom_of(call, user, application)
+        .and_then([&](const Served& whom) { return one_profile(call.object.services().profiles, whom); })
+        .map([](const StoredProfile& profile) { return profile.uafp; });
+}
+
+Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::string& user,
+                                               const std::string& application, std::int64_t after, std::uint32_t most) {
+    return whom_of(call, user, application).and_then([&](const Served& whom) {
+        return call.object.services().profiles.events(whom, after, std::min(most, kMostListed));
+    });
+}
+
+Answer<void> reset_profile(const Call& call, const std::string& user, const std::string& application) {
+    ProfileService& profiles = call.object.services().profiles;
+    return whom_of(call, user, application)
+        .and_then([&](const Served& whom) { return may_change(call, whom.user).map([&] { return whom; }); })
+        .and_then([&](const Served& whom) { return one_profile(profiles, whom); })
+        .and_then([&](const StoredProfile& found) { return profiles.reset(found.whom); });
+}
+
+Answer<std::string> export_profiles(const Call& call, const std::string& user) {
+    ProfileService& profiles = call.object.services().profiles;
+    return user_of(call, user)
+        .and_then([&](const std::string& name) { return profiles.list(name); })
+        .map([&](const std::vector<StoredProfile>& all) { return write_profiles({profiles.f_ref(), all}); });
+}
+
+Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user, const ProfilesText& document) {
+    ProfileService& service = call.object.services().profiles;
+    return user_of(call, user)
+        .and_then([&](const std::string& name) { return may_change(call, name).map([&] { return name; }); })
+        .and_then([&](const std::string& name) { return profiles_of_document(document.text, name, service); })
+        .and_then([&](const std::vector<StoredProfile>& profiles) {
+            return service.replace(profiles).map([&] { return static_cast<std::uint32_t>(profiles.size()); });
+        });
+}
+
+Answer<std::string> start_run(const Call& call, const RunRequest& request) {
+    return watch(call).and_then([&] { return call.object.services().runs.start(call.caller, request); });
+}
+
+Answer<FileDescriptor> stop_run(const Call& call, const std::string& run) {
+    return call.object.services().runs.stop(call.caller, run);
+}
+
+Answer<std::string> run_facts(const Call& call, const std::string& run) {
+    return call.object.services().runs.facts(call.caller, run);
+}
+
+Answer<PublicKey> device_key(const Call& call) {
+    return call.object.services().runs.device_key();
+}
+
+void learn_key(const Call& call, std::uint32_t timeout_ms, std::function<void(Answer<std::string>)> learned) {
+    if (timeout_ms == 0 || timeout_ms > kLongestLearnMs) {
+        learned(refusal(Kind::InvalidArgument, fmt::format("timeout_ms: not 1 to {}", kLongestLearnMs)));
+    } else if (const auto watched = watch(call); !watched) {
+        learned(tl::unexpected<ServiceError>(watched.error()));
+    } else {
+        call.object.services().settings.learn_key(call.caller, std::chrono::milliseconds(timeout_ms),
+                                                  std::move(learned));
+    }
+}
+
+Answer<void> reload(const Call& call) {
+    return call.object.services().settings.reload();
+}
+
+// The polkit action that a call needs; null if none.
+
+constexpr auto kNone = [](const Call&, const auto&...) -> const char* { return nullptr; };
+constexpr auto kToHold = [](const Call&, const auto&...) { return "org.happe.governor1.hold"; };
+constexpr auto kToConfigure = [](const Call&, const auto&...) { return "org.happe.governor1.configure"; };
+constexpr auto kToRun = [](const Call&, const auto&...) { return "org.happe.governor1.run-study"; };
+
+constexpr auto kForUser = [](const Call& call, const std::string& user, const auto&...) -> const char* {
+    return user.empty() || user == user_name(call.caller.uid) ? nullptr : "org.happe.governor1.manage-profiles";
+};
+constexpr auto kForRun = [](const Call& call, const std::string& run) -> const char* {
+    return call.object.services().runs.owns(call.caller, run) ? nullptr : kToRun(call);
+};
+
+}  // namespace
+
+std::vector<sd_bus_vtable> method_entries() {
+    using namespace method;
+    return {
+        method_entry<kFeedback, feedback, kNone>(),
+        method_entry<kSetFocus, set_focus, kNone>(),
+        method_entry<kClearFocus, clear_focus, kNone>(),
+        method_entry<kHold, hold, kToHold>(),
+        method_entry<kRelease, release, kNone>(),
+        method_entry<kListProfiles, list_profiles, kForUser>(),
+        method_entry<kGetProfile, get_profile, kForUser>(),
+        method_entry<kListEvents, list_events, kForUser>(),
+        method_entry<kResetProfile, reset_profile, kForUser>(),
+        method_entry<kExportProfiles, export_profiles, kForUser>(),
+        method_entry<kImportProfiles, import_profiles, kForUser>(),
+        method_entry<kStartRun, start_run, kToRun>(),
+        method_entry<kStopRun, stop_run, kForRun>(),
+        method_entry<kRunFacts, run_facts, kForRun>(),
+        method_entry<kDeviceKey, device_key, kNone>(),
+        method_entry<kLearnKey, learn_key, kToConfigure>(),
+        method_entry<kReload, reload, kToConfigure>(),
+    };
+}
+
+}  // namespace happe

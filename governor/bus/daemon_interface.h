@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// org.happe.Governor1 in the governor's types, for happed and its clients: what profiles/dbus/org.happe.Governor1.xml
+// declares, which a test compares. docs/dbus.md has the meaning of each member.
+#pragma once
+
+#include "governor/bus/run_request.h"
+#include "governor/core/frequency_control.h"
+#include "governor/documents/configuration.h"
+#include "governor/store/learning_event.h"
+#include "governor/system/device_key.h"
+#include "governor/system/file_descriptor.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace happe {
+
+inline constexpr const char* kDaemonName = "org.happe.Governor1";  // on the bus, and of the interface
+inline constexpr const char* kDaemonPath = "/org/happe/Governor1";
+
+// What a policy did in the last period.
+struct SampledPolicy {
+    PolicyId policy;
+    Khz current;
+    Ppm utilisation;
+    Level level;
+    bool operator==(const SampledPolicy&) const = default;
+};
+
+struct ShownHold {
+    std::string application;
+    std::string reason;
+    bool operator==(const ShownHold&) const = default;
+};
+
+// The properties.
+struct Properties {
+    std::string version;
+    std::string backend;
+    std::vector<Policy> policies;
+    std::string state;
+    std::string reason;
+    std::map<std::string, OptionValue> settings;
+    std::uint32_t keyboards = 0;
+    std::vector<ShownHold> holds;
+    std::string run;
+    bool indicator = true;  // may be on the screen
+    // Private: empty for those who may not see them.
+    std::vector<Target> targets;
+    std::string user;
+    std::string application;
+    std::optional<Uafp> profile;
+    std::vector<SampledPolicy> sample;
+};
+
+// How a change of a property is announced: with its value; without, since it is private; not at all.
+enum class Announced : std::uint8_t { Never, WithValue, PrivateWithoutValue, PrivateNever };
+
+template <auto Member>
+struct Property {
+    static constexpr auto kMember = Member;
+    const char* name;
+    Announced announced;
+    [[nodiscard]] constexpr bool is_private() const { return announced >= Announced::PrivateWithoutValue; }
+};
+
+inline constexpr std::tuple kDaemonProperties{
+    Property<&Properties::version>{"Version", Announced::Never},
+    Property<&Properties::backend>{"Backend", Announced::WithValue},
+    Property<&Properties::policies>{"Ladders", Announced::WithValue},
+    Property<&Properties::state>{"State", Announced::WithValue},
+    Property<&Properties::reason>{"Reason", Announced::WithValue},
+    Property<&Properties::settings>{"Settings", Announced::WithValue},
+    Property<&Properties::keyboards>{"Keyboards", Announced::WithValue},
+    Property<&Properties::holds>{"Holds", Announced::WithValue},
+    Property<&Properties::run>{"Run", Announced::WithValue},
+    Property<&Properties::indicator>{"Indicator", Announced::WithValue},
+    Property<&Properties::targets>{"Targets", Announced::PrivateWithoutValue},
+    Property<&Properties::user>{"User", Announced::PrivateWithoutValue},
+    Property<&Properties::application>{"Application", Announced::PrivateWithoutValue},
+    Property<&Properties::profile>{"Profile", Announced::PrivateWithoutValue},
+    Property<&Properties::sample>{"Sample", Announced::PrivateNever},
+};
+
+// A document of profiles, at most 1 MiB; other strings have at most 255 bytes.
+struct ProfilesText {
+    std::string text;
+};
+
+// As ListProfiles has it: of one user.
+struct ApplicationProfile {
+    std::string application;
+    Uafp uafp;
+};
+
+// A method: what it returns, and its arguments.
+template <typename Returned, typename... Arguments>
+struct Method {
+    const char* name;
+    const char* names;  // of the arguments and of what is returned, each with a \0
+};
+
+namespace method {
+
+inline constexpr Method<void, Key> kFeedback{"Feedback", "key\0"};
+inline constexpr Method<std::string, FileDescriptor, std::string> kSetFocus{"SetFocus", "process\0hint\0application\0"};
+inline constexpr Method<void> kClearFocus{"ClearFocus", ""};
+inline constexpr Method<std::uint32_t, std::string, std::string> kHold{"Hold", "application\0reason\0cookie\0"};
+inline constexpr Method<void, std::uint32_t> kRelease{"Release", "cookie\0"};
+inline constexpr Method<std::vector<ApplicationProfile>, std::string> kListProfiles{"ListProfiles", "user\0profiles\0"};
+inline constexpr Method<Uafp, std::string, std::string> kGetProfile{"GetProfile", "user\0application\0khz\0"};
+inline constexpr Method<std::vector<LearningEvent>, std::string, std::string, std::int64_t, std::uint32_t> kListEvents{
+    "ListEvents", "user\0application\0after\0most\0events\0"};
+inline constexpr Method<void, std::string, std::string> kResetProfile{"ResetProfile", "user\0application\0"};
+inline constexpr Method<std::string, std::string> kExportProfiles{"ExportProfiles", "user\0document\0"};
+inline constexpr Method<std::uint32_t, std::string, ProfilesText> kImportProfiles{"ImportProfiles",
+                                                                                  "user\0document\0imported\0"};
+inline constexpr Method<std::string, RunRequest> kStartRun{"StartRun", "what\0run\0"};
+inline constexpr Method<FileDescriptor, std::string> kStopRun{"StopRun", "run\0trace\0"};
+inline constexpr Method<std::string, std::string> kRunFacts{"RunFacts", "run\0document\0"};
+inline constexpr Method<PublicKey> kDeviceKey{"DeviceKey", "key\0"};
+inline constexpr Method<std::string, std::uint32_t> kLearnKey{"LearnKey", "timeout_ms\0key\0"};
+inline constexpr Method<void> kReload{"Reload", ""};
+
+}  // namespace method
+}  // namespace happe

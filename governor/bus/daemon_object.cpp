@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/bus/daemon_object.h"
+
+#include "governor/bus/bus_call.h"
+
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+namespace happe {
+namespace {
+
+constexpr std::size_t kMostCallers = 256;  // remembered; more are asked for again
+
+std::uint32_t flags_of(Announced announced) {
+    switch (announced) {
+        case Announced::Never:
+            return SD_BUS_VTABLE_PROPERTY_CONST;
+        case Announced::WithValue:
+            return SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE;
+        case Announced::PrivateWithoutValue:
+            return SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION;
+        case Announced::PrivateNever:
+            return 0;
+    }
+    return 0;
+}
+
+template <typename Member>
+using ValueOf = std::remove_cvref_t<decltype(std::declval<Properties>().*std::declval<Member>())>;
+
+// A private property is empty for those who may not see it.
+template <auto Member, bool Private>
+int on_get(sd_bus* bus, const char* /*path*/, const char* /*interface*/, const char* /*property*/,
+           sd_bus_message* reply, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<DaemonObject*>(data);
+    const bool shown = !Private || self->may_see_private(sd_bus_get_current_message(bus));
+    using Value = ValueOf<decltype(Member)>;
+    return wire::Type<Value>::append(reply, shown ? self->shown().*Member : Value{}) ? 0 : -EINVAL;
+}
+
+template <auto Member>
+sd_bus_vtable property_entry(const Property<Member>& property) {
+    static const std::string signature = wire::Type<ValueOf<decltype(Member)>>::signature();
+    return SD_BUS_PROPERTY(property.name, signature.c_str(),
+                           (property.is_private() ? on_get<Member, true> : on_get<Member, false>), 0,
+                           flags_of(property.announced));
+}
+
+// profiles/dbus/org.happe.Governor1.xml, as sd-bus has it.
+std::vector<sd_bus_vtable> interface_table() {
+    std::vector<sd_bus_vtable> table = method_entries();
+    table.insert(table.begin(), SD_BUS_VTABLE_START(0));
+    std::apply([&](const auto&... property) { (table.push_back(property_entry(property)), ...); }, kDaemonProperties);
+    table.push_back(SD_BUS_SIGNAL_WITH_ARGS("KeyCounted", SD_BUS_ARGS("s", key), 0));
+    table.push_back(SD_BUS_VTABLE_END);
+    return table;
+}
+
+// Announces the properties that differ between what was announced and what is so now. During a blind run the time of a
+// private one's change would tell of the run.
+template <typename Wanted>
+void announce(sd_bus* bus, Properties& announced, const Properties& now, const Wanted& wanted) {
+    std::vector<char*> names;
+    const auto look_at = [&](const auto& property) {
+        constexpr auto kMember = std::remove_cvref_t<decltype(property)>::kMember;
+        if (wanted(property.announced) && announced.*kMember != now.*kMember) {
+            announced.*kMember = now.*kMember;
+            // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): sd-bus takes char**, and only reads
+            names.push_back(const_cast<char*>(property.name));
+        }
+    };
+    std::apply([&](const auto&... property) { (look_at(property), ...); }, kDaemonProperties);
+    if (!names.empty()) {
+        names.push_back(nullptr);
+        sd_bus_emit_properties_changed_strv(bus, kDaemonPath, kDaemonName, names.data());
+    }
+}
+
+}  // namespace
+
+DaemonObject::DaemonObject(sd_bus* bus, Services services, const Shown& shown,
+                           std::function<void(const std::string&)> left)
+    : bus_(bus), services_(services), shown_(shown), announced_(shown), left_(std::move(left)), polkit_(bus) {}
+
+Status DaemonObject::start() {
+    table_ = interface_table();
+    int status = bus::take(slot_, [this](sd_bus_slot** raw) {
+        return sd_bus_add_object_vtable(bus_, raw, kDaemonPath, kDaemonName, table_.data(), this);
+    });
+    if (status >= 0) {
+        status = sd_bus_request_name(bus_, kDaemonName, 0);
+    }
+    if (status == -EEXIST) {
+        return failure(fmt::format("{} is taken on the bus: another happed runs", kDaemonName));
+    }
+    if (status < 0) {
+        return failure(
+            fmt::format("cannot take the name {} on the bus: {}", kDaemonName, bus::error_of(status).message));
+    }
+    return {};
+}
+
+void DaemonObject::changed() {
+    announce(bus_, announced_, shown_, [this](Announced how) {
+        return how == Announced::WithValue || (how == Announced::PrivateWithoutValue && !shown_.blind);
+    });
+}
+
+void DaemonObject::turned() {
+    announce(bus_, announced_, shown_,
+             [this](Announced how) { return how == Announced::PrivateWithoutValue && !shown_.blind; });
+}
+
+void DaemonObject::key_counted(Key key) {
+    sd_bus_emit_signal(bus_, kDaemonPath, kDaemonName, "KeyCounted", "s", name_of(key));
+}
+
+const Caller* DaemonObject::caller(sd_bus_message* message) {
+    const char* const name = sd_bus_message_get_sender(message);
+    if (name == nullptr) {
+        return nullptr;
+    }
+    if (const auto known = callers_.find(name); known != callers_.end()) {
+        return &known->second;
+    }
+    bus::Credentials credentials;
+    Caller caller{.bus_name = name};
+    if (bus::take(credentials,
+                  [&](sd_bus_creds** raw) {
+                      return sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, raw);
+                  }) < 0 ||
+        sd_bus_creds_get_euid(credentials.get(), &caller.uid) < 0 ||
+        sd_bus_creds_get_pid(credentials.get(), &caller.pid) < 0) {
+        return nullptr;
+    }
+    if (callers_.size() >= kMostCallers) {
+        callers_.clear();
+    }
+    return &callers_.emplace(name, caller).first->second;
+}
+
+bool DaemonObject::may_see_private(sd_bus_message* message) {
+    const Caller* const who = message != nullptr ? caller(message) : nullptr;
+    if (who == nullptr) {
+        return false;
+    }
+    if (shown_.blind) {
+        return who->bus_name == shown_.run_viewer;
+    }
+    return who->uid == 0 || who->uid == shown_.served_uid;
+}
+
+bool DaemonObject::may_see_profiles(const Caller& caller, const std::string& user) const {
+    return !shown_.blind || shown_.run_viewer == caller.bus_name || shown_.run_subject != user;
+}
+
+bool DaemonObject::tell_when_left(const Caller& caller) {
+    if (watched_.contains(caller.bus_name)) {
+        return true;
+    }
+    const std::string rule = fmt::format(
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "arg0='{}'",
+        caller.bus_name);
+    bus::Slot watch;
+    bus::take(watch, [&](sd_bus_slot** raw) {
+        return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
+    });
+    bus::Credentials there;  // the bus answers in order: who is there now is watched
+    if (!watch || bus::take(there, [&](sd_bus_creds** raw) {
+                      return sd_bus_get_name_creds(bus_, caller.bus_name.c_str(), 0, raw);
+                  }) < 0) {
+        return false;
+    }
+    watched_.emplace(caller.bus_name, std::move(watch));
+    return true;
+}
+
+int DaemonObject::on_left(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<DaemonObject*>(data);
+    const char* name = nullptr;
+    if (sd_bus_message_read(message, "s", &name) >= 0) {
+        const std::string left = name;
+        self->callers_.erase(left);
+        self->left_(left);
+        self->watched_.erase(left);
+    }
+    return 0;
+}
+
+}  // namespace happe

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happed as its client sees it: org.happe.Governor1. An error says what to do next.
+#pragma once
+
+#include "governor/bus/daemon_types.h"
+#include "governor/happectl/bus.h"
+#include "governor/happectl/outcome.h"
+
+namespace happe::ctl {
+
+extern const Address kDaemon;
+
+// What an error of happed means for the person at the shell.
+Trouble explain(const BusError& error);
+
+class DaemonProxy {
+public:
+    // An error if there is no bus. Whether happed is on it shows with the first call.
+    static Outcome<DaemonProxy> connect();
+
+    // The private properties are empty if nobody is served, or if they are not for this caller.
+    Outcome<Properties> properties(std::chrono::microseconds patience = kPrompt);
+
+    // call(method::kHold, "make", "busy"): a method of daemon_interface.h. Waits for a person who is asked for a
+    // password.
+    template <typename R, typename... A>
+    Outcome<R> call(const Method<R, A...>& method, const std::type_identity_t<A>&... arguments) {
+        return call_within(kAskingSomebody, method, arguments...);
+    }
+    template <typename R, typename... A>
+    Outcome<R> call_within(std::chrono::microseconds patience, const Method<R, A...>& method,
+                           const std::type_identity_t<A>&... arguments) {
+        return bus_.call<R>(patience, kDaemon, method.name, arguments...).map_error(explain);
+    }
+
+    [[nodiscard]] Bus& bus() { return bus_; }
+
+private:
+    explicit DaemonProxy(Bus bus) : bus_(std::move(bus)) {}
+
+    Bus bus_;
+};
+
+// Does one thing with happed.
+template <typename Do>
+Outcome<int> with_daemon(const Do& act) {
+    auto daemon = DaemonProxy::connect();
+    return daemon ? act(*daemon) : pass_on(daemon);
+}
+
+}  // namespace happe::ctl
