@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint32_t kDischarging = 2;  // UPower's State
 constexpr double kJoulesOfWattHour = 3600.0;
 
-std::vector<Governor::Policy> policies_of(const QVariant& ladders) {
-    std::vector<Governor::Policy> policies;
+std::vector<DaemonState::Policy> policies_of(const QVariant& ladders) {
+    std::vector<DaemonState::Policy> policies;
     each_entry(ladders, "a(qauau)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         QList<uint> cpus;
@@ -53,8 +53,8 @@ QDBusMessage to_governor(const QString& method) {
     return message;
 }
 
-Governor governor_of(const QVariantMap& properties) {
-    Governor governor;
+DaemonState governor_of(const QVariantMap& properties) {
+    DaemonState governor;
     governor.indicator = properties.value(QStringLiteral("Indicator"), true).toBool();
     governor.run = properties.value(QStringLiteral("Run")).toString().toStdString();
     governor.application = properties.value(QStringLiteral("Application")).toString().toStdString();
@@ -68,7 +68,7 @@ Governor governor_of(const QVariantMap& properties) {
     });
     each_entry(properties.value(QStringLiteral("Sample")), "a(quuy)", [&](const QDBusArgument& entry) {
         ushort id = 0;
-        Governor::Sample sample;
+        DaemonState::Sample sample;
         uchar level = 0;
         entry >> id >> sample.khz >> sample.utilisation_ppm >> level;
         governor.samples.emplace(id, sample);

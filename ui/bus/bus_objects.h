@@ -15,7 +15,7 @@ namespace happe::ui {
 [[nodiscard]] BusObject governor_object();
 // A call of a method of its, which does not start it.
 [[nodiscard]] QDBusMessage to_governor(const QString& method);
-[[nodiscard]] Governor governor_of(const QVariantMap& properties);
+[[nodiscard]] DaemonState governor_of(const QVariantMap& properties);
 [[nodiscard]] std::optional<Key> key_of(const QString& name);
 
 // UPower's sum of all batteries.

@@ -43,7 +43,7 @@ TEST(Battery, IsNoneWhileItChargesIsFullOrIsMissing) {
 }
 
 TEST(GovernorProperties, OfNoKindThatIsKnownAreNobodyServed) {
-    const Governor governor = governor_of({{"Ladders", 7}, {"Targets", "none"}, {"Settings", QVariant()}});
+    const DaemonState governor = governor_of({{"Ladders", 7}, {"Targets", "none"}, {"Settings", QVariant()}});
     EXPECT_TRUE(governor.policies.empty());
     EXPECT_TRUE(governor.target_khz.empty());
 }

@@ -108,7 +108,7 @@ void Overlay::open_again() {
     }
 }
 
-void Overlay::governor_is(std::optional<Governor> governor) {
+void Overlay::governor_is(std::optional<DaemonState> governor) {
     if (governor && governor->indicator && !governor->run.empty() && governor->target_khz.empty()) {
         kernel_.look(*governor);  // a blind run, of which happed tells us nothing
     }

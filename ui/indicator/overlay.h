@@ -54,7 +54,7 @@ private:
     [[nodiscard]] std::string open_surface();
     void surface_lost();
     void open_again();
-    void governor_is(std::optional<Governor> governor);
+    void governor_is(std::optional<DaemonState> governor);
     void update();
 
     OverlayState state_;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 constexpr std::uint64_t kLeastTime = 20;
 
 // A listed frequency is itself. What was measured, often between two, is the one whose real speed is nearest.
-std::uint32_t listed(std::uint32_t khz, const Governor::Policy& policy, const Governor& governor) {
+std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const DaemonState& governor) {
     const auto& ladder = policy.ladder_khz;
     if (ladder.empty() || std::ranges::binary_search(ladder, khz)) {
         return khz;
@@ -79,9 +79,9 @@ void KernelView::renew(Load& load, const Times& now) {
     load.until = now;
 }
 
-void KernelView::look(Governor& governor) {
+void KernelView::look(DaemonState& governor) {
     const auto now = times();
-    for (const Governor::Policy& policy : governor.policies) {
+    for (const DaemonState::Policy& policy : governor.policies) {
         const std::uint32_t shown = frequency(policy.id);
         if (shown == 0) {
             continue;

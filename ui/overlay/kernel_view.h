@@ -20,7 +20,7 @@ public:
     // the utilisation since then (the first time: since the machine started), over 0.2 s or more: a look that comes
     // sooner keeps the last one. Frequencies are of the ladder, whatever governs. A policy without a frequency stays
     // empty.
-    void look(Governor& governor);
+    void look(DaemonState& governor);
 
 private:
     struct Times {

@@ -28,20 +28,20 @@ protected:
 
     void ask(const std::string& speed) const { std::ofstream(policy() / "scaling_setspeed") << speed << '\n'; }
 
-    [[nodiscard]] std::uint32_t target_khz(const Governor& governor) {
-        Governor seen = governor;
+    [[nodiscard]] std::uint32_t target_khz(const DaemonState& governor) {
+        DaemonState seen = governor;
         view_.look(seen);
         return seen.target_khz.at(0);
     }
 
     [[nodiscard]] std::uint32_t ppm() {
-        Governor governor = sealed();
+        DaemonState governor = sealed();
         view_.look(governor);
         return governor.samples.at(0).utilisation_ppm;
     }
 
-    static Governor sealed() {
-        Governor governor;
+    static DaemonState sealed() {
+        DaemonState governor;
         governor.run = "K7QX";
         governor.policies = {{0, {800'000, 1'200'000, 1'600'000}, {0, 1}}};
         return governor;
@@ -52,17 +52,17 @@ protected:
 };
 
 TEST_F(KernelViewTest, ShowsTheFrequencyOfNowAndTheOneBeforeWithTheUtilisationBetween) {
-    Governor first = sealed();
+    DaemonState first = sealed();
     view_.look(first);
     show(1'200'000, "cpu0 175 0 0 125 0 0 0 0", "cpu1 10 0 0 290 0 0 0 0");
-    Governor second = sealed();
+    DaemonState second = sealed();
     view_.look(second);
     EXPECT_EQ(second.target_khz.at(0), 1'200'000U);
-    EXPECT_EQ(second.samples.at(0), (Governor::Sample{1'600'000, 750'000}));
+    EXPECT_EQ(second.samples.at(0), (DaemonState::Sample{1'600'000, 750'000}));
 }
 
 TEST_F(KernelViewTest, CountsWaitingForInputAndOutputAsIdleAndInterruptsAsBusy) {
-    Governor governor = sealed();
+    DaemonState governor = sealed();
     view_.look(governor);
     show(1'600'000, "cpu0 100 0 0 110 70 10 5 5", "cpu1 0 0 0 300 0 0 0 0");
     view_.look(governor);
@@ -71,7 +71,7 @@ TEST_F(KernelViewTest, CountsWaitingForInputAndOutputAsIdleAndInterruptsAsBusy) 
 
 TEST_F(KernelViewTest, ShowsNothingOfAPolicyThatTheKernelDoesNotShow) {
     fs::remove(policy() / "scaling_cur_freq");
-    Governor governor = sealed();
+    DaemonState governor = sealed();
     view_.look(governor);
     EXPECT_TRUE(governor.target_khz.empty());
 }
@@ -111,7 +111,7 @@ TEST_F(KernelViewTest, ShowsTheEntryOfTheLadderThatIsNearestToWhatWasMeasured) {
 }
 
 TEST_F(KernelViewTest, TakesAFrequencyThatIsListedAsAnotherByItsRealSpeed) {
-    Governor boosts = sealed();
+    DaemonState boosts = sealed();
     boosts.policies[0].ladder_khz.push_back(1'601'000);
     boosts.real_khz[1'601'000] = 2'000'000;
     for (const auto& [shown, entry] :

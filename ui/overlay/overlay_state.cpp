@@ -24,7 +24,7 @@ minutes whole(Seconds time) {
 
 }  // namespace
 
-std::uint32_t Governor::speed(std::uint32_t khz) const {
+std::uint32_t DaemonState::speed(std::uint32_t khz) const {
     const auto real = real_khz.find(khz);
     return real != real_khz.end() ? real->second : khz;
 }
@@ -35,14 +35,14 @@ std::optional<OverlayState::Current> OverlayState::current() const {
         return found;
     }
     double highest = -1.0;
-    for (const Governor::Policy& policy : governor_.policies) {
+    for (const DaemonState::Policy& policy : governor_.policies) {
         const auto target = governor_.target_khz.find(policy.id);
         if (target == governor_.target_khz.end() || policy.ladder_khz.empty()) {
             continue;
         }
         const auto sampled = governor_.samples.find(policy.id);
         const auto sample =
-            sampled != governor_.samples.end() ? sampled->second : Governor::Sample{.khz = target->second};
+            sampled != governor_.samples.end() ? sampled->second : DaemonState::Sample{.khz = target->second};
         const double normalised = share_of_one(sample.utilisation_ppm) * speed(sample.khz);
         if (normalised > highest) {
             highest = normalised;
@@ -104,9 +104,9 @@ void OverlayState::plan_look(bool news, Moment now) {
     look_ = now + pause_;
 }
 
-void OverlayState::governor(const std::optional<Governor>& governor, Moment now) {
+void OverlayState::governor(const std::optional<DaemonState>& governor, Moment now) {
     drain(now);
-    const Governor next = governor.value_or(Governor{});
+    const DaemonState next = governor.value_or(DaemonState{});
     if (next.run != governor_.run) {
         simulated_.refill();  // each run begins with a full battery
     }

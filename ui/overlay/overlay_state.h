@@ -21,7 +21,7 @@ using Moment = std::chrono::duration<double>;
 enum class Key { Performance, Power };
 
 // What org.happe.Governor1 says of itself (docs/dbus.md), as far as the overlay needs it.
-struct Governor {
+struct DaemonState {
     struct Policy {
         std::uint32_t id = 0;
         std::vector<std::uint32_t> ladder_khz;  // ascending
@@ -44,7 +44,7 @@ struct Governor {
 
     // How fast a frequency of a ladder is.
     [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
-    bool operator==(const Governor&) const = default;
+    bool operator==(const DaemonState&) const = default;
 };
 
 // What UPower says of the battery.
@@ -89,7 +89,7 @@ public:
     static OverlayState real(std::optional<PowerModel> own) { return {std::move(own), false}; }
 
     // happed is as it says, or gone.
-    void governor(const std::optional<Governor>& governor, Moment now);
+    void governor(const std::optional<DaemonState>& governor, Moment now);
     // A key was counted: its effect is in what happed says next.
     void key(Key key) { pressed_ = key; }
     // The real battery discharges; none: the machine is on mains, or has no battery.
@@ -105,8 +105,8 @@ public:
 private:
     // The policy that is shown, and that a press belongs to: of the highest normalised utilisation (docs/traces.md).
     struct Current {
-        const Governor::Policy* policy = nullptr;
-        Governor::Sample sample;
+        const DaemonState::Policy* policy = nullptr;
+        DaemonState::Sample sample;
         std::uint32_t target_khz = 0;
     };
 
@@ -132,7 +132,7 @@ private:
     PowerModel model_;
     SimulatedBattery simulated_{model_};
     std::optional<RealBattery> real_;
-    Governor governor_;
+    DaemonState governor_;
     std::optional<Key> pressed_;  // and not yet shown
     std::optional<Effect> effect_;
     Moment effect_at_{};

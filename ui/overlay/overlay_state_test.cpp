@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kFull = 1'000'000;  // ppm
 
 // The T61 in a game: CPU 0 is busy, at 1.6 GHz.
-Governor playing() {
-    Governor governor;
+DaemonState playing() {
+    DaemonState governor;
     governor.application = "torcs";
     governor.policies = {{0, {800'000, 1'200'000, 1'600'000, 2'200'000, 2'300'000}, {0, 1}}};
     governor.target_khz = {{0, 1'600'000}};
@@ -21,8 +21,8 @@ Governor playing() {
 }
 
 // The same a moment later: a key has moved the target.
-Governor stepped(std::uint32_t khz) {
-    Governor governor = playing();
+DaemonState stepped(std::uint32_t khz) {
+    DaemonState governor = playing();
     governor.target_khz = {{0, khz}};
     return governor;
 }
@@ -46,7 +46,7 @@ TEST(OverlayState, ShowsTheTimeThatIsLeftAndTheStepOfTheLadder) {
 
 TEST(OverlayState, LastsTwoHoursAtTheLowestFrequency) {
     OverlayState state = simulated();
-    Governor lowest = stepped(800'000);
+    DaemonState lowest = stepped(800'000);
     lowest.samples = {{0, {800'000, kFull}}};
     state.governor(lowest, 0s);
     EXPECT_EQ(state.shown(0s)->remaining, 120min);
@@ -90,7 +90,7 @@ TEST(OverlayState, ThePerformanceKeyTakesTime) {
 
 TEST(OverlayState, AKeyAtTheEndOfTheLadderGivesNothing) {
     OverlayState state = simulated();
-    Governor lowest = stepped(800'000);
+    DaemonState lowest = stepped(800'000);
     lowest.samples = {{0, {800'000, kFull}}};
     state.governor(lowest, 0s);
     state.key(Key::Power);
@@ -113,7 +113,7 @@ TEST(OverlayState, TheEffectOfAKeyStaysWhileTheUtilisationChanges) {
     state.governor(playing(), 0s);
     state.key(Key::Power);
     state.governor(stepped(1'200'000), 0s);
-    Governor later = stepped(1'200'000);
+    DaemonState later = stepped(1'200'000);
     later.samples = {{0, {1'200'000, 900'000}}};
     state.governor(later, 1s);
     EXPECT_EQ(state.shown(1s)->effect->gained, 13min);
@@ -124,7 +124,7 @@ TEST(OverlayState, AnotherApplicationHasNotHadAKeyYet) {
     state.governor(playing(), 0s);
     state.key(Key::Power);
     state.governor(stepped(1'200'000), 0s);
-    Governor other = stepped(1'200'000);
+    DaemonState other = stepped(1'200'000);
     other.application = "desktop";
     state.governor(other, 1s);
     EXPECT_FALSE(state.shown(1s)->effect);
@@ -133,7 +133,7 @@ TEST(OverlayState, AnotherApplicationHasNotHadAKeyYet) {
 TEST(OverlayState, ShowsNothingWhileNobodyIsServedAndDrainsNothing) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);
-    state.governor(Governor{}, 0s);
+    state.governor(DaemonState{}, 0s);
     EXPECT_EQ(state.shown(0s), std::nullopt);
     EXPECT_EQ(state.next_look(), std::nullopt);
     EXPECT_EQ(state.next_change(0s), std::nullopt);
@@ -152,7 +152,7 @@ TEST(OverlayState, ShowsNothingWhenTheGovernorIsGone) {
 TEST(OverlayState, AKeyOfSomebodyWhomWeMayNotSeeIsForgotten) {
     OverlayState state = simulated();
     state.key(Key::Power);
-    state.governor(Governor{}, 0s);
+    state.governor(DaemonState{}, 0s);
     state.governor(playing(), 1s);
     EXPECT_FALSE(state.shown(1s)->effect);
 }
@@ -172,7 +172,7 @@ TEST(OverlayState, LooksAgainAfterOneTwoFourSecondsAndSoOnToAMinute) {
 
 TEST(OverlayState, InARunItLooksEachSecondForNothingIsAnnounced) {
     OverlayState state = simulated();
-    Governor run = playing();
+    DaemonState run = playing();
     run.run = "K7QX";
     state.governor(run, 0s);
     state.governor(run, 1s);
@@ -181,7 +181,7 @@ TEST(OverlayState, InARunItLooksEachSecondForNothingIsAnnounced) {
 
 TEST(OverlayState, ShowsNothingWhereNoIndicatorMayBe) {
     OverlayState state = simulated();
-    Governor run = playing();
+    DaemonState run = playing();
     run.run = "K7QX";
     run.indicator = false;
     state.governor(run, 0s);
@@ -191,7 +191,7 @@ TEST(OverlayState, ShowsNothingWhereNoIndicatorMayBe) {
 
 TEST(OverlayState, ARunHasTheSimulatedBatteryWhateverIsSet) {
     OverlayState state = OverlayState::real({});
-    Governor run = playing();
+    DaemonState run = playing();
     run.run = "K7QX";
     state.governor(run, 0s);
     EXPECT_EQ(state.shown(0s)->remaining, 99min);
@@ -203,7 +203,7 @@ TEST(OverlayState, ARunHasTheSimulatedBatteryWhateverIsSet) {
 TEST(OverlayState, EachRunBeginsWithAFullBattery) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);
-    Governor run = playing();
+    DaemonState run = playing();
     run.run = "K7QX";
     state.governor(run, 30min);
     EXPECT_EQ(state.shown(30min)->remaining, 99min);
@@ -211,7 +211,7 @@ TEST(OverlayState, EachRunBeginsWithAFullBattery) {
 
 TEST(OverlayState, ShowsThePolicyOfTheHighestNormalisedUtilisation) {
     OverlayState state = simulated();
-    Governor governor = playing();
+    DaemonState governor = playing();
     governor.policies.push_back({4, {1'000'000, 3'000'000}, {4}});
     governor.target_khz[4] = 3'000'000;
     governor.samples[4] = {3'000'000, 533'333};  // 1,599,999 kHz of use, beside 1,600,000
@@ -224,7 +224,7 @@ TEST(OverlayState, ShowsThePolicyOfTheHighestNormalisedUtilisation) {
 
 TEST(OverlayState, ATieGoesToTheLowestPolicy) {
     OverlayState state = simulated();
-    Governor governor = playing();
+    DaemonState governor = playing();
     governor.policies.push_back({4, {1'600'000, 3'200'000}, {4}});
     governor.target_khz[4] = 1'600'000;
     governor.samples[4] = {3'200'000, 500'000};
@@ -234,7 +234,7 @@ TEST(OverlayState, ATieGoesToTheLowestPolicy) {
 
 TEST(OverlayState, TakesAListedFrequencyForItsRealSpeed) {
     OverlayState state = simulated();
-    Governor governor = stepped(2'201'000);
+    DaemonState governor = stepped(2'201'000);
     governor.policies = {{0, {800'000, 1'200'000, 1'600'000, 2'200'000, 2'201'000}, {0, 1}}};
     governor.samples = {{0, {2'201'000, kFull}}};
     governor.real_khz = {{2'201'000, 2'300'000}};

@@ -18,7 +18,7 @@ QVariantMap settings_of(const QVariantMap& properties) {
 }
 
 // docs/traces.md: the level is the tenth of utilisation * frequency / top frequency.
-std::optional<Work> work_of(const Governor& governor) {
+std::optional<Work> work_of(const DaemonState& governor) {
     std::optional<Work> most;
     for (const auto& policy : governor.policies) {
         const auto target = governor.target_khz.find(policy.id);
@@ -45,7 +45,7 @@ bool is_this_window(const QString& application) {
 }
 
 OwnerState owner_state_of(const QVariantMap& properties) {
-    const Governor governor = governor_of(properties);
+    const DaemonState governor = governor_of(properties);
     const QVariantMap settings = settings_of(properties);
     OwnerState state{.there = true,
                      .state = properties.value(QStringLiteral("State")).toString(),

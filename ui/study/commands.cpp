@@ -2,7 +2,7 @@
 #include "ui/study/commands.h"
 
 #include "ui/program/unix_signals.h"
-#include "ui/study/laptop/governor.h"
+#include "ui/study/laptop/daemon_proxy.h"
 #include "ui/study/server/enrolment.h"
 #include "ui/study/server/postman.h"
 #include "ui/study/state_folder.h"
@@ -148,7 +148,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
     }
     const std::string code = code_of(options);
     ui::UnixSignals::block({SIGINT, SIGTERM});  // it is good for once: what is answered must be kept
-    Governor governor(QDBusConnection::systemBus());
+    DaemonProxy governor(QDBusConnection::systemBus());
     Server server(url, {});
     governor.device_key([&](const Said<QByteArray>& key) {
         if (!key) {

@@ -57,13 +57,13 @@ QByteArray json(const QJsonObject& object) {
 
 }  // namespace
 
-Wizard::Wizard(Habits habits, Journal& journal, Server& server, Governor& governor)
+Wizard::Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor)
     : habits_(std::move(habits)), journal_(journal), server_(server), governor_(governor), postman_(journal, server) {
     clock_.setSingleShot(true);
     clock_.setTimerType(Qt::PreciseTimer);
     connect(&clock_, &QTimer::timeout, this, [this] { hold_ ? end_practice() : end_run(); });
     connect(&application_, &Application::ended, this, &Wizard::application_ended);
-    connect(&governor_, &Governor::gone, this, [this] {
+    connect(&governor_, &DaemonProxy::gone, this, [this] {
         if (!governor_run_.isEmpty()) {
             governor_run_.clear();
             interrupted(StudyWords::tr("The governor happed has ended."), "begun again: happed had ended");

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ui/study/laptop/application.h"
-#include "ui/study/laptop/governor.h"
+#include "ui/study/laptop/daemon_proxy.h"
 #include "ui/study/server/postman.h"
 #include "ui/study/server/server.h"
 #include "ui/study/sitting/journal.h"
@@ -31,7 +31,7 @@ class Wizard final : public QObject {
     Q_OBJECT
 
 public:
-    Wizard(Habits habits, Journal& journal, Server& server, Governor& governor);
+    Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor);
     ~Wizard() override = default;
 
     // Whatever is next. Also a new participant, after a goodbye.
@@ -116,7 +116,7 @@ private:
     Habits habits_;
     Journal& journal_;
     Server& server_;
-    Governor& governor_;
+    DaemonProxy& governor_;
     Postman postman_;
     Application application_;
     QTimer clock_;  // of the run, or of practice

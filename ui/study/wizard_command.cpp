@@ -57,7 +57,7 @@ int run_wizard(const Options& options) {
     }
     Journal journal(journal_in(state).toStdString());
     Server server(enrolment->server, enrolment->token);
-    Governor governor(QDBusConnection::systemBus());
+    DaemonProxy governor(QDBusConnection::systemBus());
     Wizard wizard({.countdown_s = options.countdown_s,
                    .browser = QString::fromStdString(options.browser),
                    .state = state,

@@ -35,7 +35,7 @@ protected:
 TEST_F(WizardTest, ShowsNoPathAndNoErrorOfADiskThatFailsAndLogsThem) {
     Journal journal(folder_ + "/journal.db");
     Server server(QUrl(QStringLiteral("http://127.0.0.1:9")), {});
-    Governor governor(QDBusConnection(QStringLiteral("no bus")));
+    DaemonProxy governor(QDBusConnection(QStringLiteral("no bus")));
     Wizard wizard({.browser = {}, .state = QString::fromStdString(folder_), .server = {}}, journal, server, governor);
     wizard.go_on();
     ASSERT_EQ(wizard.view().page, Page::Welcome);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/laptop/governor.h"
+#include "ui/study/laptop/daemon_proxy.h"
 
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>
@@ -40,20 +40,20 @@ Said<QByteArray> file_of(const QDBusMessage& answer) {
 
 }  // namespace
 
-Governor::Governor(QDBusConnection bus)
+DaemonProxy::DaemonProxy(QDBusConnection bus)
     : bus_(std::move(bus)), owner_(kName, bus_, QDBusServiceWatcher::WatchForUnregistration) {
-    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, &Governor::gone);
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, &DaemonProxy::gone);
 }
 
-QDBusMessage Governor::call(const QString& method) {
+QDBusMessage DaemonProxy::call(const QString& method) {
     QDBusMessage question = QDBusMessage::createMethodCall(kName, kObject, kName, method);
     question.setInteractiveAuthorizationAllowed(true);
     return question;
 }
 
 template <typename T>
-void Governor::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
-                   const Then<T>& then) {
+void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
+                      const Then<T>& then) {
     const auto answered = [read, then](QDBusPendingCallWatcher* finished) {
         finished->deleteLater();
         then(read(finished->reply()));
@@ -62,7 +62,7 @@ void Governor::ask(const QDBusMessage& question, const std::function<Said<T>(con
     connect(watcher, &QDBusPendingCallWatcher::finished, this, answered);
 }
 
-void Governor::start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then) {
+void DaemonProxy::start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then) {
     const QVariantMap what{
         {QStringLiteral("sealed"), seal}, {QStringLiteral("study"), study}, {QStringLiteral("run"), run}};
     QDBusMessage question = call(QStringLiteral("StartRun"));
@@ -70,13 +70,13 @@ void Governor::start(const QByteArray& seal, const QString& study, const QString
     ask<QString>(question, value_of<QString>, then);
 }
 
-void Governor::stop(const QString& run, const Then<QByteArray>& then) {
+void DaemonProxy::stop(const QString& run, const Then<QByteArray>& then) {
     QDBusMessage question = call(QStringLiteral("StopRun"));
     question << run;
     ask<QByteArray>(question, file_of, then);
 }
 
-void Governor::facts(const QString& run, const Then<QByteArray>& then) {
+void DaemonProxy::facts(const QString& run, const Then<QByteArray>& then) {
     QDBusMessage question = call(QStringLiteral("RunFacts"));
     question << run;
     const auto bytes = [](const QDBusMessage& answer) {
@@ -85,19 +85,19 @@ void Governor::facts(const QString& run, const Then<QByteArray>& then) {
     ask<QByteArray>(question, bytes, then);
 }
 
-void Governor::hold(const QString& application, const Then<uint>& then) {
+void DaemonProxy::hold(const QString& application, const Then<uint>& then) {
     QDBusMessage question = call(QStringLiteral("Hold"));
     question << application << QStringLiteral("practice before a study's runs");
     ask<uint>(question, value_of<uint>, then);
 }
 
-void Governor::release(uint cookie) {
+void DaemonProxy::release(uint cookie) {
     QDBusMessage question = call(QStringLiteral("Release"));
     question << cookie;
     bus_.asyncCall(question);
 }
 
-void Governor::device_key(const Then<QByteArray>& then) {
+void DaemonProxy::device_key(const Then<QByteArray>& then) {
     ask<QByteArray>(call(QStringLiteral("DeviceKey")), value_of<QByteArray>, then);
 }
 

@@ -17,14 +17,14 @@ namespace happe::study {
 template <typename T>
 using Said = tl::expected<T, QString>;  // an error is in words, and tells no condition
 
-class Governor final : public QObject {
+class DaemonProxy final : public QObject {
     Q_OBJECT
 
 public:
     template <typename T>
     using Then = std::function<void(const Said<T>&)>;
 
-    explicit Governor(QDBusConnection bus);
+    explicit DaemonProxy(QDBusConnection bus);
 
     // A sealed run; happed's name for it. It ends, at the latest, when this program leaves the bus.
     void start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then);
