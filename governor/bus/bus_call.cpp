@@ -28,54 +28,20 @@ const char* error_name(Kind kind) {
     return SD_BUS_ERROR_FAILED;
 }
 
-template <typename T>
-Answer<T> read(sd_bus_message* message, std::string_view name, const char* expected) {
-    auto value = wire::Type<T>::read(message);
-    return value ? Answer<T>(*std::move(value)) : refusal(Kind::InvalidArgument, fmt::format("{}: {}", name, expected));
-}
-
-Answer<std::string> read_text(sd_bus_message* message, std::string_view name, std::size_t most) {
-    return read<std::string>(message, name, "no string").and_then([&](std::string&& text) -> Answer<std::string> {
-        return text.size() > most ? refusal(Kind::LimitsExceeded, fmt::format("{}: longer than {} bytes", name, most))
-                                  : Answer<std::string>(std::move(text));
-    });
-}
-
 }  // namespace
 
-template <>
-Answer<std::string> argument(sd_bus_message* message, std::string_view name) {
-    return read_text(message, name, kLongestString);
+Answer<std::string> text_argument(sd_bus_message* message, std::string_view name, std::size_t most) {
+    std::string text = wire::Type<std::string>::read(message).value_or("");
+    return text.size() > most ? refusal(Kind::LimitsExceeded, fmt::format("{}: longer than {} bytes", name, most))
+                              : Answer<std::string>(std::move(text));
 }
-template <>
-Answer<ProfilesText> argument(sd_bus_message* message, std::string_view name) {
-    return read_text(message, name, kLongestDocument).map([](std::string&& text) {
-        return ProfilesText{std::move(text)};
-    });
-}
-template <>
-Answer<Key> argument(sd_bus_message* message, std::string_view name) {
-    return argument<std::string>(message, name).and_then([&](const std::string& given) -> Answer<Key> {
+
+Answer<Key> key_argument(sd_bus_message* message, std::string_view name) {
+    return text_argument(message, name, kLongestString).and_then([&](const std::string& given) -> Answer<Key> {
         const auto key = wire::KeyByName::from(given);
         return key ? Answer<Key>(*key)
                    : refusal(Kind::InvalidArgument, fmt::format("{}: neither \"performance\" nor \"power\"", name));
     });
-}
-template <>
-Answer<RunRequest> argument(sd_bus_message* message, std::string_view /*name*/) {
-    return read_run_request(message);
-}
-template <>
-Answer<FileDescriptor> argument(sd_bus_message* message, std::string_view name) {
-    return read<FileDescriptor>(message, name, "no descriptor");
-}
-template <>
-Answer<std::uint32_t> argument(sd_bus_message* message, std::string_view name) {
-    return read<std::uint32_t>(message, name, "no number");
-}
-template <>
-Answer<std::int64_t> argument(sd_bus_message* message, std::string_view name) {
-    return read<std::int64_t>(message, name, "no number");
 }
 
 void refuse(sd_bus_message* call, const ServiceError& error) {

@@ -26,23 +26,29 @@ struct Call {
 inline constexpr std::size_t kLongestString = 255;
 inline constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
 
-// The next argument; a refusal names it. sd-bus refuses a message of another signature itself.
+// The next argument, a string of at most so many bytes; a refusal names it.
+Answer<std::string> text_argument(sd_bus_message* message, std::string_view name, std::size_t most);
+Answer<Key> key_argument(sd_bus_message* message, std::string_view name);
+
+// The next argument. sd-bus refuses a message of another signature itself.
 template <typename T>
-Answer<T> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<std::string> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<ProfilesText> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<Key> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<RunRequest> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<FileDescriptor> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<std::uint32_t> argument(sd_bus_message* message, std::string_view name);
-template <>
-Answer<std::int64_t> argument(sd_bus_message* message, std::string_view name);
+Answer<T> argument(sd_bus_message* message, std::string_view name) {
+    if constexpr (std::is_same_v<T, std::string>) {
+        return text_argument(message, name, kLongestString);
+    } else if constexpr (std::is_same_v<T, ProfilesText>) {
+        return text_argument(message, name, kLongestDocument).map([](std::string&& text) {
+            return ProfilesText{std::move(text)};
+        });
+    } else if constexpr (std::is_same_v<T, Key>) {
+        return key_argument(message, name);
+    } else if constexpr (std::is_same_v<T, RunRequest>) {
+        return read_run_request(message);
+    } else {
+        auto value = wire::Type<T>::read(message);
+        return value ? Answer<T>(*std::move(value))
+                     : refusal(ServiceError::Kind::InvalidArgument, std::string(name) + ": cannot be read");
+    }
+}
 
 void refuse(sd_bus_message* call, const ServiceError& error);
 

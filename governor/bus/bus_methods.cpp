@@ -77,9 +77,9 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
         return refusal(Kind::InvalidArgument, "document: " + document.error().message);
     }
     if (document->f_ref != service.f_ref()) {
-        return refusal(Kind::InvalidArgument,
-                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
-                                   document->f_ref.value, service.f_ref().value));
+        return refusal(Kind::InvalidArgument, fmt::format("document: its profiles are of a machine whose "
+                                                          "top is {} kHz; this one's is {} kHz",
+                                                          document->f_ref.value, service.f_ref().value));
     }
     if (document->profiles.size() > kMostProfiles) {
         return refusal(Kind::LimitsExceeded, fmt::format("document: more than {} profiles", kMostProfiles));
@@ -95,33 +95,32 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
     return std::move(document->profiles);
 }
 
-// The methods. Each asks a service.
-
-Answer<void> feedback(const Call& call, Key key) {
-    return call.object.services().attention.feedback(call.caller, key);
+template <typename Service>
+Service& service(const Call& call) {
+    return std::get<Service&>(call.object.services());
 }
 
-Answer<std::string> set_focus(const Call& call, const FileDescriptor& process, const std::string& hint) {
-    return watch(call).and_then(
-        [&] { return call.object.services().attention.set_focus(call.caller, process.get(), hint); });
-}
+// A method that is a service's own.
+template <typename Service, auto Member>
+constexpr auto kAsk = [](const Call& call, const auto&... argument) {
+    if constexpr (requires { (service<Service>(call).*Member)(call.caller, argument...); }) {
+        return (service<Service>(call).*Member)(call.caller, argument...);
+    } else {
+        return (service<Service>(call).*Member)(argument...);
+    }
+};
 
-Answer<void> clear_focus(const Call& call) {
-    return call.object.services().attention.clear_focus(call.caller);
-}
+// The same where the service keeps something for the caller.
+template <typename Service, auto Member>
+constexpr auto kAskWatched = [](const Call& call, const auto&... argument) {
+    return watch(call).and_then([&] { return kAsk<Service, Member>(call, argument...); });
+};
 
-Answer<std::uint32_t> hold(const Call& call, const std::string& application, const std::string& reason) {
-    return watch(call).and_then(
-        [&] { return call.object.services().attention.hold(call.caller, application, reason); });
-}
-
-Answer<void> release(const Call& call, std::uint32_t cookie) {
-    return call.object.services().attention.release(call.caller, cookie);
-}
+// Those that do more.
 
 Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const std::string& user) {
     return user_of(call, user)
-        .and_then([&](const std::string& name) { return call.object.services().profiles.list(name); })
+        .and_then([&](const std::string& name) { return service<ProfileService>(call).list(name); })
         .map([](const std::vector<StoredProfile>& profiles) {
             std::vector<ApplicationProfile> listed;
             for (const StoredProfile& profile : profiles) {
@@ -133,19 +132,19 @@ Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const st
 
 Answer<Uafp> get_profile(const Call& call, const std::string& user, const std::string& application) {
     return whom_of(call, user, application)
-        .and_then([&](const Served& whom) { return one_profile(call.object.services().profiles, whom); })
+        .and_then([&](const Served& whom) { return one_profile(service<ProfileService>(call), whom); })
         .map([](const StoredProfile& profile) { return profile.uafp; });
 }
 
 Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::string& user,
                                                const std::string& application, std::int64_t after, std::uint32_t most) {
     return whom_of(call, user, application).and_then([&](const Served& whom) {
-        return call.object.services().profiles.events(whom, after, std::min(most, kMostListed));
+        return service<ProfileService>(call).events(whom, after, std::min(most, kMostListed));
     });
 }
 
 Answer<void> reset_profile(const Call& call, const std::string& user, const std::string& application) {
-    ProfileService& profiles = call.object.services().profiles;
+    ProfileService& profiles = service<ProfileService>(call);
     return whom_of(call, user, application)
         .and_then([&](const Served& whom) { return may_change(call, whom.user).map([&] { return whom; }); })
         .and_then([&](const Served& whom) { return one_profile(profiles, whom); })
@@ -153,36 +152,20 @@ Answer<void> reset_profile(const Call& call, const std::string& user, const std:
 }
 
 Answer<std::string> export_profiles(const Call& call, const std::string& user) {
-    ProfileService& profiles = call.object.services().profiles;
+    ProfileService& profiles = service<ProfileService>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return profiles.list(name); })
         .map([&](const std::vector<StoredProfile>& all) { return write_profiles({profiles.f_ref(), all}); });
 }
 
 Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user, const ProfilesText& document) {
-    ProfileService& service = call.object.services().profiles;
+    ProfileService& profiles = service<ProfileService>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return may_change(call, name).map([&] { return name; }); })
-        .and_then([&](const std::string& name) { return profiles_of_document(document.text, name, service); })
-        .and_then([&](const std::vector<StoredProfile>& profiles) {
-            return service.replace(profiles).map([&] { return static_cast<std::uint32_t>(profiles.size()); });
+        .and_then([&](const std::string& name) { return profiles_of_document(document.text, name, profiles); })
+        .and_then([&](const std::vector<StoredProfile>& all) {
+            return profiles.replace(all).map([&] { return static_cast<std::uint32_t>(all.size()); });
         });
-}
-
-Answer<std::string> start_run(const Call& call, const RunRequest& request) {
-    return watch(call).and_then([&] { return call.object.services().runs.start(call.caller, request); });
-}
-
-Answer<FileDescriptor> stop_run(const Call& call, const std::string& run) {
-    return call.object.services().runs.stop(call.caller, run);
-}
-
-Answer<std::string> run_facts(const Call& call, const std::string& run) {
-    return call.object.services().runs.facts(call.caller, run);
-}
-
-Answer<PublicKey> device_key(const Call& call) {
-    return call.object.services().runs.device_key();
 }
 
 void learn_key(const Call& call, std::uint32_t timeout_ms, std::function<void(Answer<std::string>)> learned) {
@@ -191,13 +174,9 @@ void learn_key(const Call& call, std::uint32_t timeout_ms, std::function<void(An
     } else if (const auto watched = watch(call); !watched) {
         learned(tl::unexpected<ServiceError>(watched.error()));
     } else {
-        call.object.services().settings.learn_key(call.caller, std::chrono::milliseconds(timeout_ms),
-                                                  std::move(learned));
+        service<SettingsService>(call).learn_key(call.caller, std::chrono::milliseconds(timeout_ms),
+                                                 std::move(learned));
     }
-}
-
-Answer<void> reload(const Call& call) {
-    return call.object.services().settings.reload();
 }
 
 // The polkit action that a call needs; null if none.
@@ -211,7 +190,7 @@ constexpr auto kForUser = [](const Call& call, const std::string& user, const au
     return user.empty() || user == user_name(call.caller.uid) ? nullptr : "org.happe.governor1.manage-profiles";
 };
 constexpr auto kForRun = [](const Call& call, const std::string& run) -> const char* {
-    return call.object.services().runs.owns(call.caller, run) ? nullptr : kToRun(call);
+    return service<RunService>(call).owns(call.caller, run) ? nullptr : kToRun(call);
 };
 
 }  // namespace
@@ -219,23 +198,23 @@ constexpr auto kForRun = [](const Call& call, const std::string& run) -> const c
 std::vector<sd_bus_vtable> method_entries() {
     using namespace method;
     return {
-        method_entry<kFeedback, feedback, kNone>(),
-        method_entry<kSetFocus, set_focus, kNone>(),
-        method_entry<kClearFocus, clear_focus, kNone>(),
-        method_entry<kHold, hold, kToHold>(),
-        method_entry<kRelease, release, kNone>(),
+        method_entry<kFeedback, kAsk<AttentionService, &AttentionService::feedback>, kNone>(),
+        method_entry<kSetFocus, kAskWatched<AttentionService, &AttentionService::set_focus>, kNone>(),
+        method_entry<kClearFocus, kAsk<AttentionService, &AttentionService::clear_focus>, kNone>(),
+        method_entry<kHold, kAskWatched<AttentionService, &AttentionService::hold>, kToHold>(),
+        method_entry<kRelease, kAsk<AttentionService, &AttentionService::release>, kNone>(),
         method_entry<kListProfiles, list_profiles, kForUser>(),
         method_entry<kGetProfile, get_profile, kForUser>(),
         method_entry<kListEvents, list_events, kForUser>(),
         method_entry<kResetProfile, reset_profile, kForUser>(),
         method_entry<kExportProfiles, export_profiles, kForUser>(),
         method_entry<kImportProfiles, import_profiles, kForUser>(),
-        method_entry<kStartRun, start_run, kToRun>(),
-        method_entry<kStopRun, stop_run, kForRun>(),
-        method_entry<kRunFacts, run_facts, kForRun>(),
-        method_entry<kDeviceKey, device_key, kNone>(),
+        method_entry<kStartRun, kAskWatched<RunService, &RunService::start>, kToRun>(),
+        method_entry<kStopRun, kAsk<RunService, &RunService::stop>, kForRun>(),
+        method_entry<kRunFacts, kAsk<RunService, &RunService::facts>, kForRun>(),
+        method_entry<kDeviceKey, kAsk<RunService, &RunService::device_key>, kNone>(),
         method_entry<kLearnKey, learn_key, kToConfigure>(),
-        method_entry<kReload, reload, kToConfigure>(),
+        method_entry<kReload, kAsk<SettingsService, &SettingsService::reload>, kToConfigure>(),
     };
 }
 

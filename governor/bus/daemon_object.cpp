@@ -160,7 +160,8 @@ bool DaemonObject::tell_when_left(const Caller& caller) {
         return true;
     }
     const std::string rule = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "type='signal',sender='org.freedesktop.DBus',interface='org."
+        "freedesktop.DBus',member='NameOwnerChanged',"
         "arg0='{}'",
         caller.bus_name);
     bus::Slot watch;

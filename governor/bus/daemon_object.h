@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace happe {
@@ -15,12 +16,7 @@ namespace happe {
 // The daemon's object on the system bus, of interface org.happe.Governor1 (daemon_interface.h).
 class DaemonObject {
 public:
-    struct Services {
-        AttentionService& attention;
-        ProfileService& profiles;
-        RunService& runs;
-        SettingsService& settings;
-    };
+    using Services = std::tuple<AttentionService&, ProfileService&, RunService&, SettingsService&>;
 
     // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
     // something (a hold, the focus, a run) or wait for a key, and left the bus.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/bus/logind.h"
 
+#include "governor/bus/wire.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <cstdint>
-#include <cstring>
+#include <tuple>
 
 namespace happe {
 namespace {
@@ -21,49 +23,33 @@ int watch(bus::Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_
 }
 
 std::string properties_of(const std::string& path) {
-    return fmt::format("type='signal',sender='{}',interface='{}',member='PropertiesChanged',path='{}'", kService,
-                       kProperties, path);
+    return fmt::format(
+        "type='signal',sender='{}',interface='{}',member='"
+        "PropertiesChanged',path='{}'",
+        kService, kProperties, path);
 }
 
-// A property's value of type s, b or (uo), skipping what is none of interest.
-int read_property(sd_bus_message* message, Session& session) {
-    const char* name = nullptr;
-    if (const int status = sd_bus_message_read(message, "s", &name); status < 0) {
-        return status;
-    }
-    const std::string_view key = name;
-    const char* text = nullptr;
-    int flag = 0;
-    std::uint32_t uid = 0;
-    int status = 0;
-    if (key == "Name" || key == "Class") {
-        status = sd_bus_message_read(message, "v", "s", &text);
-        (key == "Name" ? session.user : session.session_class) = status < 0 ? "" : text;
-    } else if (key == "LockedHint") {
-        status = sd_bus_message_read(message, "v", "b", &flag);
-        session.locked = flag != 0;
-    } else if (key == "User") {
-        status = sd_bus_message_read(message, "v", "(uo)", &uid, &text);
-        session.uid = uid;
-    } else {
-        status = sd_bus_message_skip(message, "v");
-    }
-    return status;
-}
-
-int read_session(sd_bus_message* message, Session& session) {
-    int status = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{sv}");
-    while (status >= 0) {
-        status = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, "sv");
-        if (status <= 0) {
-            return status;
+// Of the session's properties those that are of interest.
+std::optional<Session> read_session(sd_bus_message* message, const std::string& id) {
+    Session session{.id = id};
+    const bool read = wire::read_dictionary(message, [&](const std::string& name) {
+        const auto take = [&]<typename T>(T& field) {
+            const auto value = wire::read_variant<T>(message);
+            field = value.value_or(T());
+            return value.has_value();
+        };
+        if (name == "User") {
+            std::tuple<std::uint32_t, wire::ObjectPath> user;
+            const bool good = take(user);
+            session.uid = std::get<0>(user);
+            return good;
         }
-        status = read_property(message, session);
-        if (status >= 0) {
-            status = sd_bus_message_exit_container(message);
-        }
-    }
-    return status;
+        return name == "Name"         ? take(session.user)
+               : name == "Class"      ? take(session.session_class)
+               : name == "LockedHint" ? take(session.locked)
+                                      : sd_bus_message_skip(message, "v") >= 0;
+    });
+    return read ? std::optional(session) : std::nullopt;
 }
 
 }  // namespace
@@ -73,7 +59,8 @@ Logind::Logind(sd_bus* bus, const std::string& seat, std::function<void()> chang
 
 Status Logind::start() {
     const std::string owner = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "type='signal',sender='org.freedesktop.DBus',interface='org."
+        "freedesktop.DBus',member='NameOwnerChanged',"
         "arg0='{}'",
         kService);
     const std::string sleep =
@@ -184,9 +171,8 @@ int Logind::on_seat(sd_bus_message* answer, void* data, sd_bus_error* /*error*/)
 
 int Logind::on_session(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
     auto* const self = static_cast<Logind*>(data);
-    Session session{.id = self->session_id_};
-    const bool known = sd_bus_message_is_method_error(answer, nullptr) == 0 && read_session(answer, session) >= 0;
-    self->become(known ? std::optional(std::move(session)) : std::nullopt);
+    const bool good = sd_bus_message_is_method_error(answer, nullptr) == 0;
+    self->become(good ? read_session(answer, self->session_id_) : std::nullopt);
     return 0;
 }
 

@@ -2,13 +2,9 @@
 #include "governor/bus/run_request.h"
 
 #include <fmt/format.h>
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <functional>
-#include <set>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace happe {
 namespace {
@@ -19,131 +15,123 @@ constexpr std::size_t kLongest = 255;
 constexpr std::size_t kSealBytes = 560;  // a document's 512 and crypto_box_seal's 48
 
 // What StartRun's dictionary holds.
-struct Given {
-    RunPlan plan;
-    SealedRun sealed;
-    bool blind = true;
+struct Fields {
+    std::optional<std::string> condition;
+    std::optional<std::string> subject;
+    std::optional<std::string> application;
+    std::optional<std::uint32_t> sampling_rate_us;
+    std::optional<std::uint32_t> up_threshold;
+    std::optional<bool> blind;
     std::optional<bool> indicator;
-    std::set<std::string, std::less<>> names;
+    std::optional<std::vector<std::uint8_t>> sealed;
+    std::optional<std::string> study;
+    std::optional<std::string> run;
 };
 
-// The fields that are strings, in a run in clear and beside what is sealed.
-constexpr std::array kInClear{std::pair{"condition", &RunPlan::condition}, std::pair{"subject", &RunPlan::subject},
-                              std::pair{"application", &RunPlan::application}};
-constexpr std::array kBesideSeal{std::pair{"study", &SealedRun::study}, std::pair{"run", &SealedRun::run}};
-constexpr std::array kNumbers{std::pair{"sampling_rate_us", &RunPlan::sampling_rate_us},
-                              std::pair{"up_threshold", &RunPlan::up_threshold}};
-
-// The member of this name; null if there is none.
-template <typename Fields, typename Of>
-auto member(const Fields& fields, std::string_view name, Of& of) {
-    const auto* const found =
-        std::ranges::find(fields, name, [](const auto& field) { return std::string_view(field.first); });
-    return found == fields.end() ? nullptr : &(of.*found->second);
+// Calls look(name, is one of a sealed run's, field) for each; for all of them
+// until it says false.
+template <typename Of, typename Look>
+bool each(Of& fields, const Look& look) {
+    return look("condition", false, fields.condition) && look("subject", false, fields.subject) &&
+           look("application", false, fields.application) && look("sampling_rate_us", false, fields.sampling_rate_us) &&
+           look("up_threshold", false, fields.up_threshold) && look("blind", false, fields.blind) &&
+           look("indicator", false, fields.indicator) && look("sealed", true, fields.sealed) &&
+           look("study", true, fields.study) && look("run", true, fields.run);
 }
 
-Answer<void> read_text(sd_bus_message* message, std::string_view name, std::string& field) {
-    field = wire::read_variant<std::string>(message).value_or("");
-    return field.empty() || field.size() > kLongest
-               ? refusal(Kind::InvalidArgument, fmt::format("{}: not a string of 1 to {} bytes", name, kLongest))
-               : Answer<void>();
+std::string fault(const std::optional<std::string>& text) {
+    return !text || text->empty() || text->size() > kLongest ? fmt::format("not a string of 1 to {} bytes", kLongest)
+                                                             : std::string();
+}
+std::string fault(const std::optional<std::vector<std::uint8_t>>& seal) {
+    return !seal || seal->size() != kSealBytes ? fmt::format("not {} bytes", kSealBytes) : std::string();
+}
+template <typename T>
+std::string fault(const std::optional<T>& value) {
+    return value ? "" : "of another type";
 }
 
-Answer<void> read_seal(sd_bus_message* message, std::string& seal) {
-    const auto bytes = wire::read_variant<std::vector<std::uint8_t>>(message);
-    if (!bytes || bytes->size() != kSealBytes) {
-        return refusal(Kind::InvalidArgument, fmt::format("sealed: not {} bytes", kSealBytes));
-    }
-    seal.assign(bytes->begin(), bytes->end());
-    return {};
-}
-
-// One entry of the dictionary.
-Answer<void> read_field(sd_bus_message* message, const std::string& name, Given& given) {
-    given.names.insert(name);
-    if (name == "sealed") {
-        return read_seal(message, given.sealed.seal);
-    }
-    for (std::string* const text : {member(kInClear, name, given.plan), member(kBesideSeal, name, given.sealed)}) {
-        if (text != nullptr) {
-            return read_text(message, name, *text);
+Answer<void> read_field(sd_bus_message* message, const std::string& name, Fields& fields) {
+    std::string wrong = "unknown";
+    each(fields, [&]<typename T>(std::string_view known, bool /*sealed*/, std::optional<T>& field) {
+        if (known == name) {
+            field = wire::read_variant<T>(message);
+            wrong = fault(field);
         }
-    }
-    bool good = false;
-    if (auto* const number = member(kNumbers, name, given.plan); number != nullptr) {
-        *number = wire::read_variant<std::uint32_t>(message);
-        good = number->has_value();
-    } else if (name == "blind" || name == "indicator") {
-        const auto flag = wire::read_variant<bool>(message);
-        good = flag.has_value();
-        (name == "blind" ? given.blind : given.indicator.emplace()) = flag.value_or(false);
-    } else {
-        return refusal(Kind::InvalidArgument, fmt::format("{}: unknown", name.substr(0, kLongest)));
-    }
-    return good ? Answer<void>() : refusal(Kind::InvalidArgument, fmt::format("{}: of another type", name));
+        return known != name;
+    });
+    return wrong.empty() ? Answer<void>()
+                         : refusal(Kind::InvalidArgument, fmt::format("{}: {}", name.substr(0, kLongest), wrong));
 }
 
 // A sealed run has three fields and no other; a run in clear, none of these.
-Answer<RunRequest> request_of(const Given& given) {
-    constexpr std::array<std::string_view, 3> kSealed{"sealed", "study", "run"};
-    const auto is_given = [&](std::string_view name) { return given.names.contains(name); };
-    if (std::ranges::none_of(kSealed, is_given)) {
-        RunRequest request{.plan = given.plan, .sealed = {}, .blind = given.blind};
-        request.plan.indicator = given.indicator.value_or(given.plan.condition == "B-HAPPE");
-        return request;
+Answer<RunRequest> request_of(const Fields& fields) {
+    if (!fields.sealed && !fields.study && !fields.run) {
+        const std::string condition = fields.condition.value_or("");
+        return RunRequest{.plan = {.condition = condition,
+                                   .subject = fields.subject.value_or(""),
+                                   .application = fields.application.value_or(""),
+                                   .sampling_rate_us = fields.sampling_rate_us,
+                                   .up_threshold = fields.up_threshold,
+                                   .indicator = fields.indicator.value_or(condition == "B-HAPPE")},
+                          .sealed = {},
+                          .blind = fields.blind.value_or(true)};
     }
-    for (const std::string& name : given.names) {
-        if (std::ranges::find(kSealed, std::string_view(name)) == kSealed.end()) {
-            return refusal(Kind::InvalidArgument, fmt::format("{}: not beside what is sealed", name));
+    std::string wrong;
+    each(fields, [&](std::string_view name, bool sealed, const auto& field) {
+        if (sealed != field.has_value()) {
+            wrong = sealed ? fmt::format("without {}, which a sealed run needs", name)
+                           : fmt::format("{}: not beside what is sealed", name);
         }
+        return wrong.empty();
+    });
+    if (!wrong.empty()) {
+        return refusal(Kind::InvalidArgument, wrong);
     }
-    for (const std::string_view name : kSealed) {
-        if (!is_given(name)) {
-            return refusal(Kind::InvalidArgument, fmt::format("without {}, which a sealed run needs", name));
-        }
-    }
-    return RunRequest{.plan = {}, .sealed = given.sealed, .blind = true};
+    return RunRequest{.plan = {},
+                      .sealed = SealedRun{.seal = {fields.sealed->begin(), fields.sealed->end()},
+                                          .study = *fields.study,
+                                          .run = *fields.run},
+                      .blind = true};
 }
 
-bool append_sealed(sd_bus_message* message, const SealedRun& sealed) {
-    return wire::append_entry(message, "sealed", std::vector<std::uint8_t>(sealed.seal.begin(), sealed.seal.end())) &&
-           std::ranges::all_of(kBesideSeal, [&](const auto& field) {
-               return wire::append_entry(message, field.first, sealed.*field.second);
-           });
-}
-
-bool append_in_clear(sd_bus_message* message, const RunRequest& request) {
-    const RunPlan& plan = request.plan;
-    return std::ranges::all_of(
-               kInClear,
-               [&](const auto& field) { return wire::append_entry(message, field.first, plan.*field.second); }) &&
-           std::ranges::all_of(kNumbers,
-                               [&](const auto& field) {
-                                   const auto& number = plan.*field.second;
-                                   return !number || wire::append_entry(message, field.first, *number);
-                               }) &&
-           (!plan.indicator || wire::append_entry(message, "indicator", true)) &&
-           wire::append_entry(message, "blind", request.blind);
+Fields fields_of(const RunRequest& request) {
+    const auto& [plan, sealed, blind] = request;
+    if (sealed) {
+        return {.sealed = std::vector<std::uint8_t>(sealed->seal.begin(), sealed->seal.end()),
+                .study = sealed->study,
+                .run = sealed->run};
+    }
+    return {.condition = plan.condition,
+            .subject = plan.subject,
+            .application = plan.application,
+            .sampling_rate_us = plan.sampling_rate_us,
+            .up_threshold = plan.up_threshold,
+            .blind = blind,
+            .indicator = plan.indicator ? std::optional(true) : std::nullopt};
 }
 
 }  // namespace
 
 Answer<RunRequest> read_run_request(sd_bus_message* message) {
-    Given given;
-    Answer<void> fields;
+    Fields fields;
+    Answer<void> good;
     const bool read = wire::read_dictionary(message, [&](const std::string& name) {
-        fields = read_field(message, name, given);
-        return fields.has_value();
+        good = read_field(message, name, fields);
+        return good.has_value();
     });
-    if (!fields) {
-        return tl::unexpected<ServiceError>(fields.error());
+    if (!good) {
+        return tl::unexpected<ServiceError>(good.error());
     }
-    return read ? request_of(given) : refusal(Kind::InvalidArgument, "what: not as documented");
+    return read ? request_of(fields) : refusal(Kind::InvalidArgument, "what: not as documented");
 }
 
 bool wire::Type<RunRequest>::append(sd_bus_message* message, const RunRequest& request) {
-    return sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "{sv}") >= 0 &&
-           (request.sealed ? append_sealed(message, *request.sealed) : append_in_clear(message, request)) &&
+    const Fields fields = fields_of(request);
+    const auto append_field = [&](const char* name, bool /*sealed*/, const auto& field) {
+        return !field || wire::append_entry(message, name, *field);
+    };
+    return sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "{sv}") >= 0 && each(fields, append_field) &&
            sd_bus_message_close_container(message) >= 0;
 }
 

@@ -27,7 +27,8 @@ struct Caller {
 class AttentionService {
 public:
     virtual Answer<void> feedback(const Caller& caller, Key key) = 0;
-    virtual Answer<std::string> set_focus(const Caller& caller, int pidfd, const std::string& hint) = 0;
+    virtual Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& process,
+                                          const std::string& hint) = 0;
     virtual Answer<void> clear_focus(const Caller& caller) = 0;
     virtual Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason) = 0;
     virtual Answer<void> release(const Caller& caller, std::uint32_t cookie) = 0;

@@ -42,11 +42,12 @@ Answer<void> AttentionDesk::feedback(const Caller& caller, Key key) {
     return at_the_machine(caller).map([&] { hooks_.pressed(key); });
 }
 
-Answer<std::string> AttentionDesk::set_focus(const Caller& caller, int pidfd, const std::string& hint) {
+Answer<std::string> AttentionDesk::set_focus(const Caller& caller, const FileDescriptor& pidfd,
+                                             const std::string& hint) {
     if (const auto allowed = at_the_machine(caller); !allowed) {
         return tl::unexpected<ServiceError>(allowed.error());
     }
-    const auto process = process_of(pidfd).and_then([&](pid_t pid) { return describe(pidfd, pid); });
+    const auto process = process_of(pidfd.get()).and_then([&](pid_t pid) { return describe(pidfd.get(), pid); });
     if (!process) {
         return refusal(Kind::InvalidArgument, "process: " + process.error().message);
     }

@@ -23,7 +23,7 @@ public:
     AttentionDesk(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}
 
     Answer<void> feedback(const Caller& caller, Key key) override;
-    Answer<std::string> set_focus(const Caller& caller, int pidfd, const std::string& hint) override;
+    Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint) override;
     Answer<void> clear_focus(const Caller& caller) override;
     Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason) override;
     Answer<void> release(const Caller& caller, std::uint32_t cookie) override;

@@ -5,7 +5,7 @@
 #include "governor/bus/services.h"
 #include "governor/core/witness.h"
 #include "governor/happed/journal.h"
-#include "governor/happed/run_desk.h"
+#include "governor/happed/runs/run_desk.h"
 
 #include <functional>
 

@@ -13,7 +13,7 @@
 #include "governor/happed/journal.h"
 #include "governor/happed/presses.h"
 #include "governor/happed/profile_desk.h"
-#include "governor/happed/run_desk.h"
+#include "governor/happed/runs/run_desk.h"
 #include "governor/happed/settings_desk.h"
 #include "governor/happed/turns.h"
 #include "governor/store/sqlite_profile_store.h"

@@ -4,8 +4,8 @@
 #include "governor/cpufreq/cpufreq_control.h"
 #include "governor/cpufreq/cpupower.h"
 #include "governor/documents/configuration.h"
-#include "governor/happed/run_condition.h"
-#include "governor/happed/run_facts.h"
+#include "governor/happed/runs/run_condition.h"
+#include "governor/happed/runs/run_facts.h"
 #include "governor/system/borrowed_machine.h"
 #include "governor/system/proc_stat.h"
 

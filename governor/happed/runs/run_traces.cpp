@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/run_traces.h"
+#include "governor/happed/runs/run_traces.h"
 
 #include "governor/documents/json_document.h"
 #include "governor/system/files.h"

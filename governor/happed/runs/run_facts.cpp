@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/run_facts.h"
+#include "governor/happed/runs/run_facts.h"
 
 #include "governor/documents/json_values.h"
 #include "governor/documents/printable.h"

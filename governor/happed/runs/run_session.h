@@ -4,9 +4,9 @@
 #include "governor/bus/services.h"
 #include "governor/core/loop.h"
 #include "governor/documents/trace_reader.h"
-#include "governor/happed/run_condition.h"
-#include "governor/happed/run_facts.h"
-#include "governor/happed/run_traces.h"
+#include "governor/happed/runs/run_condition.h"
+#include "governor/happed/runs/run_facts.h"
+#include "governor/happed/runs/run_traces.h"
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/run_condition.h"
+#include "governor/happed/runs/run_condition.h"
 
 #include <fmt/format.h>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include "governor/happed/attention.h"
 #include "governor/happed/hardware.h"
 #include "governor/happed/journal.h"
-#include "governor/happed/run_session.h"
+#include "governor/happed/runs/run_session.h"
 #include "governor/store/sqlite_profile_store.h"
 
 #include <filesystem>

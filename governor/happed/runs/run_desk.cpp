@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/run_desk.h"
+#include "governor/happed/runs/run_desk.h"
 
 #include "governor/documents/sealed_condition.h"
 #include "governor/system/monotonic_clock.h"

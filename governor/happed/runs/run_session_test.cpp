@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/run_session.h"
+#include "governor/happed/runs/run_session.h"
 
 #include "governor/system/temporary_directory_fixture.h"
 
