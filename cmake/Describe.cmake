@@ -1,22 +1,30 @@
-# What programs say of themselves becomes files: share/ beside bin/, and installed.
+# What programs tell of themselves becomes manual pages and completions: share/ beside bin/, and installed.
 include(GNUInstallDirs)
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 cmake_path(GET CMAKE_RUNTIME_OUTPUT_DIRECTORY PARENT_PATH HAPPE_OUTPUT)
 set(HAPPE_SHARE ${HAPPE_OUTPUT}/share)
+file(GLOB HAPPE_DESCRIBE CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/happe_describe/*)
 
-# happe_print(PROGRAM FOLDER NAME ARGUMENTS... ): what PROGRAM ARGUMENTS... prints becomes FOLDER/NAME in share/.
-function(happe_print program folder name)
+# happe_write(PROGRAM KIND FOLDER NAME [ARGUMENT]... ): FOLDER/NAME in share/ is what tools/happe_describe makes, as KIND, of what
+# PROGRAM ARGUMENT... prints.
+function(happe_write program kind folder name)
     set(file ${HAPPE_SHARE}/${folder}/${name})
     file(MAKE_DIRECTORY ${HAPPE_SHARE}/${folder})
-    add_custom_command(OUTPUT ${file} COMMAND ${program} ${ARGN} > ${file} DEPENDS ${program} VERBATIM)
+    add_custom_command(OUTPUT ${file}
+        COMMAND ${program} ${ARGN} > ${file}.json
+        COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/tools
+            ${Python3_EXECUTABLE} -B -m happe_describe ${kind} < ${file}.json > ${file}
+        COMMAND ${CMAKE_COMMAND} -E rm ${file}.json
+        DEPENDS ${program} ${HAPPE_DESCRIBE} VERBATIM)
     add_custom_target(share-${name} ALL DEPENDS ${file})
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
 endfunction()
 
-# happe_manual(PROGRAM SECTION) and happe_completion(PROGRAM), for programs that call add_self_description().
+# happe_manual(PROGRAM SECTION) and happe_completion(PROGRAM), for programs that call add_description().
 function(happe_manual program section)
-    happe_print(${program} man/man${section} ${program}.${section} --manual)
+    happe_write(${program} manual man/man${section} ${program}.${section} --describe)
 endfunction()
 function(happe_completion program)
-    happe_print(${program} bash-completion/completions ${program} --completion bash)
-    happe_print(${program} zsh/site-functions _${program} --completion zsh)
+    happe_write(${program} bash bash-completion/completions ${program} --describe)
+    happe_write(${program} zsh zsh/site-functions _${program} --describe)
 endfunction()

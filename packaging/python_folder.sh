@@ -64,12 +64,11 @@ printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$folder/pyven
 printf '#!/bin/sh\nexec /usr/lib/%s/bin/python3 -I -m %s "$@"\n' "${folder##*/}" "$module" >"$root/usr/bin/$program"
 chmod 755 "$root/usr/bin/$program"
 
-describe() { # FILE ARGUMENTS...
+description=$(PYTHONPATH=$site:$common $python -c "from $module.cli import main; main()" --describe)
+describe() { # FILE KIND
     mkdir -p "$root/usr/share/${1%/*}"
-    file=$root/usr/share/$1
-    shift
-    PYTHONPATH=$site:$common $python -c "from $module.cli import main; main()" "$@" >"$file"
+    printf '%s\n' "$description" | PYTHONPATH=tools $python -m happe_describe "$2" >"$root/usr/share/$1"
 }
-describe "man/man$section/$program.$section" --manual
-describe "bash-completion/completions/$program" --completion bash
-describe "zsh/vendor-completions/_$program" --completion zsh
+describe "man/man$section/$program.$section" manual
+describe "bash-completion/completions/$program" bash
+describe "zsh/vendor-completions/_$program" zsh

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/configuration.h"
 
+#include "governor/cli/near_name.h"
 #include "governor/documents/json_document.h"
 #include "governor/documents/printable.h"
-#include "packaging/cli/cpp/near_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl: the client of happed.
+#include "governor/cli/description.h"
+#include "governor/cli/usage_mistake.h"
 #include "governor/happectl/commands.h"
-#include "packaging/cli/cpp/self_description.h"
-#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ int main(int argc, char** argv) try {
         "version, 77 not allowed.  `happectl COMMAND --help` has more examples.");
     happe::ctl::Task task;
     happe::ctl::add_commands(program, task);
-    happe::add_self_description(
+    happe::add_description(
         program, {.section = 1,
                   .version = HAPPE_VERSION,
                   .more = "Files:\n/etc/happe/happe.toml\n\nSee also: happed(8), happe.toml(5), happe-sim(1)"});

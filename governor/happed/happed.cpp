@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed: the learning governor as a system service.
 #include "governor/bus/bus.h"
+#include "governor/cli/description.h"
+#include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/happed/daemon.h"
-#include "packaging/cli/cpp/self_description.h"
-#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
@@ -167,14 +167,13 @@ int main(int argc, char** argv) try {
     program.footer(
         "Signals: SIGHUP reads the configuration anew; SIGTERM gives the machine back and ends.\n\n"
         "Exit status: 0 done, 64 wrong usage, 69 no cpufreq or no system bus, 74 cannot write, 78 bad configuration.");
-    happe::add_self_description(program,
-                                {.section = 8,
-                                 .version = HAPPE_VERSION,
-                                 .more = "Files:\n"
-                                         "  /etc/happe/happe.toml  the configuration\n"
-                                         "  /var/lib/happe  profiles, the traces of study runs, this laptop's key\n"
-                                         "  /run/happe/found.json  what was found on the machine\n\n"
-                                         "See also: happectl(1), happe.toml(5), happed-keys(8)"});
+    happe::add_description(program, {.section = 8,
+                                     .version = HAPPE_VERSION,
+                                     .more = "Files:\n"
+                                             "  /etc/happe/happe.toml  the configuration\n"
+                                             "  /var/lib/happe  profiles, the traces of study runs, this laptop's key\n"
+                                             "  /run/happe/found.json  what was found on the machine\n\n"
+                                             "See also: happectl(1), happe.toml(5), happed-keys(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

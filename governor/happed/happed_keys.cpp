@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed-keys: opens keyboards for happed, so that happed need not. docs/daemon.md, "Two processes".
+#include "governor/cli/description.h"
+#include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/keys/key_service.h"
 #include "governor/keys/key_socket.h"
-#include "packaging/cli/cpp/self_description.h"
-#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -76,10 +76,10 @@ void define(CLI::App& program, Options& options) {
     program.footer(
         "Exit status: 0 answered, 64 wrong usage, 69 a device or the configuration refuses, 76 not a question of\n"
         "happed's, 77 asked by another user than root.");
-    add_self_description(program, {.section = 8,
-                                   .version = HAPPE_VERSION,
-                                   .more = "Files: /run/happe-keys.sock, /etc/happe/happe.toml\n\n"
-                                           "See also: happed(8), happe.toml(5), happectl(1)"});
+    add_description(program, {.section = 8,
+                              .version = HAPPE_VERSION,
+                              .more = "Files: /run/happe-keys.sock, /etc/happe/happe.toml\n\n"
+                                      "See also: happed(8), happe.toml(5), happectl(1)"});
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/keys/key_binding.h"
 
+#include "governor/cli/near_name.h"
 #include "governor/documents/printable.h"
-#include "packaging/cli/cpp/near_name.h"
 
 #include <fmt/format.h>
 #include <libevdev/libevdev.h>

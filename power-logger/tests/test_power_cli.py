@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -13,18 +14,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_cli.description import described
+from happe_describe import completion
+from happe_describe.command import program_of
+from happe_describe.page import page_of
+from happe_describe.troff import written
 from happe_power import config
-from happe_power.cli.program import COMMANDS, STATUS, meaning, program
+from happe_power.cli.program import COMMANDS, STATUS, meaning
 from happe_power.config import Config, ConfigError
 from manuals import syntax_errors, warnings_of
 from power_program import happe_power
 
 if TYPE_CHECKING:
-    from happe_cli.description import Command
+    from happe_describe.command import Command
 
 ROOT = Path(__file__).parents[2]
-TREE = described(program, "happe-power")
+TOLD = program_of(json.loads(happe_power("--describe").out))
+TREE = TOLD.command
 CALM_US = 300_000
 
 
@@ -57,12 +62,12 @@ def test_every_command_helps_with_a_summary_and_examples(command: Command) -> No
     assert not command.summary.endswith(".")
     assert all(len(line) <= 116 for line in ran.out.splitlines())
     for option in command.options:
-        assert option.text, f"{command.path} {option.names}"
+        assert option.description, f"{command.path} {option.names}"
 
 
 def test_the_manual_page_has_no_warnings_and_every_command_with_its_options(tmp_path: Path) -> None:
     file = tmp_path / "happe-power.1"
-    file.write_text(happe_power("--manual").out)
+    file.write_text(written(page_of(TOLD)))
     assert warnings_of(file) == ""
     text = file.read_text().replace("\\-", "-")
     for command in TREE.commands:
@@ -74,7 +79,7 @@ def test_the_manual_page_has_no_warnings_and_every_command_with_its_options(tmp_
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_completion_is_good_syntax_and_knows_every_command(shell: str) -> None:
-    script = happe_power("--completion", shell).out
+    script = getattr(completion, shell)(TREE)
     assert syntax_errors(shell, script) == ""
     assert all(name in script for name in COMMANDS)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_cli.description import described
+from happe_describe import completion
+from happe_describe.command import program_of
+from happe_describe.page import page_of
+from happe_describe.troff import written
 from happe_study.app.metrics import NAMES
 from happe_study.base.config import Config, Limits
-from happe_study.cli.program import program
 from manuals import Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
 from operated import SOURCES, happe_server
 from patience import PATIENCE_S
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 
 ROOT = SOURCES.parents[1]
-TREE = described(program, "happe-server")
+TOLD = program_of(json.loads(happe_server("--describe").out))
+TREE = TOLD.command
 LEAVES = [command for command in TREE.all() if not command.commands]
 
 
@@ -33,7 +37,7 @@ LEAVES = [command for command in TREE.all() if not command.commands]
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The manual page in a file."""
     file = tmp_path_factory.mktemp("manual") / "happe-server.8"
-    file.write_text(happe_server("--manual").out)
+    file.write_text(written(page_of(TOLD)))
     return file
 
 
@@ -79,7 +83,7 @@ def test_every_command_helps_with_a_summary_and_examples(subtests: pytest.Subtes
             assert not command.summary.endswith(".")
             assert all(len(line) <= 110 for line in ran.out.splitlines())
             for option in command.options:
-                assert option.text, f"{command.path} {option.names}"
+                assert option.description, f"{command.path} {option.names}"
 
 
 def test_every_example_is_a_command_that_there_is() -> None:
@@ -117,7 +121,7 @@ def test_every_example_is_a_command_that_there_is() -> None:
 def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "server.toml").touch()
-    script = happe_server("--completion", "bash").out
+    script = completion.bash(TREE)
     assert bash_offers(script, tmp_path, "happe-server", *words) == offered
 
 
@@ -127,7 +131,7 @@ def zsh(tmp_path: Path) -> Iterator[Zsh]:
     functions, cwd = tmp_path / "functions", tmp_path / "cwd"
     functions.mkdir()
     cwd.mkdir()
-    (functions / "_happe-server").write_text(happe_server("--completion", "zsh").out)
+    (functions / "_happe-server").write_text(completion.zsh(TREE))
     (cwd / "folder").mkdir()
     (cwd / "server.toml").touch()
     made = Zsh(functions, cwd)
@@ -155,15 +159,10 @@ def test_zsh_completes(zsh: Zsh, typed: str, line: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_completion_is_good_syntax(shell: str) -> None:
-    assert syntax_errors(shell, happe_server("--completion", shell).out) == ""
+    assert syntax_errors(shell, getattr(completion, shell)(TREE)) == ""
 
 
-def test_no_other_shell_is_known() -> None:
-    ran = happe_server("--completion", "fish")
-    assert (ran.status, ran.out) == (os.EX_USAGE, "")
-
-
-@pytest.mark.parametrize("arguments", [["--manual"], ["--completion", "bash"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["--describe"], ["--help"]])
 def test_a_full_disk_is_an_error(arguments: list[str]) -> None:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
     command = [sys.executable, "-c", "from happe_study.cli import main; main()", *arguments]

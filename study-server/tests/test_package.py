@@ -106,7 +106,7 @@ def test_what_programs_share_takes_the_schemas_and_machines_along(tmp_path: Path
     profiles = ROOT.parent / "profiles"
     for folder in ("schema", "machines"):
         assert {f"happe_contract/{folder}/{path.name}" for path in (profiles / folder).iterdir()} <= made
-    assert {"happe_cli/program.py", "happe_cli/completion.bash"} <= made
+    assert "happe_cli/program.py" in made
 
 
 def built(project: Path, folder: Path) -> set[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BELOW_SYSTEM = {"governor/core", "governor/documents", "packaging/cli"}
+BELOW_SYSTEM = {"governor/core", "governor/documents", "governor/cli"}
 BELOW_BUS = BELOW_SYSTEM | {"governor/system", "governor/store", "governor/keys", "governor/cpufreq"}
 
 UI_BELOW_INDICATOR = {"ui/bus", "ui/overlay", "ui/program", "ui/surfaces"}
@@ -28,7 +28,8 @@ UI_BELOW_INDICATOR = {"ui/bus", "ui/overlay", "ui/program", "ui/surfaces"}
 ROOMS: dict[str, set[str]] = {
     "profiles": set(),
     "governor/core": set(),
-    "governor/documents": {"governor/core", "packaging/cli"},
+    "governor/cli": set(),
+    "governor/documents": {"governor/core", "governor/cli"},
     "governor/system": BELOW_SYSTEM,
     "governor/store": BELOW_SYSTEM | {"governor/system"},
     "governor/keys": BELOW_SYSTEM | {"governor/system"},
@@ -43,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "ui/surfaces": set(),
     "ui/agent": {"ui/bus"},
     "ui/agent/sources": {"ui/agent", "ui/surfaces"},
-    "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "packaging/cli"},
+    "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "governor/cli"},
     "ui/owner": {"ui/bus", "ui/overlay"},
     "ui/tray": {"ui/owner", "ui/program"},
     "ui/study/sitting": set(),
@@ -52,9 +53,8 @@ ROOMS: dict[str, set[str]] = {
     "ui/study/server": {"ui/study/sitting", "ui/study/words"},
     "ui/study/window": {"ui/study/sitting", "ui/study/words"},
     "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting", "window", "words")}
-    | {"ui/program", "packaging/cli"},
+    | {"ui/program", "governor/cli"},
     "ui/tests": set(),
-    "packaging/cli": set(),
     "study-server": {"profiles"},
     "power-logger": {"profiles"},
 }

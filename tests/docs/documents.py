@@ -27,7 +27,7 @@ _PROMPTS = {"sudo", "nice", "exec"}
 _OPTION = re.compile(r"--?[A-Za-z]")
 _COMMAND = re.compile(r"[a-z][a-z-]+")
 
-EVERYWHERE = {"-h": False, "--help": False, "--version": False, "--manual": False, "--completion": True}
+EVERYWHERE = {"-h": False, "--help": False, "--version": False, "--describe": False}
 _SHELL = {"", "bash", "sh", "text"}
 
 

@@ -33,7 +33,7 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 @cache
 def known_commands() -> dict[str, dict[str, bool]]:
     """Every command of every program with its options, as the programs themselves say."""
-    return {path: options for page in program_pages() for path, options in page.commands().items()}
+    return {path: options for page in program_pages() for path, options in page.commands.items()}
 
 
 @cache

@@ -17,7 +17,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from documents import documents, program_pages
 from happe_docs import sbom
-from happe_docs.manuals import ManualError, Page, page_of
+from happe_docs.manuals import ManualError, page, said
 from happe_docs.site import tables_of_contents
 from program import ROOT
 
@@ -78,9 +78,9 @@ def test_the_site_has_a_search_of_its_own(site: Path) -> None:
 
 
 def test_the_reference_has_every_option_of_every_program(site: Path) -> None:
-    for page in program_pages():
-        text = (site / f"reference/generated/{page.name}.html").read_text(encoding="utf-8")
-        for path, options in page.commands().items():
+    for each in program_pages():
+        text = (site / f"reference/generated/{each.name}.html").read_text(encoding="utf-8")
+        for path, options in each.commands.items():
             assert path in text
             assert [option for option in options if option not in text] == []
 
@@ -97,32 +97,23 @@ def test_the_reference_has_every_schema_and_operation(site: Path) -> None:
 
 
 def test_a_manual_page_becomes_markdown() -> None:
-    lines = r"""
-.SH "OPTIONS"
-.TP
-\fB\-o\fR, \fB\-\-out\fR \fIFILE\fR
-Where it goes; * is a star, \(ga*\(ga code
-.SS "tool run"
-Run it
-.PP
-Examples:
-.RS 4
-.EX
-tool run \(dqx\(dq \[u00E9]
-.EE
-.RE
-"""
-    page = Page("tool", tuple(lines.strip().splitlines()))
-    assert page.commands() == {"tool": {"-o": True, "--out": True}, "tool run": {}}
-    assert re.sub(r"\n+", "\n", page.markdown()).strip() == (
-        "## Options\n- `-o, --out FILE`\n  Where it goes; \\* is a star, `*` code\n### `tool run`\nRun it\nExamples:\n"
+    option = {"names": ["-o", "--out"], "value": "FILE", "description": "Where it goes; * is a star, `*` code"}
+    rest = {"choices": [], "limits": "", "default": "", "required": False, "repeated": False, "takes": "file"}
+    below = {"options": [], "arguments": [], "commands": [], "runs": True}
+    run = below | {"path": "tool run", "description": "Run it", "footer": 'Examples:\n  tool run "x" é'}
+    tool = below | {"path": "tool", "description": "tool - Does it", "footer": "", "runs": False}
+    told = {"section": 1, "version": "1", "more": "", "command": tool | {"options": [option | rest], "commands": [run]}}
+    made = page(told)
+    assert made.commands == {"tool": {"-o": True, "--out": True}, "tool run": {}}
+    assert re.sub(r"\n+", "\n", made.markdown()).partition("## Options")[2].strip() == (
+        "- `-o, --out FILE`\n  Where it goes; \\* is a star, `*` code\n## Commands\n### `tool run`\nRun it\nExamples:\n"
         '```text\ntool run "x" é\n```'
     )
 
 
 def test_a_program_that_is_not_built_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ManualError, match="make build"):
-        page_of(tmp_path / "happectl", None, "--manual")
+        said(tmp_path / "happectl", "--describe")
 
 
 def test_a_list_of_links_becomes_a_table_of_contents() -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-indicator: what is left of the battery, above everything, and the session's agent, which tells happed what is
 // in front. It builds its parts and lets them run.
-#include "packaging/cli/cpp/usage_mistake.h"
+#include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/options.h"
 
-#include "packaging/cli/cpp/self_description.h"
+#include "governor/cli/description.h"
 #include "ui/overlay/model_document.h"
 
 #include <CLI/CLI.hpp>
@@ -106,7 +106,7 @@ void define(CLI::App& program, Options& options) {
     program.allow_config_extras(CLI::config_extras_mode::error);
     program.set_version_flag("--version", "happe-indicator " HAPPE_VERSION);
     program.footer(kFooter);
-    add_self_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
+    add_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
 }
 
 tl::expected<OverlayState, std::string> state_of(const Options& options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-study: a participant's sitting at this laptop.
-#include "packaging/cli/cpp/self_description.h"
-#include "packaging/cli/cpp/usage_mistake.h"
+#include "governor/cli/description.h"
+#include "governor/cli/usage_mistake.h"
 #include "ui/program/translations.h"
 #include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"

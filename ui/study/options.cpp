@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/options.h"
 
-#include "packaging/cli/cpp/self_description.h"
+#include "governor/cli/description.h"
 
 #include <CLI/CLI.hpp>
 #include <QStandardPaths>
@@ -83,7 +83,7 @@ void define(CLI::App& program, Options& options) {
     define_commands(program, options);
     program.set_version_flag("--version", "happe-study " HAPPE_VERSION);
     program.footer(kFooter);
-    add_self_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
+    add_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
 }
 
 }  // namespace happe::study

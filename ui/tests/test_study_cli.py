@@ -21,6 +21,7 @@ import pytest
 
 import desktop
 from patience import PATIENCE_S, until
+from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +176,7 @@ def test_ctrl_c_ends_an_upload_to_a_server_that_says_nothing_and_abort_does_not(
 
 
 def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path: Path) -> None:
-    manual = study(bus, tmp_path, "--manual").stdout
+    manual = (ROOT / "build/share/man/man1/happe-study.1").read_text(encoding="utf-8")
     page = manual.replace("\\-", "-")
     for words in ([], *([command] for command in COMMANDS)):
         told = study(bus, tmp_path, *words, "--help").stdout
@@ -185,14 +186,6 @@ def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path
     assert [command for command in COMMANDS if f'.SS "happe-study {command}"' not in page] == []
     groff = ["groff", "-man", "-ww", "-z", "-Tascii", "-rLL=120n"]
     ran = subprocess.run(groff, input=manual, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completions_are_good_syntax(bus: PrivateBus, tmp_path: Path, shell: str) -> None:
-    script = study(bus, tmp_path, "--completion", shell).stdout
-    assert all(command in script for command in COMMANDS)
-    ran = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-sim: the learning governor without a cpufreq driver.
+#include "governor/cli/description.h"
+#include "governor/cli/usage_mistake.h"
 #include "governor/sim/commands/commands.h"
-#include "packaging/cli/cpp/self_description.h"
-#include "packaging/cli/cpp/usage_mistake.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -65,8 +65,8 @@ int main(int argc, char** argv) try {
     happe::add_study(program, status);
     happe::add_play(program, status);
     happe::add_observe(program, status);
-    happe::add_self_description(program,
-                                {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
+    happe::add_description(program,
+                           {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

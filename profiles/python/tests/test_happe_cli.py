@@ -93,7 +93,7 @@ def test_help_imports_no_command_and_a_run_imports_its_own(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "happe_late", module)
     assert group.get_command(context, "speak") is speak
     assert group.get_command(context, "listen") is None
-    assert [each.summary for each in described(group, "happe-late").commands] == ["Say something"]
+    assert [each["description"] for each in described(group, "happe-late")["commands"]] == ["Say something"]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from happe_cli.commands import HELP, LazyGroup
+from happe_cli.description import describes_itself
 from happe_cli.errors import Failure
 from happe_cli.program import Program
-from happe_cli.self_description import describes_itself
 from happe_power import __version__, config
 from happe_power.cli.host import Host
 

@@ -1,112 +1,95 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program's commands and options as data, read from click. Manual and completion are made of it."""
+"""`--version`, and hidden `--describe`: the program's commands and options as JSON, read from click.
+
+tools/happe_describe makes manual page and completion of it when a package is built.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import HELP, description, footer, subcommands
+from happe_cli.commands import HELP, description, footer, print_json, subcommands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+
+Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option, or (without names) an argument."""
+def describes_itself(name: str, version: str, section: int, more: str) -> Callable[[Any], Any]:
+    """A decorator of the program's group. `section` is the manual's; `more` has the page's last sections."""
 
-    names: tuple[str, ...]
-    value: str  # what its value is called; "": it has none
-    text: str
-    choices: tuple[str, ...] = ()
-    default: str = ""
-    required: bool = False
-    repeated: bool = False
-    takes_file: bool = False
-    takes_folder: bool = False
+    def describe(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's callback
+        if wanted:
+            command = described(context.command, context.command.name or "")
+            print_json({"section": section, "version": version, "more": more, "command": command})
+            context.exit()
 
+    def decorate(group: Any) -> Any:  # noqa: ANN401 - a click command or what becomes one
+        hidden: Json = {"is_eager": True, "expose_value": False, "hidden": True}
+        group = click.option("--describe", is_flag=True, callback=describe, **hidden)(group)
+        said = {"prog_name": name, "message": "%(prog)s %(version)s", "help": "Print the version"}
+        return click.version_option(version, **said)(group)
 
-@dataclass(frozen=True)
-class Command:
-    """A command under its whole path, such as "happe-server user add"."""
-
-    path: str
-    description: str
-    footer: str
-    options: tuple[Option, ...]
-    arguments: tuple[Option, ...]
-    commands: tuple[Command, ...] = field(default_factory=tuple)
-
-    @property
-    def name(self) -> str:
-        """The last word of its path."""
-        return self.path.rpartition(" ")[2]
-
-    @property
-    def summary(self) -> str:
-        """The first line of its description."""
-        return self.description.partition("\n")[0]
-
-    def all(self) -> Iterator[Command]:
-        """The command and every one below it."""
-        yield self
-        for command in self.commands:
-            yield from command.all()
+    return decorate
 
 
-def described(command: click.Command, path: str) -> Command:
-    """A click command as data."""
+def described(command: click.Command, path: str) -> Json:
+    """A command under its whole path, and all below it, without what is hidden."""
     context = click.Context(command, info_name=path, **HELP)
     shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
     below = subcommands(command) if isinstance(command, click.Group) else {}
-    return Command(
-        path,
-        description(command),
-        footer(command),
-        tuple(_option(each, context) for each in shown if isinstance(each, click.Option)),
-        tuple(_argument(each) for each in shown if isinstance(each, click.Argument)),
-        tuple(described(each, f"{path} {name}") for name, each in below.items()),
-    )
+    return {
+        "path": path,
+        "description": description(command),
+        "footer": footer(command),
+        "runs": not below,
+        "options": [_option(each, context) for each in shown if isinstance(each, click.Option)],
+        "arguments": [_argument(each) for each in shown if isinstance(each, click.Argument)],
+        "commands": [described(each, f"{path} {name}") for name, each in below.items()],
+    }
 
 
-def _option(option: click.Option, context: click.Context) -> Option:
-    choices = _choices(option)
-    value = "" if option.is_flag or option.count else (option.metavar or option.type.name.upper())
-    default = str(option.get_default(context)) if option.show_default is True else ""
-    return Option(
-        tuple(sorted(option.opts, key=len)),
-        value,
-        _text(option),
-        choices,
-        default,
-        option.required,
-        option.multiple,
-        *_takes(option),
-    )
-
-
-def _argument(argument: click.Argument) -> Option:
-    name = argument.metavar or (argument.name or "").upper()
-    text = f"One of {', '.join(_choices(argument))}" if _choices(argument) else ""
-    return Option((), name, text, _choices(argument), "", argument.required, argument.nargs == -1, *_takes(argument))
-
-
-def _text(option: click.Option) -> str:
+def _option(option: click.Option, context: click.Context) -> Json:
     variable = f" (or ${option.envvar})" if option.show_envvar and isinstance(option.envvar, str) else ""
-    return f"{option.help or ''}{variable}"
+    return _parameter(option) | {
+        "names": sorted(option.opts, key=len),
+        "value": "" if option.is_flag or option.count else (option.metavar or option.type.name.upper()),
+        "description": f"{option.help or ''}{variable}",
+        "default": str(option.get_default(context)) if option.show_default is True else "",
+        "repeated": option.multiple,
+    }
 
 
-def _choices(parameter: click.Parameter) -> tuple[str, ...]:
-    return tuple(map(str, parameter.type.choices)) if isinstance(parameter.type, click.Choice) else ()
+def _argument(argument: click.Argument) -> Json:
+    choices = _choices(argument)
+    return _parameter(argument) | {
+        "names": [],
+        "value": argument.metavar or (argument.name or "").upper(),
+        "description": f"One of {', '.join(choices)}" if choices else "",
+        "default": "",
+        "repeated": argument.nargs == -1,
+    }
 
 
-def _takes(parameter: click.Parameter) -> tuple[bool, bool]:
-    """Whether its value is a file's name, and whether it is a folder's."""
-    kind = parameter.type
+def _parameter(parameter: click.Parameter) -> Json:
+    return {
+        "choices": _choices(parameter),
+        "limits": "",
+        "required": parameter.required,
+        "takes": _taken(parameter.type),
+    }
+
+
+def _choices(parameter: click.Parameter) -> list[str]:
+    return list(map(str, parameter.type.choices)) if isinstance(parameter.type, click.Choice) else []
+
+
+def _taken(kind: object) -> str:
+    """What a value of this type names: a file, a folder, or neither."""
     if not isinstance(kind, click.Path) or kind.type not in (Path, None):
-        return False, False
-    return kind.file_okay, kind.dir_okay and not kind.file_okay
+        return ""
+    return "file" if kind.file_okay else "folder"

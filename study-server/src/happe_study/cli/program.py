@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from happe_cli.commands import HELP, Command, Group
-from happe_cli.self_description import describes_itself
+from happe_cli.description import describes_itself
 from happe_study.app.assembly import VERSION
 from happe_study.cli import analysing, audits, backups, checks, devices, serve, setup, studies, users
 from happe_study.cli.errors import PROGRAM

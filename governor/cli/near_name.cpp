@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "packaging/cli/cpp/near_name.h"
+#include "governor/cli/near_name.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "packaging/cli/cpp/usage_mistake.h"
+#include "governor/cli/usage_mistake.h"
 
-#include "packaging/cli/cpp/command_tree.h"
-#include "packaging/cli/cpp/near_name.h"
+#include "governor/cli/description.h"
+#include "governor/cli/near_name.h"
 
 #include <fmt/format.h>
 #include <string_view>
@@ -17,27 +17,19 @@ std::string path_of(const CLI::App& command) {
 }
 
 std::string unknown(const CLI::App& command, std::string_view kind, std::string_view word,
-                    const std::vector<std::string_view>& names) {
-    const std::string_view near = nearest_name(word, names);
+                    const std::vector<std::string>& names) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string_view near = nearest_name(word, known);
     return near.empty() ? fmt::format("unknown {} '{}'; try `{} --help`", kind, word, path_of(command))
                         : fmt::format("unknown {} '{}'; did you mean '{}'?", kind, word, near);
 }
 
 std::string unknown_option(const CLI::App& command, std::string_view word) {
-    const Command tree = command_tree(command);
-    std::vector<std::string_view> names;
-    for (const CommandOption& option : tree.options) {
-        names.insert(names.end(), option.names.begin(), option.names.end());
-    }
-    return unknown(command, "option", word.substr(0, word.find('=')), names);
+    return unknown(command, "option", word.substr(0, word.find('=')), option_names(command));
 }
 
 std::string unknown_command(const CLI::App& command, std::string_view word) {
-    const Command tree = command_tree(command);
-    std::vector<std::string_view> names;
-    for (const Command& sub : tree.commands) {
-        names.push_back(std::string_view(sub.path).substr(sub.path.rfind(' ') + 1));
-    }
+    const std::vector<std::string> names = command_names(command);
     return names.empty() ? "" : unknown(command, "command", word, names);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Completion for bash and zsh, as programs in C++ have it (packaging/cli/cpp/completion.cpp): it runs no program."""
+"""Completion for bash and zsh of a program's command line. It runs no program."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from happe_cli.description import Command, Option
+    from happe_describe.command import Command, Option
 
 
-def bash_completion(program: Command) -> str:
+def bash(program: Command) -> str:
     """A script that bash sources."""
     commands = [sub.path for command in program.all() for sub in command.commands]
     walk = _case(_taking(program, lambda _option: True), "((i++))")
@@ -31,9 +31,9 @@ def bash_completion(program: Command) -> str:
     return text
 
 
-def zsh_completion(program: Command) -> str:
+def zsh(program: Command) -> str:
     """A function file for zsh's fpath."""
-    head = f"#compdef {program.path}\n# zsh completion of {program.path}; made by `{program.path} --completion zsh`\n\n"
+    head = f"#compdef {program.path}\n# zsh completion of {program.path}\n\n"
     return f'{head}{"".join(map(_zsh_function, program.all()))}{_function(program.path)} "$@"\n'
 
 
@@ -62,16 +62,14 @@ def _taking(program: Command, wanted: Callable[[Option], bool]) -> list[str]:
 
 def _values(program: Command) -> str:
     """What follows an option with a value."""
-    text = _case(_taking(program, lambda option: option.takes_file), "kind=file")
-    text += _case(_taking(program, lambda option: option.takes_folder), "kind=directory")
+    text = _case(_taking(program, lambda option: option.takes == "file"), "kind=file")
+    text += _case(_taking(program, lambda option: option.takes == "folder"), "kind=directory")
     for command in program.all():
         for option in command.options:
             if option.choices:
                 paths = [f"{command.path} {name}" for name in option.names]
                 text += _case(paths, f"kind=word words={_quoted(' '.join(option.choices))}")
-    return text + _case(
-        _taking(program, lambda option: not (option.takes_file or option.takes_folder or option.choices)), "return"
-    )
+    return text + _case(_taking(program, lambda option: not (option.takes or option.choices)), "return")
 
 
 def _words(command: Command) -> str:
@@ -80,9 +78,9 @@ def _words(command: Command) -> str:
     words += [choice for argument in command.arguments for choice in argument.choices]
     options = " ".join(name for option in command.options for name in option.names)
     kind = "word"
-    if any(argument.takes_folder for argument in command.arguments):
+    if any(argument.takes == "folder" for argument in command.arguments):
         kind = "directory"
-    if any(argument.takes_file for argument in command.arguments):
+    if any(argument.takes == "file" for argument in command.arguments):
         kind = "file"
     return _case([command.path], f"kind={kind} words={_quoted(' '.join(words))} options={_quoted(options)}")
 
@@ -125,7 +123,7 @@ def _zsh_options(option: Option) -> Iterator[str]:
     value = f":{_zsh_text(option.value)}:{_zsh_action(option)}" if option.value else ""
     for name in option.names:
         equals = ("=" if name.startswith("--") else "+") if option.value else ""
-        yield _quoted(f"{exclusion}{name}{equals}[{_zsh_text(option.text)}]{value}")
+        yield _quoted(f"{exclusion}{name}{equals}[{_zsh_text(option.description)}]{value}")
 
 
 def _zsh_text(text: str) -> str:
@@ -134,8 +132,8 @@ def _zsh_text(text: str) -> str:
 
 
 def _zsh_action(option: Option) -> str:
-    if option.takes_file:
+    if option.takes == "file":
         return "_files"
-    if option.takes_folder:
+    if option.takes == "folder":
         return "_files -/"
     return f"({' '.join(option.choices)})" if option.choices else " "

@@ -1,4 +1,4 @@
-# bash completion of @PROGRAM@; made by `@PROGRAM@ --completion bash`
+# bash completion of @PROGRAM@
 
 @FUNCTION@() {
     local command='@PROGRAM@' kind=word words= options= i

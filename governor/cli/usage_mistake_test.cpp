@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "packaging/cli/cpp/usage_mistake.h"
+#include "governor/cli/usage_mistake.h"
 
 #include <gtest/gtest.h>
 
