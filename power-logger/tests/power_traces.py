@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording import closing, ending, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
@@ -59,7 +60,7 @@ class Given:
         first = self.layout.origin + number * self.layout.part_rows
         columns = power(first, rows, self.layout.rate_hz)
         pair = TimePair(first, *(start + number * 1_000_000 for start in (self.started.monotonic_us, REALTIME_US)))
-        footer = parts.Footer(self.id, number, ((first, rows),), (pair,))
+        footer = Footer(self.id, number, ((first, rows),), (pair,))
         encoded = parts.encode(self.layout.channels, columns, footer)
         closing.write_summaries(self.layout, footer, columns, encoded)
         self.layout.part(number).write_bytes(encoded)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from given_sources import SHUNT, SUPPLY, indices, samples
+from happe_contract.parts import Footer, read_footer
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
 from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
 from happe_power.recording.guard import guarded
 from happe_power.recording.journal import Journal
-from happe_power.recording.parts import Footer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,7 +249,7 @@ def test_a_part_has_its_columns_encoding_and_metadata_as_the_contract_says(tmp_p
     assert metadata.metadata == {
         b"happe": b'{"trace":"a-trace","number":2,"runs":[[10,1],[20,2]],"time_base":[[10,1,2]]}'
     }
-    assert parts.read_footer(path) == footer
+    assert read_footer(path) == footer
     assert np.array_equal(parts.checked_columns(path, [channel], footer)[0], values)
 
 

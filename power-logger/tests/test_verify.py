@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from given_sources import SHUNT, SUPPLY, pair_at, record, samples, steady
+from happe_contract.parts import Footer, read_footer
 from happe_contract.traces import Gap, Reason
 from happe_power.recording import arrow_files, parts, summaries
-from happe_power.recording.parts import Footer
 from happe_power.sources.source import Reading
 from happe_power.verify import repair, verify
 
@@ -102,7 +102,7 @@ def test_a_manifest_with_another_end_or_another_trace_is_found(folder: Path) -> 
 
 def test_a_time_base_that_goes_back_is_found(folder: Path) -> None:
     columns = parts.read_columns(folder / "parts/000001.parquet")
-    footer = parts.read_footer(folder / "parts/000001.parquet")
+    footer = read_footer(folder / "parts/000001.parquet")
     back = Footer(footer.trace, 1, footer.runs, (pair_at(1900, RATE), pair_at(1500, RATE)))
     (folder / "parts/000001.parquet").write_bytes(parts.encode((SHUNT, SUPPLY), list(columns.values()), back))
     (folder / "manifest.json").unlink()
@@ -111,7 +111,7 @@ def test_a_time_base_that_goes_back_is_found(folder: Path) -> None:
 
 
 def test_a_part_of_another_trace_or_with_other_columns_is_found(folder: Path) -> None:
-    footer = parts.read_footer(folder / "parts/000000.parquet")
+    footer = read_footer(folder / "parts/000000.parquet")
     columns = list(parts.read_columns(folder / "parts/000000.parquet").values())
     foreign = Footer("another", 0, footer.runs, footer.time_base)
     (folder / "manifest.json").unlink()

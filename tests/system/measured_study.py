@@ -29,6 +29,7 @@ import given_studies
 import power_traces
 import records
 from given_truths import RECORD, known
+from happe_contract.parts import Footer
 from happe_contract.traces import TimePair
 from happe_power import calibration
 from happe_power.recording import closing, ending, parts
@@ -267,7 +268,7 @@ def _record(made: MeasuredStudy, study: Study, rig: Rig, clock: Clock) -> None:
         mine = tuple(column[first : first + layout.part_rows] for column in columns)
         since = round(first / RATE_HZ * SECOND)
         pair = TimePair(first, began.monotonic_us + since, began.realtime_us + since)
-        footer = parts.Footer(name, number, ((first, len(mine[0])),), (pair,))
+        footer = Footer(name, number, ((first, len(mine[0])),), (pair,))
         encoded = parts.encode(layout.channels, mine, footer)
         closing.write_summaries(layout, footer, mine, encoded)
         layout.part(number).write_bytes(encoded)

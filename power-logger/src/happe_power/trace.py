@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
+from happe_contract.parts import BadPartError, read_footer
 from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
 from happe_power.recording import arrow_files, parts, summaries
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from happe_contract.parts import Footer
     from happe_contract.strict_json import Json
-    from happe_power.recording.parts import Footer
 
 __all__ = ["Summary", "Trace", "TraceError"]
 
@@ -170,8 +171,8 @@ class Trace:
 
     def _footer(self, number: int) -> Footer:
         try:
-            return parts.read_footer(self.part(number))
-        except parts.BadPartError as error:
+            return read_footer(self.part(number))
+        except BadPartError as error:
             raise TraceError(f"{self.part(number)}: {error}") from None
 
     def _require_parts(self, first: int, end: int) -> None:
@@ -185,7 +186,7 @@ class Trace:
     def _cut(self, footer: Footer, first: int, end: int) -> Iterator[Block]:
         try:
             columns = parts.checked_columns(self.part(footer.number), self.channels, footer)
-        except parts.BadPartError as error:
+        except BadPartError as error:
             raise TraceError(f"{self.part(footer.number)}: {error}") from None
         row = 0
         for start, rows in footer.runs:

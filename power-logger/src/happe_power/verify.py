@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from happe_contract.parts import BadPartError, read_footer
 from happe_power.recording import arrow_files, ledger, parts, summaries, time_base
 from happe_power.recording.header import layout_of
 from happe_power.trace import Trace, TraceError
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from happe_contract.parts import Footer
     from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
-    from happe_power.recording.parts import Footer
     from happe_power.recording.summaries import Summary
 
 MOST_ULPS = 16  # between two sums of the same floats
@@ -111,9 +112,9 @@ def _part(layout: Layout, number: int, said: dict[str, Any] | None, problems: li
         if said and (said["bytes"], said["sha256"]) != (len(raw), digest):
             problems.append(Problem(name, f"is not what the manifest says: {len(raw)} bytes with SHA-256 {digest}"))
             return None
-        footer = parts.read_footer(path)
+        footer = read_footer(path)
         columns = parts.checked_columns(path, layout.channels, footer)
-    except (parts.BadPartError, OSError) as error:
+    except (BadPartError, OSError) as error:
         problems.append(Problem(name, _why(error)))
         return None
     problems += [Problem(name, detail) for detail in _part_faults(layout, number, said, footer)]
@@ -238,9 +239,9 @@ def repair(folder: Path) -> list[str]:
     for number in trace.numbers:
         raw = layout.part(number).read_bytes()
         try:
-            footer = parts.read_footer(layout.part(number))
+            footer = read_footer(layout.part(number))
             columns = parts.checked_columns(layout.part(number), layout.channels, footer)
-        except parts.BadPartError:
+        except BadPartError:
             continue
         content = (len(raw), hashlib.sha256(raw).hexdigest())
         wrong = [problem.file for problem in _summaries(layout, footer, columns, content)]

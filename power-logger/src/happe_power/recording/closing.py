@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from happe_contract.parts import Footer
 from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
 from happe_power.recording.files import write_all, write_whole
 from happe_power.recording.layout import gap_line
-from happe_power.recording.parts import Footer
 from happe_power.trace import read_gaps
 
 if TYPE_CHECKING:

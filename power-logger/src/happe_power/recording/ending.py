@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
+from happe_contract.parts import BadPartError, read_footer
 from happe_contract.traces import Gap, Reason
-from happe_power.recording import arrow_files, closing, ledger, parts, time_base
+from happe_power.recording import arrow_files, closing, ledger, time_base
 from happe_power.recording.files import remove_temporary, write_whole
 from happe_power.recording.layout import compact
 from happe_power.trace import read_gaps
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from happe_contract.parts import Footer
     from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
-    from happe_power.recording.parts import Footer
 
 Json = dict[str, Any]
 
@@ -77,10 +78,10 @@ def _footers(layout: Layout) -> list[Footer]:
 def _footer(path: Path, rate_hz: float) -> Footer:
     """With a pair for each minute and the last one: all of a day's would take tens of megabytes."""
     try:
-        footer = parts.read_footer(path)
+        footer = read_footer(path)
         pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
         return replace(footer, time_base=tuple(dict.fromkeys(pairs)))
-    except parts.BadPartError as error:
+    except BadPartError as error:
         raise EndError(f"{path}: {error}") from None
 
 

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from happe_contract.traces import TimePair
+from happe_contract.parts import KEY, BadPartError, first_line
 from happe_power.recording.arrow_files import as_array
 
 if TYPE_CHECKING:
@@ -19,55 +18,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from happe_contract.parts import Footer
     from happe_contract.traces import Channel
 
     Run = tuple[int, int]  # first index, rows
 
-KEY = "happe"
 COMPRESSION_LEVEL = 3
 MOST_BYTES = 256 * 1024 * 1024  # of a part's file, docs/uploads.md
-
-
-class BadPartError(Exception):
-    """A file is not the part that it should be; the message says what is wrong, without the file's name."""
-
-
-@dataclass(frozen=True)
-class Footer:
-    """What a part says of itself: its runs (first index, rows) by index, and at least one pair of index and time."""
-
-    trace: str
-    number: int
-    runs: tuple[Run, ...]
-    time_base: tuple[TimePair, ...]
-
-    @property
-    def first_index(self) -> int:
-        """The index of the first row."""
-        return self.runs[0][0]
-
-    @property
-    def end_index(self) -> int:
-        """One past the index of the last row."""
-        first, rows = self.runs[-1]
-        return first + rows
-
-    @property
-    def rows(self) -> int:
-        """The rows of all runs."""
-        return sum(rows for _, rows in self.runs)
 
 
 def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> memoryview:
     """The file of a part: `columns` has an array for each channel, all of `footer.rows` values."""
     named = {channel.name: column for channel, column in zip(channels, columns, strict=True)}
-    said = {
-        "trace": footer.trace,
-        "number": footer.number,
-        "runs": footer.runs,
-        "time_base": [[pair.index, pair.monotonic_us, pair.realtime_us] for pair in footer.time_base],
-    }
-    return _encode(named, said)
+    return _encode(named, footer.to_json())
 
 
 def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> memoryview:
@@ -92,42 +55,13 @@ def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> mem
     return memoryview(stream.getvalue()).cast("B")
 
 
-def read_footer(path: Path) -> Footer:
-    """The footer of a part's file. Raises BadPartError, OSError."""
-    said = read_said(path)
-    try:
-        return Footer(
-            trace=said["trace"],
-            number=said["number"],
-            runs=tuple((int(first), int(rows)) for first, rows in said["runs"]),
-            time_base=tuple(TimePair(*map(int, pair)) for pair in said["time_base"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadPartError(f"its {KEY} metadata can't be used: {error!r}") from None
-
-
-def read_said(path: Path) -> dict[str, Any]:
-    """The JSON in a file's key-value metadata. Raises BadPartError, OSError."""
-    try:
-        with path.open("rb") as file:
-            metadata = pq.read_metadata(file).metadata or {}
-        said = json.loads(metadata[KEY.encode()])
-    except (pa.ArrowException, ValueError) as error:
-        raise BadPartError(f"it is no Parquet file: {_first_line(error)}") from None
-    except KeyError:
-        raise BadPartError(f"its metadata lacks the key {KEY}") from None
-    if not isinstance(said, dict):
-        raise BadPartError(f"its {KEY} metadata is no JSON object")
-    return said
-
-
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
     """A file's columns by name, in order. Raises BadPartError, OSError."""
     try:
         with path.open("rb") as file:
             table = pq.ParquetFile(file).read(use_threads=False)
     except (pa.ArrowException, ValueError) as error:
-        raise BadPartError(f"it can't be read: {_first_line(error)}") from None
+        raise BadPartError(f"it can't be read: {first_line(error)}") from None
     if any(column.null_count for column in table.columns):
         raise BadPartError("it has nulls")
     return {name: table.column(name).to_numpy() for name in table.column_names}
@@ -152,7 +86,3 @@ def _encoding(column: NDArray[Any]) -> str:
 
 def _listed(columns: Sequence[tuple[str, Any]]) -> str:
     return ", ".join(f"{name} ({dtype})" for name, dtype in columns)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

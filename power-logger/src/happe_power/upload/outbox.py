@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from happe_power.recording import arrow_files, parts
+from happe_contract.parts import BadPartError, read_footer
+from happe_power.recording import arrow_files
 from happe_power.recording.files import write_whole
 from happe_power.recording.header import NOBODY
 from happe_power.recording.layout import LOCAL
@@ -123,8 +124,8 @@ class Outbox:
         """A part, looked at: it is of this trace and number, and as it was recorded. Raises DamagedError, OSError."""
         path = self.folder / "parts" / f"{number:06}.parquet"
         try:
-            footer = parts.read_footer(path)
-        except parts.BadPartError as error:
+            footer = read_footer(path)
+        except BadPartError as error:
             raise DamagedError(str(error)) from None
         if (footer.trace, footer.number) != (self.id, number):
             raise DamagedError(f"it says that it is part {footer.number} of {footer.trace}")

@@ -3,8 +3,8 @@
 
 `strict_json` and `toml_lines` read; `schemas` checks against profiles/schema; `faults` is how what is wrong is told.
 
-`traces` and `calibration` are what a power trace holds. `clocks` compares two clocks, `server_time` and `time_base` go
-from a sample to the server's time, `cuts` back; `rig` goes from a sample to watts (docs/uncertainty.md).
+`traces`, `parts` and `calibration` are what a power trace holds. `clocks` compares two clocks, `server_time` and
+`time_base` go from a sample to the server's time, `cuts` back; `rig` goes from a sample to watts (docs/uncertainty.md).
 
-Nothing here opens a file but its own schemas, or asks a clock.
+Nothing here opens a file but its own schemas and a part of a trace, or asks a clock.
 """

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.parts import BadPartError
 from happe_contract.time_base import TimeBase, time_base
-from happe_contract.traces import TimePair
-from happe_study.evidence.traces.part_files import BadPartError, Head, head
+from happe_study.evidence.traces.part_files import footer_of_part
 from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from happe_contract.parts import Footer
     from happe_contract.traces import Gap
     from happe_study.evidence.traces.watts import Meter
 
@@ -81,31 +82,31 @@ class Recording:
     now: Callable[[], float]
     keep: bool = True
     bad: dict[int, str] = field(default_factory=dict)
-    _read: dict[int, tuple[Head, Bins | None]] = field(default_factory=dict)
+    _read: dict[int, tuple[Footer, Bins | None]] = field(default_factory=dict)
 
     def around(self, begin_us: float, end_us: float) -> Recording | None:
         """The same, of the parts that may have samples of an interval alone; None if there are none."""
         first = bisect_right(self.sources, begin_us, key=self._begins_us)
         last = bisect_left(self.sources, end_us, key=self._begins_us)
-        near = [each for each in self.sources[max(0, first - 2) : last + 1] if self._head(each)]
+        near = [each for each in self.sources[max(0, first - 2) : last + 1] if self._footer(each)]
         fit = [each for each in near if self._covers(each, begin_us, end_us)]
         if not fit:
             return None
-        known_heads = {each.number: self._read[each.number] for each in fit}
+        known_footers = {each.number: self._read[each.number] for each in fit}
         return Recording(
-            fit, self.meter, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_heads
+            fit, self.meter, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_footers
         )
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
         """The indices that its parts do not have, from one up to another."""
-        runs = sorted(run for each in self._heads() for run in each.runs)
+        runs = sorted(run for each in self._footers() for run in each.runs)
         edges = pairwise((first, first + rows) for first, rows in runs)
         return [(end, begin) for (_, end), (begin, _) in edges if end < begin]
 
     def time_base(self, gaps: Sequence[Gap]) -> TimeBase:
         """From indices to the meter's clock. `gaps`: those of the trace that lie here."""
-        pairs = [TimePair(index, us, 0) for each in self._heads() for index, us in each.pairs]
+        pairs = [pair for each in self._footers() for pair in each.time_base]
         return time_base(pairs, gaps, self.meter.rate_hz)
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
@@ -168,22 +169,22 @@ class Recording:
             self.bad[source.number] = str(error)
 
     def _gaps(self, begin: float, end: float) -> Iterable[Span]:
-        runs = [run for each in self._heads() for run in each.runs]
+        runs = [run for each in self._footers() for run in each.runs]
         edges = [(begin, begin), *((first, first + rows) for first, rows in runs), (end, end)]
         for (_, before), (after, _) in pairwise(edges):
             span = _within((before, after), begin, end)
             if span[1] - span[0] > 1:
                 yield span
 
-    def _heads(self) -> list[Head]:
+    def _footers(self) -> list[Footer]:
         return [self._read[each.number][0] for each in self.sources]
 
-    def _head(self, source: Source) -> Head | None:
+    def _footer(self, source: Source) -> Footer | None:
         if source.number in self.bad:
             return None
         if source.number not in self._read:
             try:
-                found = known(source) or (head(source.path, source.trace, source.number), None)
+                found = known(source) or (footer_of_part(source.path, source.trace, source.number), None)
                 self._require_possible(found[0], source.number)
                 self._read[source.number] = found
             except BadPartError as error:
@@ -191,19 +192,19 @@ class Recording:
                 return None
         return self._read[source.number][0]
 
-    def _require_possible(self, found: Head, number: int) -> None:
+    def _require_possible(self, found: Footer, number: int) -> None:
         """A part of a few bytes may say that it has any number of rows, and does if they are alike."""
         most = MOST_LONGER * self.meter.rate_hz * self.part_us / 1e6 + MORE_ROWS
-        if found.rows > most or len(found.pairs) > most:
+        if found.rows > most or len(found.time_base) > most:
             raise BadPartError(f"part {number} has more rows than {self.part_us / 1e6:g} s can have")
 
     def _begins_us(self, source: Source) -> float:
         """When a part begins, nearly: by its first pair; where it can't be read, by its number."""
-        found = self._head(source)
+        found = self._footer(source)
         if found is None:
             return self.started_us + source.number * self.part_us
-        index, us = found.pairs[0]
-        return us - (index - found.first_index) * 1e6 / self.meter.rate_hz
+        pair = found.time_base[0]
+        return pair.monotonic_us - (pair.index - found.first_index) * 1e6 / self.meter.rate_hz
 
     def _covers(self, source: Source, begin_us: float, end_us: float) -> bool:
         found = self._read[source.number][0]

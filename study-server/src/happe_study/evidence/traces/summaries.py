@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.evidence.traces.part_files import BadPartError, Head, head, head_of, samples
+from happe_contract.parts import BadPartError, footer_of
+from happe_study.evidence.traces.part_files import footer_of_part, samples
 from happe_study.evidence.traces.storage import sha256_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from happe_contract.parts import Footer
     from happe_study.evidence.traces.watts import Meter
 
 BINS_A_SECOND = 100
@@ -75,20 +77,20 @@ def step_of(rate_hz: float) -> int:
     return max(1, round(rate_hz / BINS_A_SECOND))
 
 
-def known(source: Source) -> tuple[Head, Bins] | None:
+def known(source: Source) -> tuple[Footer, Bins] | None:
     """The summary that is kept of a part; None if there is none that can be used."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, BadPartError):
         said, _, body = source.kept.read_bytes().partition(b"\n")
         facts = json.loads(said)
         if facts["of"] == source.identity and facts["crc32"] == zlib.crc32(body):
-            return head_of(facts), Bins(*np.frombuffer(body).reshape(FIELDS, -1))
+            return footer_of(facts), Bins(*np.frombuffer(body).reshape(FIELDS, -1))
     return None
 
 
-def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Head, Bins]:
+def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Footer, Bins]:
     """The summary of a part, reckoned, and kept if wanted and possible. Raises BadPartError."""
     _require_same(source)
-    found = head(source.path, source.trace, source.number)
+    found = footer_of_part(source.path, source.trace, source.number)
     bins = reckoned(watts_of(source, found, meter), step_of(meter.rate_hz))
     if keep:
         with suppress(OSError):  # no room: it is made again
@@ -107,7 +109,7 @@ def _require_same(source: Source) -> None:
 
 
 def watts_of(
-    source: Source, found: Head, meter: Meter, begin: int = 0, end: int | None = None
+    source: Source, found: Footer, meter: Meter, begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """First index and watts of each stretch of a part without a gap, from index `begin` up to `end`.
 
@@ -152,10 +154,10 @@ def _of_the_finite(first: int, watts: NDArray[np.float64], step: int) -> NDArray
     return np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
 
 
-def _keep(source: Source, found: Head, bins: Bins) -> None:
+def _keep(source: Source, found: Footer, bins: Bins) -> None:
     """Under a name of its own first. A torn file does not have its sum, so nothing is waited for."""
     body = np.stack([bins.first, bins.low, bins.high, bins.total, bins.count]).tobytes()
-    facts = {"of": source.identity, "crc32": zlib.crc32(body), "runs": found.runs, "time_base": found.pairs}
+    facts = {"of": source.identity, "crc32": zlib.crc32(body), **found.to_json()}
     unfinished = source.kept.with_name(f"{source.kept.name}-{secrets.token_hex(8)}.upload")
     try:
         unfinished.write_bytes(json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body)

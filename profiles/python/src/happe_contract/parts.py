@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a part of a power trace says of itself (docs/uploads.md, A part). It was written by another program."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from happe_contract.traces import TimePair
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+KEY = "happe"  # of the JSON in the file's metadata
+LATEST = 2**53  # of an index or a time: every reader of JSON keeps it exactly
+
+Run = tuple[int, int]  # first index, rows
+
+
+class BadPartError(Exception):
+    """A file is not the part that it should be; the message says what is wrong, without the file's name."""
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a part says of itself: its runs without a gap, by index, and at least one pair of index and time."""
+
+    trace: str
+    number: int
+    runs: tuple[Run, ...]
+    time_base: tuple[TimePair, ...]
+
+    @property
+    def first_index(self) -> int:
+        """The index of the first row."""
+        return self.runs[0][0]
+
+    @property
+    def end_index(self) -> int:
+        """One past the index of the last row."""
+        return sum(self.runs[-1])
+
+    @property
+    def rows(self) -> int:
+        """The rows of all runs."""
+        return sum(rows for _, rows in self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the file's metadata has it."""
+        pairs = [[pair.index, pair.monotonic_us, pair.realtime_us] for pair in self.time_base]
+        return {"trace": self.trace, "number": self.number, "runs": self.runs, "time_base": pairs}
+
+
+def read_footer(path: Path) -> Footer:
+    """The footer of a part's file, which has as many rows as its runs. Raises BadPartError, OSError."""
+    try:
+        with path.open("rb") as file:
+            metadata = pq.read_metadata(file)
+        said = json.loads((metadata.metadata or {})[KEY.encode()])
+    except (pa.ArrowException, ValueError, RecursionError) as error:
+        raise BadPartError(f"it is no Parquet file: {first_line(error)}") from None
+    except KeyError:
+        raise BadPartError(f"its metadata lacks the key {KEY}") from None
+    found = footer_of(said)
+    if metadata.num_rows != found.rows:
+        raise BadPartError(f"it has {metadata.num_rows} rows; its runs say {found.rows}")
+    return found
+
+
+def footer_of(said: Mapping[str, Any]) -> Footer:
+    """The footer in JSON. Raises BadPartError."""
+    try:
+        found = Footer(
+            trace=said["trace"],
+            number=said["number"],
+            runs=tuple((int(first), int(rows)) for first, rows in said["runs"]),
+            time_base=tuple(TimePair(*map(int, pair)) for pair in said["time_base"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadPartError(f"its {KEY} metadata can't be used: {error!r}") from None
+    ascending = all(first + rows <= following for (first, rows), (following, _) in pairwise(found.runs))
+    if not found.runs or not found.time_base or not ascending or any(rows < 1 for _, rows in found.runs):
+        raise BadPartError("its runs or pairs are none or do not ascend")
+    times = [n for pair in found.time_base for n in (pair.index, pair.monotonic_us)]
+    if found.first_index < 0 or found.end_index > LATEST or not all(0 <= n < LATEST for n in times):
+        raise BadPartError("an index or a time is out of range")
+    return found
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Arrow's says, which may be pages."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
