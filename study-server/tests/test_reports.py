@@ -208,7 +208,7 @@ def test_a_report_that_was_forgotten_in_the_making_ends_without_a_word(small_wor
     ("raw", "said"),
     [
         (b"{", "is no JSON at line 1"),
-        (b'{"format": "happe-power-measures/1"}', "&#34;measures&#34; is a required property"),
+        (b'{"format": "happe-power-measures/1"}', "lacks &#34;measures&#34;"),
         (b'{"format": "happe-power-measures/1", "measures": [{"run": "x"}]}', "/measures/0"),
         (b"\xff", "The file was not taken."),
         (b"[" * 300 + b"]" * 300, "is nested deeper than 64"),

@@ -19,6 +19,7 @@ from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
+from happe_study.evidence.documents.reading import InputError
 
 if TYPE_CHECKING:
     from happe_study.design.protocol.reading import Protocol
@@ -65,7 +66,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
     making, pages = _needed("making"), _needed("pages")
     try:
         report = making.make(making.Given(export, **given), _progress)
-    except _needed("documents").InputError as error:
+    except InputError as error:
         raise Failure(os.EX_DATAERR, *error.lines) from None
     document = pages.results(report)
     for name, content in zip(NAMES, (pages.html, pages.pdf, lambda _: document), strict=True):
