@@ -207,14 +207,3 @@ def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) 
         CONFIGURATION.unlink()
         command("systemctl", "reload", "happed.service")
         happed.call("ResetProfile", "ss", "alice", "desktop")
-
-
-def test_a_key_is_learned_by_pressing_it(happed: Happed, keyboard: Keyboard) -> None:
-    happed.wait_for_keyboards(1)
-    with subprocess.Popen(["happectl", "keys", "learn"], stdout=subprocess.PIPE, text=True) as learner:
-        spend(3)
-        keyboard.press(ecodes.KEY_A)  # types: is not told
-        keyboard.press(ecodes.KEY_PROG2)
-        said, _ = learner.communicate(timeout=120)
-    assert "KEY_PROG2" in said
-    assert learner.returncode == 0
