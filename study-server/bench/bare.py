@@ -2,8 +2,8 @@
 """What uploads are measured against: the same framework and database, one validated insert a request, nothing else.
 
 It is written as the framework's documents do it: APIFlask validates the input by a model of pydantic, SQLAlchemy's
-session adds an object, and each request is a transaction. `documents` takes the very record that is uploaded, `notes` a
-body of three fields. Neither knows tokens, runs, a second sending of the same, or an audit log.
+session adds an object, and each request is a transaction. It takes the very record that is uploaded, and knows no
+tokens, runs, second sending of the same, or audit log.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from apiflask import APIFlask
 from flask import request
-from pydantic import BaseModel, Field
 from sqlalchemy import MetaData
 from sqlalchemy.orm import Mapped, mapped_column
 
-from happe_study.base.database import Base, Code, Database, Digest, Micros, Name, Serial
+from happe_study.base.database import Base, Code, Database, Digest, Micros, Serial
 from record_model import Record
 
 if TYPE_CHECKING:
@@ -29,18 +28,6 @@ class Reference(Base):
 
     __abstract__ = True
     metadata = MetaData()
-
-
-class Note(Reference):
-    """A row of the reference."""
-
-    __tablename__ = "reference_notes"
-
-    id: Mapped[int] = mapped_column(Serial, primary_key=True)
-    client_id: Mapped[str] = mapped_column(Digest, unique=True)
-    name: Mapped[str] = mapped_column(Name)
-    value: Mapped[int]
-    at_us: Mapped[int] = mapped_column(Micros)
 
 
 class Document(Reference):
@@ -55,25 +42,10 @@ class Document(Reference):
     at_us: Mapped[int] = mapped_column(Micros)
 
 
-class NewNote(BaseModel):
-    """A request's body."""
-
-    client_id: str = Field(min_length=1, max_length=64)
-    name: str = Field(min_length=1, max_length=255)
-    value: int = Field(ge=0, le=1_000_000)
-
-
 def create_reference(config: Config) -> APIFlask:
     """The reference's application, on a database that has its table."""
     app = APIFlask("reference", spec_path=None, docs_path=None)
     database = Database(config.url, pool_size=config.threads)
-
-    @app.post("/notes")
-    @app.input(NewNote, location="json")
-    def insert(json_data: NewNote) -> tuple[dict[str, bool], int]:
-        with database.writing() as session:
-            session.add(Note(**json_data.model_dump(), at_us=time.time_ns() // 1000))
-        return {"stored": True}, 201
 
     @app.put("/documents/<client_id>")
     @app.input(Record, location="json")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain
@@ -13,7 +12,7 @@ from uuid import uuid4
 from sqlalchemy import func, select, update
 
 import records
-from bare import Document, Note
+from bare import Document
 from enrolled import enrol
 from given_devices import device
 from given_studies import small, study
@@ -62,20 +61,12 @@ def study_server(folder: Path, url: str, uploads: int, clients: int) -> Stage:
 
 
 def reference(folder: Path, url: str) -> Config:
-    """A database with the reference's tables alone."""
+    """A database with the reference's table alone."""
     config = _config(folder, url)
     database = Database(url)
-    for model in (Note, Document):
-        table(model).create(database.engine)
+    table(Document).create(database.engine)
     database.dispose()
     return config
-
-
-def notes(count: int) -> list[Request]:
-    """Requests to the reference, each a row of its own."""
-    headers = {"Content-Type": "application/json"}
-    bodies = ({"client_id": uuid4().hex, "name": f"note {number}", "value": number % 1000} for number in range(count))
-    return [Request("POST", "/notes", json.dumps(body).encode(), headers) for body in bodies]
 
 
 def documents(uploads: list[Request]) -> list[Request]:

@@ -3,8 +3,7 @@
 
 An upload is a record of 120 s (about 18 KB): its token is looked up, its contract and its trace's rules are checked, it
 is sealed, and in one transaction the record, the run's state and the audit log's entry are written. The bare reference
-(bare.py) validates and inserts the same record; another, of three fields, shows what the framework can do at most.
-Rounds of the three alternate; ratios are of neighbouring rounds. The aim is about the same record.
+(bare.py) validates and inserts the same record. Rounds of the two alternate; ratios are of neighbouring rounds.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ class Result:
     upload_bytes: int
     upload: Row
     same_record: Row
-    small_body: Row
     errors: list[str]
     study_peak_bytes: int
     reference_peak_bytes: int
@@ -147,23 +145,22 @@ def _measure(kind: str, folder: Path, url: Callable[[str], str], given: argparse
     config = stage.reference(folder / "reference", url("reference"))
     study = Side(serving.start("study", staged.config, folder), staged.uploads)
     bare = serving.start("reference", config, folder)
-    record, note = Side(bare, stage.documents(staged.uploads)), Side(bare, stage.notes(count))
+    record = Side(bare, stage.documents(staged.uploads))
     try:
         for number in range(-1, given.rounds):
-            for side in (study, record, note) if number % 2 else (note, record, study):
+            for side in (study, record) if number % 2 else (record, study):
                 side.round(number, given.round)
         peaks = study.server.peak_bytes(), bare.peak_bytes()
     finally:
         study.server.stop()
         bare.stop()
-    errors = [error for side in (study, record, note) for each in side.outcomes for error in each.errors]
+    errors = [error for side in (study, record) for each in side.outcomes for error in each.errors]
     return Result(
         database=kind,
         uploads=len(study.requests),
         upload_bytes=round(statistics.mean(len(request.body) for request in study.requests)),
         upload=study.row(study),
         same_record=record.row(study),
-        small_body=note.row(study),
         errors=_lost(url("study"), count) + errors,
         study_peak_bytes=peaks[0],
         reference_peak_bytes=peaks[1],
@@ -181,7 +178,6 @@ def _print(result: Result) -> None:
     print(f"{result.database}: {result.uploads} uploads of {result.upload_bytes} bytes, {CLIENTS} clients; medians")
     print(f"  {'':28} {'writes/s':>9} {'p50':>9} {'p99':>9} {'server CPU':>10} {'uploads to it':>14}")
     named = {
-        "bare insert of three fields": result.small_body,
         "bare insert of the record": result.same_record,
         "whole upload of the record": result.upload,
     }
