@@ -10,6 +10,9 @@
     at        pointers of all its errors, in any order; without it nothing is asked of them
 
 `{name}` in path, headers and body stands for what scene.py has under this name. `{long:PIECE*N}` is a piece so often.
+
+What is bad in several places is there once: a line with `of` is such a place, of a kind. A line with `in` is sent to
+every place of that kind, whose fields it has as well; its `it` stands for `{it}` in their paths.
 """
 
 from __future__ import annotations
@@ -27,10 +30,26 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 PATH = Path(__file__).parent / "data/bad_requests.jsonl"
-CASES: list[Json] = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
+LINES: list[Json] = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
 NAME = re.compile(r"{([a-z_]+)}")
 END = 8192  # bytes
 LONG = re.compile(r"{long:([^*}]+)\*(\d+)}")
+
+
+def in_every_place(line: Json) -> list[Json]:
+    """The cases that a line stands for."""
+    if "in" not in line:
+        return [] if "of" in line else [line]
+    own = {name: value for name, value in line.items() if name not in ("in", "it")}
+    return [
+        {name: value for name, value in (place | own).items() if name != "of"}
+        | {"about": f"{place['about']}: {line['about']}", "path": place["path"].replace("{it}", line.get("it", ""))}
+        for place in LINES
+        if place.get("of") == line["in"]
+    ]
+
+
+CASES = [case for line in LINES for case in in_every_place(line)]
 
 
 @dataclass(frozen=True)
