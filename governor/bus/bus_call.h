@@ -55,6 +55,14 @@ void refuse(sd_bus_message* call, const ServiceError& error);
 // Has the caller permission for polkit's `action` (null: none is needed)? Then goes on, at once or later; else refuses.
 void with_permission(const Call& call, const char* action, std::function<void()> go_on);
 
+inline bool append_value(sd_bus_message* /*reply*/, const Answer<void>& /*done*/) {
+    return true;
+}
+template <typename T>
+bool append_value(sd_bus_message* reply, const Answer<T>& given) {
+    return wire::Type<T>::append(reply, *given);
+}
+
 template <typename T>
 void answer(sd_bus_message* call, const Answer<T>& given) {
     if (!given) {
@@ -62,19 +70,26 @@ void answer(sd_bus_message* call, const Answer<T>& given) {
         return;
     }
     bus::Message reply;
-    bool good =
-        bus::take(reply, [&](sd_bus_message** raw) { return sd_bus_message_new_method_return(call, raw); }) >= 0;
-    if constexpr (!std::is_void_v<T>) {
-        good = good && wire::Type<T>::append(reply.get(), *given);
-    }
-    if (good) {
+    if (bus::take(reply, [&](sd_bus_message** raw) { return sd_bus_message_new_method_return(call, raw); }) >= 0 &&
+        append_value(reply.get(), given)) {
         sd_bus_send(nullptr, reply.get(), nullptr);
     } else {
         refuse(call, {ServiceError::Kind::Failed, "the answer cannot be sent"});
     }
 }
 
-// All arguments, or the refusal of the first that is wrong. `names`: each with a \0.
+// All of them, or the refusal of the first that is wrong.
+template <typename... A>
+Answer<std::tuple<A...>> together(std::tuple<Answer<A>...>&& read) {
+    const ServiceError* wrong = nullptr;
+    std::apply([&](const auto&... one) { ((wrong = wrong == nullptr && !one ? &one.error() : wrong), ...); }, read);
+    if (wrong != nullptr) {
+        return tl::unexpected<ServiceError>(*wrong);
+    }
+    return std::apply([](auto&&... one) { return std::tuple<A...>(*std::move(one)...); }, std::move(read));
+}
+
+// All arguments. `names`: each with a \0.
 template <typename... A>
 Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* names) {
     [[maybe_unused]] const auto next = [&]<typename T>(std::type_identity<T>) {
@@ -82,13 +97,7 @@ Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* nam
         names += name.size() + 1;
         return argument<T>(message, name);
     };
-    std::tuple<Answer<A>...> read{next(std::type_identity<A>())...};  // braces: in order
-    const ServiceError* wrong = nullptr;
-    std::apply([&](const auto&... one) { ((wrong = wrong == nullptr && !one ? &one.error() : wrong), ...); }, read);
-    if (wrong != nullptr) {
-        return tl::unexpected<ServiceError>(*wrong);
-    }
-    return std::apply([](auto&... one) { return std::tuple<A...>(*std::move(one)...); }, read);
+    return together<A...>(std::tuple<Answer<A>...>{next(std::type_identity<A>())...});  // braces: in order
 }
 
 // Calls handler(call, arguments...), which returns an Answer, or takes as its last argument who is to be given it
@@ -131,15 +140,20 @@ int on_call(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
     return 1;
 }
 
+template <typename... T>
+std::string signature_of() {
+    if constexpr ((std::is_void_v<T> || ...)) {
+        return {};
+    } else {
+        return (std::string() + ... + wire::Type<T>::signature());
+    }
+}
+
 // Its entry of the interface's table.
 template <const auto& method, auto handler, auto permission>
 sd_bus_vtable method_entry() {
     static const auto signatures = []<typename R, typename... A>(const Method<R, A...>&) {
-        std::string returned;
-        if constexpr (!std::is_void_v<R>) {
-            returned = wire::Type<R>::signature();
-        }
-        return std::pair((std::string() + ... + wire::Type<A>::signature()), returned);
+        return std::pair(signature_of<A...>(), signature_of<R>());
     }(method);
     return SD_BUS_METHOD_WITH_NAMES(method.name, signatures.first.c_str(), method.names, signatures.second.c_str(), ,
                                     (on_call<method, handler, permission>), SD_BUS_VTABLE_UNPRIVILEGED);

@@ -77,9 +77,9 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
         return refusal(Kind::InvalidArgument, "document: " + document.error().message);
     }
     if (document->f_ref != service.f_ref()) {
-        return refusal(Kind::InvalidArgument, fmt::format("document: its profiles are of a machine whose "
-                                                          "top is {} kHz; this one's is {} kHz",
-                                                          document->f_ref.value, service.f_ref().value));
+        return refusal(Kind::InvalidArgument,
+                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
+                                   document->f_ref.value, service.f_ref().value));
     }
     if (document->profiles.size() > kMostProfiles) {
         return refusal(Kind::LimitsExceeded, fmt::format("document: more than {} profiles", kMostProfiles));
@@ -123,6 +123,7 @@ Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const st
         .and_then([&](const std::string& name) { return service<ProfileService>(call).list(name); })
         .map([](const std::vector<StoredProfile>& profiles) {
             std::vector<ApplicationProfile> listed;
+            listed.reserve(profiles.size());
             for (const StoredProfile& profile : profiles) {
                 listed.push_back({profile.whom.app, profile.uafp});
             }
@@ -144,7 +145,7 @@ Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::stri
 }
 
 Answer<void> reset_profile(const Call& call, const std::string& user, const std::string& application) {
-    ProfileService& profiles = service<ProfileService>(call);
+    auto& profiles = service<ProfileService>(call);
     return whom_of(call, user, application)
         .and_then([&](const Served& whom) { return may_change(call, whom.user).map([&] { return whom; }); })
         .and_then([&](const Served& whom) { return one_profile(profiles, whom); })
@@ -152,14 +153,14 @@ Answer<void> reset_profile(const Call& call, const std::string& user, const std:
 }
 
 Answer<std::string> export_profiles(const Call& call, const std::string& user) {
-    ProfileService& profiles = service<ProfileService>(call);
+    auto& profiles = service<ProfileService>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return profiles.list(name); })
         .map([&](const std::vector<StoredProfile>& all) { return write_profiles({profiles.f_ref(), all}); });
 }
 
 Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user, const ProfilesText& document) {
-    ProfileService& profiles = service<ProfileService>(call);
+    auto& profiles = service<ProfileService>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return may_change(call, name).map([&] { return name; }); })
         .and_then([&](const std::string& name) { return profiles_of_document(document.text, name, profiles); })
@@ -196,25 +197,24 @@ constexpr auto kForRun = [](const Call& call, const std::string& run) -> const c
 }  // namespace
 
 std::vector<sd_bus_vtable> method_entries() {
-    using namespace method;
     return {
-        method_entry<kFeedback, kAsk<AttentionService, &AttentionService::feedback>, kNone>(),
-        method_entry<kSetFocus, kAskWatched<AttentionService, &AttentionService::set_focus>, kNone>(),
-        method_entry<kClearFocus, kAsk<AttentionService, &AttentionService::clear_focus>, kNone>(),
-        method_entry<kHold, kAskWatched<AttentionService, &AttentionService::hold>, kToHold>(),
-        method_entry<kRelease, kAsk<AttentionService, &AttentionService::release>, kNone>(),
-        method_entry<kListProfiles, list_profiles, kForUser>(),
-        method_entry<kGetProfile, get_profile, kForUser>(),
-        method_entry<kListEvents, list_events, kForUser>(),
-        method_entry<kResetProfile, reset_profile, kForUser>(),
-        method_entry<kExportProfiles, export_profiles, kForUser>(),
-        method_entry<kImportProfiles, import_profiles, kForUser>(),
-        method_entry<kStartRun, kAskWatched<RunService, &RunService::start>, kToRun>(),
-        method_entry<kStopRun, kAsk<RunService, &RunService::stop>, kForRun>(),
-        method_entry<kRunFacts, kAsk<RunService, &RunService::facts>, kForRun>(),
-        method_entry<kDeviceKey, kAsk<RunService, &RunService::device_key>, kNone>(),
-        method_entry<kLearnKey, learn_key, kToConfigure>(),
-        method_entry<kReload, kAsk<SettingsService, &SettingsService::reload>, kToConfigure>(),
+        method_entry<method::kFeedback, kAsk<AttentionService, &AttentionService::feedback>, kNone>(),
+        method_entry<method::kSetFocus, kAskWatched<AttentionService, &AttentionService::set_focus>, kNone>(),
+        method_entry<method::kClearFocus, kAsk<AttentionService, &AttentionService::clear_focus>, kNone>(),
+        method_entry<method::kHold, kAskWatched<AttentionService, &AttentionService::hold>, kToHold>(),
+        method_entry<method::kRelease, kAsk<AttentionService, &AttentionService::release>, kNone>(),
+        method_entry<method::kListProfiles, list_profiles, kForUser>(),
+        method_entry<method::kGetProfile, get_profile, kForUser>(),
+        method_entry<method::kListEvents, list_events, kForUser>(),
+        method_entry<method::kResetProfile, reset_profile, kForUser>(),
+        method_entry<method::kExportProfiles, export_profiles, kForUser>(),
+        method_entry<method::kImportProfiles, import_profiles, kForUser>(),
+        method_entry<method::kStartRun, kAskWatched<RunService, &RunService::start>, kToRun>(),
+        method_entry<method::kStopRun, kAsk<RunService, &RunService::stop>, kForRun>(),
+        method_entry<method::kRunFacts, kAsk<RunService, &RunService::facts>, kForRun>(),
+        method_entry<method::kDeviceKey, kAsk<RunService, &RunService::device_key>, kNone>(),
+        method_entry<method::kLearnKey, learn_key, kToConfigure>(),
+        method_entry<method::kReload, kAsk<SettingsService, &SettingsService::reload>, kToConfigure>(),
     };
 }
 

@@ -81,7 +81,12 @@ void announce(sd_bus* bus, Properties& announced, const Properties& now, const W
 
 DaemonObject::DaemonObject(sd_bus* bus, Services services, const Shown& shown,
                            std::function<void(const std::string&)> left)
-    : bus_(bus), services_(services), shown_(shown), announced_(shown), left_(std::move(left)), polkit_(bus) {}
+    : bus_(bus),
+      services_(std::move(services)),
+      shown_(shown),
+      announced_(static_cast<const Properties&>(shown)),
+      left_(std::move(left)),
+      polkit_(bus) {}
 
 Status DaemonObject::start() {
     table_ = interface_table();
@@ -160,8 +165,7 @@ bool DaemonObject::tell_when_left(const Caller& caller) {
         return true;
     }
     const std::string rule = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org."
-        "freedesktop.DBus',member='NameOwnerChanged',"
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
         "arg0='{}'",
         caller.bus_name);
     bus::Slot watch;

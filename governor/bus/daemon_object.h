@@ -48,7 +48,7 @@ public:
     [[nodiscard]] bool tell_when_left(const Caller& caller);
 
 private:
-    static int on_left(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int on_left(sd_bus_message* message, void* data, sd_bus_error* error);
 
     sd_bus* bus_;
     Services services_;

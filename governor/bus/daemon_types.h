@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace happe {
-
-namespace wire {
+namespace happe::wire {
 
 template <>
 struct Type<Khz> : Wrapped<Khz, &Khz::value> {};
@@ -130,5 +128,4 @@ struct PublicKeyInBytes {
 template <>
 struct Type<PublicKey> : Converted<PublicKey, PublicKeyInBytes> {};
 
-}  // namespace wire
-}  // namespace happe
+}  // namespace happe::wire

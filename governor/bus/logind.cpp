@@ -23,10 +23,8 @@ int watch(bus::Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_
 }
 
 std::string properties_of(const std::string& path) {
-    return fmt::format(
-        "type='signal',sender='{}',interface='{}',member='"
-        "PropertiesChanged',path='{}'",
-        kService, kProperties, path);
+    return fmt::format("type='signal',sender='{}',interface='{}',member='PropertiesChanged',path='{}'", kService,
+                       kProperties, path);
 }
 
 // Of the session's properties those that are of interest.
@@ -44,10 +42,10 @@ std::optional<Session> read_session(sd_bus_message* message, const std::string& 
             session.uid = std::get<0>(user);
             return good;
         }
-        return name == "Name"         ? take(session.user)
-               : name == "Class"      ? take(session.session_class)
-               : name == "LockedHint" ? take(session.locked)
-                                      : sd_bus_message_skip(message, "v") >= 0;
+        if (name == "Name" || name == "Class") {
+            return take(name == "Name" ? session.user : session.session_class);
+        }
+        return name == "LockedHint" ? take(session.locked) : sd_bus_message_skip(message, "v") >= 0;
     });
     return read ? std::optional(session) : std::nullopt;
 }
@@ -59,8 +57,7 @@ Logind::Logind(sd_bus* bus, const std::string& seat, std::function<void()> chang
 
 Status Logind::start() {
     const std::string owner = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org."
-        "freedesktop.DBus',member='NameOwnerChanged',"
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
         "arg0='{}'",
         kService);
     const std::string sleep =

@@ -55,12 +55,12 @@ public:
             return tl::unexpected<BusError>(
                 BusError{SD_BUS_ERROR_INVALID_ARGS, "the call does not fit into a message"});
         }
-        return send(message, patience).and_then([](Message&& answer) { return first<T>(answer.get()); });
+        return send(message, patience).and_then([](const Message& answer) { return first<T>(answer.get()); });
     }
 
     template <typename T>
     BusAnswer<T> property(const Address& of, const char* name) {
-        return get(of, name).and_then([](Message&& answer) {
+        return get(of, name).and_then([](const Message& answer) {
             auto value = wire::read_variant<T>(answer.get());
             return value ? BusAnswer<T>(*std::move(value)) : unreadable(answer.get());
         });
@@ -71,7 +71,7 @@ public:
     BusAnswer<void> properties(const Address& of, std::chrono::microseconds patience, const Take& take) {
         const Message message = request(of.properties(), "GetAll");
         wire::Type<std::string>::append(message.get(), of.interface);
-        return send(message, patience).and_then([&](Message&& answer) -> BusAnswer<void> {
+        return send(message, patience).and_then([&](const Message& answer) -> BusAnswer<void> {
             const bool good =
                 wire::read_dictionary(answer.get(), [&](const std::string& name) { return take(name, answer.get()); });
             return good ? BusAnswer<void>() : unreadable(answer.get());
