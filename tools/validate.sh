@@ -16,7 +16,7 @@ run() { # PART
     case $1 in
         statistics)
             HAPPE_STUDIES=20000 build/venv/bin/python -m pytest -s -p no:cacheprovider study-server/tests/analysis/test_inference.py \
-                power-logger/tests/test_truths.py power-logger/tests/test_clocks_of_traces.py
+                power-logger/tests/test_truths.py profiles/python/tests/test_clocks_of_traces.py
             build/bin/happe-sim study --seed 1..100 --check
             ;;
         mutants)

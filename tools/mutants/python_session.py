@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -44,32 +45,38 @@ class Session:
     """A session of cosmic-ray over some files, in a copy of the tree of its own."""
 
     copy: Path
+    files: tuple[str, ...]
     file: Path
     config: Path
 
     def jobs(self) -> list[str]:
         """All mutations of the kinds that count, in the files' order."""
         with closing(sqlite3.connect(self.file)) as found:
-            rows = found.execute("SELECT job_id, operator_name FROM mutation_specs ORDER BY rowid")
-            return [job for job, kind in rows if KINDS.fullmatch(kind)]
+            fields = "job_id, operator_name, module_path, start_pos_row"
+            rows = found.execute(f"SELECT {fields} FROM mutation_specs ORDER BY rowid")  # noqa: S608
+            lines = {path: (self.copy / path).read_text().splitlines() for path in self.files}
+            return [
+                job
+                for job, kind, path, row in rows
+                if KINDS.fullmatch(kind) and not lines[path][row - 1].lstrip().startswith("@")  # a decorator's argument
+            ]
 
     def run(self, jobs: list[str]) -> list[Result]:
-        """Run what has not run yet of these."""
-        self._forget_all_but(jobs)
-        _cosmic_ray(self.copy, "exec", self.config, self.file)
-        with closing(sqlite3.connect(self.file)) as found:
-            rows = found.execute(
-                "SELECT module_path, start_pos_row, operator_name, test_outcome, diff FROM mutation_specs"
-                " JOIN work_results USING (job_id) WHERE job_id IN (SELECT value FROM json_each(?))",
-                [json.dumps(jobs)],
-            )
+        """Run what has not run yet of these. A sample of its own has a database of its own."""
+        sample = self.file.with_suffix(f".{hashlib.sha256(json.dumps(jobs).encode()).hexdigest()[:16]}")
+        if not sample.is_file():
+            new = sample.with_suffix(".new")
+            shutil.copyfile(self.file, new)
+            with closing(sqlite3.connect(new)) as session, session:
+                for table in TABLES:
+                    keep = f"DELETE FROM {table} WHERE job_id NOT IN (SELECT value FROM json_each(?))"  # noqa: S608
+                    session.execute(keep, [json.dumps(jobs)])
+            new.rename(sample)
+        _cosmic_ray(self.copy, "exec", self.config, sample)
+        with closing(sqlite3.connect(sample)) as found:
+            fields = "module_path, start_pos_row, operator_name, test_outcome, diff"
+            rows = found.execute(f"SELECT {fields} FROM mutation_specs JOIN work_results USING (job_id)")  # noqa: S608
             return [_result(*row) for row in rows]
-
-    def _forget_all_but(self, jobs: list[str]) -> None:
-        keep = [json.dumps(jobs)]
-        with closing(sqlite3.connect(self.file)) as session, session:
-            for table in TABLES:
-                session.execute(f"DELETE FROM {table} WHERE job_id NOT IN (SELECT value FROM json_each(?))", keep)  # noqa: S608
 
 
 def results(
@@ -91,9 +98,8 @@ def _session(tree: Path, folder: Path, target: dict[str, Any]) -> Session:
     command = [str(tree / "build/venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     content = b"".join((tree / name).read_bytes() for name in [*names, *tests]) + shlex.join(command).encode()
     folder.mkdir(parents=True, exist_ok=True)
-    session = Session(
-        folder / "tree", folder / f"{hashlib.sha256(content).hexdigest()[:16]}.sqlite", folder / "config.toml"
-    )
+    name = hashlib.sha256(content).hexdigest()[:16]
+    session = Session(folder / "tree", tuple(names), folder / f"{name}.sqlite", folder / "config.toml")
     copy_tree(tree, session.copy)
     session.config.write_text(
         f"[cosmic-ray]\nmodule-path = {json.dumps(names)}\ntimeout = {TIMEOUT_S}\nexcluded-modules = []\n"
