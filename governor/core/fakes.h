@@ -81,11 +81,16 @@ struct Watcher : Witness {
     int turns = 0;
     std::size_t presses = 0;
     std::vector<Key> counted;
+    std::vector<std::vector<Ppm>> cpus;  // of each policy, in the last turn
     std::vector<std::string> failures;
 
     void turned(const Turn& turn) override {
         ++turns;
         presses += turn.presses.size();
+        cpus.clear();
+        for (const MeasuredPolicy& policy : turn.policies) {
+            cpus.emplace_back(policy.cpus.begin(), policy.cpus.end());
+        }
         if (turn.counted) {
             counted.push_back(*turn.counted);
         }

@@ -19,7 +19,6 @@ struct Policy {
 
 inline std::vector<PolicyLadder> ladders_of(std::span<const Policy> policies) {
     std::vector<PolicyLadder> ladders;
-    ladders.reserve(policies.size());
     for (const Policy& policy : policies) {
         ladders.push_back({policy.id, policy.ladder});
     }

@@ -229,6 +229,17 @@ TEST_F(LoopTest, is_driven_by_a_policys_busiest_cpu) {
     EXPECT_EQ(khz(), Khz{2'300'000});
 }
 
+TEST_F(LoopTest, tells_the_witness_what_every_cpu_of_every_policy_did) {
+    frequency.list.push_back({PolicyId{1}, {2, 3}, *Ladder::from(kT61)});
+    utilisation.cpus = {Ppm{1}, Ppm{2}, Ppm{3}, Ppm{4}};
+    Loop loop = this->loop();
+    const std::vector<std::vector<Ppm>> all{{Ppm{1}, Ppm{2}}, {Ppm{3}, Ppm{4}}};
+    for (const int second : {1, 2}) {
+        loop.turn(at(seconds(second)));
+        EXPECT_EQ(watcher.cpus, all);
+    }
+}
+
 TEST_F(LoopTest, warm_starts_from_the_users_stored_profiles) {
     settings.algorithm.warm_start = true;
     profiles.profiles.insert_or_assign({"alice", "glest"}, Uafp(Khz{1'600'000}));
