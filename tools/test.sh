@@ -90,6 +90,9 @@ instrumented() {
     gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \
         --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
+    echo "test: some mistakes made on purpose (make mutants makes 300)"
+    tools/mutants.sh cpp --sample 12
+
     echo "test: fuzzing, some seconds for each target"
     ctest --preset asan-ubsan -L fuzz -j "$(nproc)"
 }
