@@ -24,11 +24,13 @@ from scipy.optimize import linprog
 
 from happe_study.design.protocol import reading as protocol_module
 from happe_study.design.protocol.designs import williams
-from happe_study.results.analysis.paper_tables import histograms
+from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.reading import NEEDED
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
 PAPER = Path(__file__).parent / "data/paper"
@@ -344,3 +346,28 @@ def level_runs(people: int = 10, levels: int = 5) -> Runs:
                     )
                 )
     return ordered(rows)
+
+
+@cache
+def histograms(mean: Decimal, sd: Decimal, *, n: int = 24, scale: range = range(1, 6)) -> tuple[tuple[int, ...], ...]:
+    """Every way in which n ratings can fall on a scale and print this mean and sample standard deviation."""
+    found = (counts for counts in _compositions(n, len(scale)) if _prints(counts, scale, mean, sd))
+    return tuple(sorted(found, reverse=True))
+
+
+def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def _prints(counts: Sequence[int], scale: range, mean: Decimal, sd: Decimal) -> bool:
+    n = sum(counts)
+    first = sum(count * point for count, point in zip(counts, scale, strict=True))
+    second = sum(count * point**2 for count, point in zip(counts, scale, strict=True))
+    if rounded(first / n) != mean:
+        return False
+    return rounded(float(np.sqrt((second - first**2 / n) / (n - 1)))) == sd

@@ -13,7 +13,7 @@ import pytest
 import given_exports as given
 from happe_study.evidence.documents.reading import PowerModel
 from happe_study.results.analysis import best_possible, paper_tables, savings
-from happe_study.results.analysis.paper_tables import histograms, rounded
+from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.study import fixed, percent
 from happe_study.results.analysis.tidy import Runs, watts
@@ -75,9 +75,9 @@ def test_two_minutes_for_everybody_cannot_give_table_a3() -> None:
 
 def test_a_printed_mean_and_deviation_leave_few_histograms() -> None:
     cells = [(Decimal(row["rating_mean"]), Decimal(row["rating_sd"])) for row in given.table("a1")]
-    counts = [len(histograms(mean, sd)) for mean, sd in cells]
+    counts = [len(given.histograms(mean, sd)) for mean, sd in cells]
     assert sorted(counts) == [1] * 14 + [2] * 2
-    assert histograms(Decimal("4.54"), Decimal("0.59")) == ((0, 0, 1, 9, 14),)
+    assert given.histograms(Decimal("4.54"), Decimal("0.59")) == ((0, 0, 1, 9, 14),)
 
 
 def test_rounding_is_half_away_from_zero_of_what_was_meant() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tables A.1 and A.3 of the paper, from runs; and what a printed mean and standard deviation say of ratings.
+"""Tables A.1 and A.3 of the paper, from runs.
 
 Table A.1: for each application and condition the mean power over users and its sample standard deviation (n - 1), the
 same of ratings, and the improvement over ondemand, 1 - ratio of mean powers. Every run with a figure counts, paired or
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import satisfaction, watts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from happe_study.results.analysis.tidy import Floats, Panel, Run, Runs
 
@@ -173,28 +172,3 @@ def _presses(application: str, phase: str, runs: Sequence[Run]) -> Presses | Non
 def _a_minute(run: Run, key: str) -> float:
     presses: int = getattr(run, key)
     return presses * SECONDS_PER_MINUTE / run.seconds
-
-
-@cache
-def histograms(mean: Decimal, sd: Decimal, *, n: int = 24, scale: range = range(1, 6)) -> tuple[tuple[int, ...], ...]:
-    """Every way in which n ratings can fall on a scale and print this mean and sample standard deviation."""
-    found = (counts for counts in _compositions(n, len(scale)) if _prints(counts, scale, mean, sd))
-    return tuple(sorted(found, reverse=True))
-
-
-def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
-
-
-def _prints(counts: Sequence[int], scale: range, mean: Decimal, sd: Decimal) -> bool:
-    n = sum(counts)
-    first = sum(count * point for count, point in zip(counts, scale, strict=True))
-    second = sum(count * point**2 for count, point in zip(counts, scale, strict=True))
-    if rounded(first / n) != mean:
-        return False
-    return rounded(float(np.sqrt((second - first**2 / n) / (n - 1)))) == sd
