@@ -7,7 +7,11 @@
 
 namespace happe {
 
+namespace {
+
 using Kind = ServiceError::Kind;
+
+}  // namespace
 
 void SettingsDesk::learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) {
     if (learning_) {
