@@ -45,6 +45,9 @@ class Build:
 
     def compile(self, everything: list[Mutation], sample: int) -> dict[int, Mutation]:
         """Build the tests with the first mutations that compile. Returns them by their numbers, from 1."""
+        for name, content in self.sources.items():
+            if not (self.copy / name).is_file():  # CMake looks for them
+                write(self.copy / name, content)
         command = ["cmake", "-S", str(self.copy), "-B", str(self.folder), *CONFIGURE, *AS_ONE]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         chosen: dict[int, Mutation] = {}
