@@ -130,7 +130,7 @@ def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
 
 
 @pytest.mark.usefixtures("thermald")
-def test_idle_it_costs_less_than_power_profiles_daemon(
+def test_idle_it_costs_a_wake_up_a_second_at_most(
     policy: Policy, happed: Happed, keyboard: Keyboard, show: Show
 ) -> None:
     live_a_little(happed, keyboard)
@@ -144,11 +144,8 @@ def test_idle_it_costs_less_than_power_profiles_daemon(
     heading = f"{'':32} {'CPU ms/min':>9} {'wake-ups/min':>11} {'RSS MiB':>7} {'PSS MiB':>8} {'peak RSS':>9}"
     show("idle", [heading, *(row.line() for row in [somebody, nobody, *others])])
 
-    ppd = others[0]
     assert somebody.wake_ups_a_minute <= 60
     assert nobody.used.wake_ups == 0
-    for mine in (somebody, nobody):
-        assert mine.rss_kib < ppd.rss_kib
 
 
 def test_a_sample_costs_at_most_one_and_a_half_bare_reads(happed: Happed, show: Show) -> None:

@@ -13,11 +13,12 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlalchemy import select, update
 
@@ -43,6 +44,7 @@ SECTIONS = 12  # of the analysis, with reading
 PAGE = "page.json"
 LONGEST = 2000  # characters of why it failed
 STOPPED = 128 + signal.SIGTERM
+TOLD_TO_STOP = threading.Event()
 
 
 class _GoneError(Exception):
@@ -94,6 +96,8 @@ class Job:
         except MemoryError:
             self._ended("There was not enough memory.")
         except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for it
+            if TOLD_TO_STOP.is_set():  # a library below can make an error of its own of the exit
+                return
             self._ended(f"A mistake of the program's: {type(error).__name__}. Please report it.")
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -176,9 +180,14 @@ class Job:
             raise _GoneError
 
 
+def _stop(*_: object) -> NoReturn:
+    TOLD_TO_STOP.set()
+    sys.exit(STOPPED)
+
+
 def main() -> None:
     """Make the report that standard input orders. Told to stop, as with the server, it leaves nothing behind."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
+    signal.signal(signal.SIGTERM, _stop)
     order = Order(**json.loads(sys.stdin.buffer.read()))
     with suppress(OSError):
         os.nice(GENTLE)
