@@ -16,6 +16,7 @@ import given_power
 from happe_study.access.rights import Role
 from happe_study.evidence.traces.models import Trace
 from happe_study.people.devices.models import ClockEstimate
+from patience import PATIENCE_S
 from test_rules import LIMITS
 from world import World
 
@@ -46,6 +47,12 @@ def number(pattern: re.Pattern[str], text: str) -> float:
     found = pattern.search(text)
     assert found
     return float(found[1])
+
+
+@pytest.fixture(autouse=True)
+def _a_page_reads_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is."""
+    monkeypatch.setattr("happe_study.evidence.run_page.pages.READING_SECONDS", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
