@@ -68,7 +68,7 @@ lint-style: setup # all of lint that takes seconds
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@tools/bench.sh
 
-mutants: setup dev ## Change the code in 300 places, one at a time, and see that a test notices each (an hour; goes on where it was interrupted)
+mutants: setup dev ## Change the code in 300 places, one at a time, and see that tests notice (long; goes on where it was interrupted)
 	@tools/mutants.sh
 
 validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, mutants, fuzzing, Debians (root; hours)

@@ -172,7 +172,8 @@ bool DaemonObject::tell_when_left(const Caller& caller) {
     bus::take(watch, [&](sd_bus_slot** raw) {
         return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
     });
-    bus::Credentials there;  // the bus answers in order: who is there now is watched
+    // Asked after the watch began, and the bus answers in order: a caller who is still there is watched from now on.
+    bus::Credentials there;
     if (!watch || bus::take(there, [&](sd_bus_creds** raw) {
                       return sd_bus_get_name_creds(bus_, caller.bus_name.c_str(), 0, raw);
                   }) < 0) {

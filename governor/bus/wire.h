@@ -88,7 +88,7 @@ struct Type<ObjectPath> {
     }
 };
 
-// The message's descriptor is closed with it: what is read is a duplicate.
+// A message closes its descriptor when it is freed, so reading makes a duplicate.
 template <>
 struct Type<FileDescriptor> {
     static std::string signature() { return "h"; }

@@ -11,8 +11,8 @@
 
 namespace happe {
 
-// While a run is on the journal is told nothing of what is learned and decided, of a blind run nothing of what fails
-// either, lest it tells the condition: that is in the run's facts.
+// During a run it writes no lesson and no decision into the journal, and during a blind run no error either, because
+// they would reveal the condition. The run's facts have them.
 class Chronicle final : public Witness {
 public:
     // `counted` hears of each series of presses while somebody is served or a run goes on.

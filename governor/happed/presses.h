@@ -7,7 +7,7 @@
 
 namespace happe {
 
-// The two keys, and what is said on the bus in their stead.
+// Presses of the two keys, and presses that a program sends over the bus instead.
 class Presses final : public KeySource {
 public:
     // As EvdevKeys has them.

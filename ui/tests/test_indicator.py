@@ -179,7 +179,7 @@ def test_ends_where_it_can_neither_show_anything_nor_say_what_is_in_front() -> N
 
 
 def test_the_translations_are_complete(tmp_path: Path) -> None:
-    """What lupdate finds in the sources is translated, and what is translated is found there. English has plurals."""
+    """German has every text that lupdate finds in the sources, and no other. English has plural forms alone."""
     for file in sorted((ROOT / "ui/translations").glob("*.ts")):
         english = file.stem == "happe_en"
         renewed = tmp_path / file.name

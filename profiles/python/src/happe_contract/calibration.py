@@ -109,7 +109,7 @@ def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
 
 
 def parts_of(correction: Correction) -> dict[str, Any]:
-    """Its quantities by name, as JSON values; what was not measured is not there."""
+    """Its quantities by name, as JSON values; without those that nobody measured."""
     return {part: as_json(quantity) for part, quantity in vars(correction).items() if quantity}
 
 

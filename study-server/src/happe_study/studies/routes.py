@@ -137,7 +137,7 @@ def _shown(study: Study) -> Json:
 
 
 def commitment_of(study: Study) -> Json:
-    """What is told of a locked study to anybody. Raises Problem 404 for a draft."""
+    """What anybody may read of a locked study. Raises Problem 404 for a draft."""
     if study.commitment is None:
         raise not_found()
     return {
