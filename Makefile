@@ -1,14 +1,14 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test rpm bare-root pictures docs sbom locks clean
+.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test bare-root pictures docs sbom locks outdated container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 help: ## Show this
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-setup: ## Install everything that building, testing and checking needs (Debian 12; root or sudo)
-	@tools/setup.sh all
+setup: ## Install what building, testing and checking need, or PART=governor, desktop, demo, test (Debian; root or sudo)
+	@tools/setup.sh $(or $(PART),all)
 
 setup-demo: ## Install what building and the demonstration need
 	@tools/setup.sh demo
@@ -18,12 +18,13 @@ setup-test: # what `make test` needs
 
 build: ## Build every program into build/bin/
 	@mkdir -p build
-	@cmake --preset dev -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; echo "make build: make setup-demo installs what is missing"; exit 1; }
+	@cmake --preset dev -DHAPPE_UI=AUTO -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; echo "make build: make setup PART=desktop installs what is missing"; exit 1; }
+	@grep '^Left out:' build/cmake.log || true
 	@cmake --build --preset dev
 
 demo: setup-demo ## Run the paper's study with simulated people: server, laptops, meters, unblinding, dashboard (a minute)
 	@mkdir -p build
-	@cmake --preset dev -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	@cmake --preset dev -DHAPPE_UI=OFF -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	@cmake --build --preset dev --target happe-sim
 	@tools/demo.sh
 
@@ -48,7 +49,7 @@ test-instrumented: setup
 vm-image: setup
 	@/usr/bin/python3 -B tests/vm/image.py >/dev/null
 
-vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 (about 13 minutes)
+vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 and a machine with eight policies (about 15 minutes)
 	@tools/vm-test.sh
 
 laboratory: setup dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
@@ -74,18 +75,16 @@ mutants: setup dev ## Change the code in 300 places, one at a time, and see that
 validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, mutants, fuzzing, Debians (root; hours)
 	@tools/validate.sh
 
-package: setup ## Build the Debian packages and wheels into build/packages, and check them with lintian
-	@tools/setup.sh package
-	@packaging/package.sh
+package: ## Build the Debian packages and wheels into build/packages, and check them with lintian; or PART=governor alone
+	@tools/setup.sh package$(PART:%=-%)
+	@packaging/package.sh $(PART)
 
-package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian 12 of their own (root)
+package-test: package ## Have autopkgtest install, upgrade, remove and purge the packages in a Debian of their own (root)
+	@tools/setup.sh package-test
 	@packaging/package-test.sh
 
-package-vm-test: package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 10 minutes)
+package-vm-test: setup package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 10 minutes)
 	@packaging/package-vm-test.sh
-
-rpm: package ## Build the RPMs into build/packages, and compare them with the Debian packages
-	@packaging/rpm.sh
 
 bare-root: ## Do what README says in a bare Debian 12 and 13, as root and as a user with sudo (root; hours)
 	@tools/bare-root.sh root make demo
@@ -93,6 +92,9 @@ bare-root: ## Do what README says in a bare Debian 12 and 13, as root and as a u
 	@HAPPE_DEBIAN=trixie tools/bare-root.sh root make demo
 	@tools/bare-root.sh root make test
 	@tools/bare-root.sh sudo make test
+
+container: ## Build images of the study server and its PostgreSQL from build/packages, with buildah (docs/how-to/containers.md)
+	@packaging/container.sh
 
 pictures: setup build ## Renew the pictures of the documents
 	@tools/pictures.sh
@@ -105,6 +107,9 @@ sbom: setup ## List what HAPPE is made of, in CycloneDX's format: build/sbom.cdx
 
 locks: setup ## Renew the pinned versions of Python packages
 	@tools/locks.sh
+
+outdated: ## List the Python libraries that the packages carry, with their age and newer releases (status 2: there are some)
+	@tools/outdated.sh
 
 clean: ## Remove what was built
 	rm -rf build

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The two levels of tests: `make test` runs those that are not slow, `make test-all` runs all."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ SLOW = (
     "tests/docs",
     "tests/system/test_study_wizard.py",
 )
+
+# A shell starts a background job with SIGINT ignored, and programs inherit that: no test could interrupt one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -5,8 +5,9 @@ import os
 
 from happe_demo.program import main
 
-# For those that import numpy: threads of its own for vectors this short only wait for each other, eight times as long
-# as they work.
+# Only one thread in processes that import numpy. With vectors this short, further threads only wait for each other,
+# which
+# takes eight times as long as the work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 main()

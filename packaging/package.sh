@@ -1,25 +1,35 @@
 #!/bin/sh
-# Builds HAPPE's packages from a copy of the tree as git lists it, into build/packages: Debian's, wheels, and lintian's opinion.
-#   usage: packaging/package.sh
+# Builds HAPPE's packages for this release of Debian, from a copy of the tree as git lists it, into build/packages: Debian's,
+# wheels, and lintian's opinion. The version says for which release: 0.2.0+deb12.
+#   usage: packaging/package.sh [governor]      governor: the governor's package alone, without lintian
 set -eu
 cd "$(dirname "$0")/.."
 copy=build/package
 out=build/packages
-version=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
+# shellcheck disable=SC1091  # not ours
+release=$(. /etc/os-release && echo "deb${VERSION_ID:-sid} $VERSION_CODENAME")
+version=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)+${release% *}
 
-packaging/package_source.sh $copy/happe
+packaging/package_source.sh $copy/happe "$@"
 cp -r $copy/happe/packaging/debian $copy/happe/debian
+sed -i "1s/(.*) [a-z]*;/($version) ${release#* };/" $copy/happe/debian/changelog
+if [ "${1-}" != governor ]; then
+    cat $copy/happe/wheels/lists/*.depends | sort -u | sed 's/.*/ & <!pkg.happe.governor>,/' >$copy/libraries
+    sed -i "/^ python3-wheel /r $copy/libraries" $copy/happe/debian/control
+fi
 rm -rf $out $copy/happe_* $copy/happe-*
 mkdir -p $out
 
 echo "package: building version $version"
 (
     cd $copy/happe
-    DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" tools/with_ccache.sh dpkg-buildpackage --build=binary --no-sign
+    DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" DEB_BUILD_PROFILES="${1:+pkg.happe.$1}" \
+        tools/with_ccache.sh dpkg-buildpackage --build=binary --no-sign
 ) >build/package.log 2>&1 || { tail -n 60 build/package.log; echo "package: build/package.log has all of it" >&2; exit 1; }
 mv $copy/happe*.deb $copy/happe*.changes $copy/happe*.buildinfo $out
-cp $copy/happe/wheels/own/*/*.whl $out
-
-echo "package: lintian"
-lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs --info $out/happe*.changes
-du -h $out/*.deb $out/*.whl
+if [ "${1-}" != governor ]; then
+    cp $copy/happe/wheels/own/*/*.whl $out
+    echo "package: lintian"
+    lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs --info $out/happe*.changes
+fi
+du -h $out/*

@@ -1,27 +1,41 @@
 #!/bin/sh
-# Copies the tree as git lists it to FOLDER, and there what a build of packages would otherwise fetch: wheels/, and htmx.
-#   usage: packaging/package_source.sh FOLDER
+# Copies the tree as git lists it to FOLDER, and there what a build of packages would otherwise fetch: wheels/, htmx, uPlot.
+#   usage: packaging/package_source.sh FOLDER [governor]      governor: nothing is fetched, as its package needs none of it
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
 
+copy_tree() {
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    git ls-files -z -co --exclude-standard | tar -c --null --files-from=- | tar -x -C "$folder"
+}
+
+if [ "${2-}" = governor ]; then
+    copy_tree
+    exit
+fi
+
 # The libraries in Python are fetched once, checked against the hashes of the lock.
 lock=packaging/requirements.txt
 wheels=build/package-wheels
-if ! cat $lock tools/python_parts.py ./*/pyproject.toml profiles/python/pyproject.toml | cmp -s - "$wheels/.of"; then
+decided_by="/etc/os-release packaging/python-from-debian.toml tools/python_parts.py $(echo ./*/pyproject.toml profiles/python/pyproject.toml)"
+# shellcheck disable=SC2086  # a list of words
+if ! cat $lock $decided_by | cmp -s - "$wheels/.of"; then
     echo "package: fetching the Python libraries of $lock"
     rm -rf "$wheels"
-    build/venv/bin/python tools/python_parts.py $lock "$wheels/lists"
-    for part in common server power; do
+    /usr/bin/python3 -B tools/python_parts.py $lock "$wheels/lists"
+    for part in common server power static; do
         /usr/bin/python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
             --requirement "$wheels/lists/$part.txt" --wheel-dir "$wheels/$part"
     done
-    cat $lock tools/python_parts.py ./*/pyproject.toml profiles/python/pyproject.toml >"$wheels/.of"
+    # shellcheck disable=SC2086  # the same
+    cat $lock $decided_by >"$wheels/.of"
 fi
 
-rm -rf "$folder"
-mkdir -p "$folder"
-git ls-files -z -co --exclude-standard | tar -c --null --files-from=- | tar -x -C "$folder"
-vendor=study-server/src/happe_study/static/vendor/htmx.min.js # tools/setup.sh put it there; git ignores it
-install -D -m 644 "$vendor" "$folder/$vendor"
+copy_tree
+for wheel in "$wheels"/static/*.whl; do
+    /usr/bin/python3 -m zipfile --extract "$wheel" "$wheels/static"
+done
+tools/served.sh "$wheels/static" "$folder/study-server/src/happe_study/static/vendor" # git ignores it
 cp -r "$wheels" "$folder/wheels"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Lays out the Python part of a package from wheels: debian/rules and the RPM's spec call it.
+# Lays out the Python part of a package from wheels, for debian/rules.
 #   usage: packaging/python_folder.sh common FOLDER                              libraries that programs share
 #          packaging/python_folder.sh server|power FOLDER COMMON PROGRAM SECTION  a program in an environment of its own
-# FOLDER is .../usr/lib/NAME, COMMON the FOLDER of what is shared. /usr/lib/NAME/bin/python3 finds both.
-# HAPPE_PYTHON names another interpreter than /usr/bin/python3, in the same folder.
+# FOLDER is .../usr/lib/NAME, COMMON the FOLDER of what is shared. /usr/lib/NAME/bin/python3 finds both, and after them
+# Debian's own libraries, but none in /usr/local.
 set -eu
 part=$1 folder=$2
-python=${HAPPE_PYTHON:-/usr/bin/python3}
+python=/usr/bin/python3
 release=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 own() { # PART SOURCE: makes the wheel of a project of this tree
@@ -56,7 +56,7 @@ site=$folder/lib/python$release/site-packages
 own "$part" "$source"
 unpack "$site" "wheels/$part"/*.whl "wheels/own/$part"/*.whl
 thin "$site"
-echo /usr/lib/happe-python3 >"$site/happe-python3.pth"
+printf '/usr/lib/happe-python3\n/usr/lib/python3/dist-packages\n' >"$site/happe-python3.pth"
 
 mkdir -p "$folder/bin" "$root/usr/bin"
 ln -s "../../../bin/${python##*/}" "$folder/bin/python3"

@@ -4,7 +4,7 @@
 #   usage: tools/bare-root.sh root|sudo COMMAND...      e.g. tools/bare-root.sh sudo make demo
 # root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_DEBIAN is the release: bookworm (Debian 12, unless
 # told) or trixie (Debian 13, for `make demo`). HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes
-# it in the end. The machine's settings of pip and npm, and of proxies, hold there too.
+# it at the end. The machine's settings of pip and npm, and of proxies, hold there too.
 set -eu
 cd "$(dirname "$0")/.."
 root=${HAPPE_ROOT:-$PWD/build/bare-root}
@@ -14,7 +14,7 @@ case ${1-} in
     sudo) user=ana home=/home/ana ;;
     *) echo "usage: tools/bare-root.sh root|sudo COMMAND..." >&2; exit 64 ;;
 esac
-[ "$(id -u)" -eq 0 ] || { echo "bare-root: be root: it makes a system in $root" >&2; exit 77; }
+[ "$(id -u)" -eq 0 ] || { echo "bare-root: run this as root: it makes a system in $root" >&2; exit 77; }
 shift
 
 trap 'rm -rf "$root"' EXIT
@@ -31,7 +31,7 @@ fi
 tools/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
 git clone --quiet . "$root$home/happe"
 chroot "$root" chown -R "$user:" "$home/happe"
-echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages, commit $(git rev-parse --short HEAD), as $user: $*"
+echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages and $(du -sm "$root" | cut -f 1) MB, commit $(git rev-parse --short HEAD), as $user: $*"
 
 settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|NPM_CONFIG_.*|npm_config_.*|https?_proxy|no_proxy)=' || true)
 begin=$(date +%s)
@@ -39,5 +39,6 @@ status=0
 # shellcheck disable=SC2086  # a setting a word
 tools/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
-echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s"
+count=$(chroot "$root" dpkg-query -W | wc -l)
+echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s, with $count packages and $(du -sm "$root" | cut -f 1) MB"
 exit "$status"

@@ -9,5 +9,7 @@ PYTHONPATH=study-server/src:study-server/tests:profiles/python/src build/venv/bi
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/pages.py
 # Its files go to the disk that the tree is on.
 (cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests venv/bin/python ../power-logger/bench/recording.py)
-cmake --build --preset dev --target happed happe-indicator happe-ui-window >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
+(cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests:../tests venv/bin/python ../power-logger/bench/live.py)
+cmake --build --preset dev --target happed happe-indicator happe-ui-window happe-baseline >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
 build/venv/bin/python ui/bench/overlay_bench.py
+build/venv/bin/python governor/bench/policies.py

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a minimal Debian in FOLDER, anew. It comes from this machine's own apt sources and trusts the certificates that this
+# Makes a minimal Debian in FOLDER, again. It comes from this machine's own apt sources and trusts the certificates that this
 # machine trusts. As root.
 #   usage: tools/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
 # PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one.

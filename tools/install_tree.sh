@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what was built, as on a machine, into BUILD/NAME, which is made anew; prints that folder's whole path.
+# Installs what was built, as on a machine, into BUILD/NAME, which is made again; prints that folder's whole path.
 #   usage: tools/install_tree.sh BUILD NAME    e.g. build/dev installed
 set -eu
 cd "$(dirname "$0")/.."

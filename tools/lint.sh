@@ -11,19 +11,22 @@ style() {
     $bin/python tests/architecture/check_dependencies.py
     PYTHONPATH=study-server/src $bin/lint-imports --no-cache --no-logo >build/imports.log || { cat build/imports.log; exit 1; }
 
-    echo "lint: formatting of C and C++ (clang-format-19 -i mends it)"
+    echo "lint: English of the documents and the server's pages (tools/happe_prose/rules.toml)"
+    git ls-files -co --exclude-standard '*.md' 'study-server/src/*.html' | PYTHONPATH=tools xargs $bin/python -m happe_prose
+
+    echo "lint: formatting of C and C++ (clang-format-19 -i fixes it)"
     git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
 
     echo "lint: shell"
     git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
     echo "lint: units (exposure at most 1.5)"
-    for unit in happed.service happed-keys@.service happe-server.service happe-power@.service; do
+    for unit in happed.service happed-keys@.service happe-power-profiles.service happe-server.service happe-server-worker.service happe-power@.service; do
         systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
             { cat build/exposure.log; exit 1; }
     done
 
-    echo "lint: Python (ruff format and ruff check --fix mend most of it)"
+    echo "lint: Python (ruff format and ruff check --fix correct most of it)"
     $bin/ruff format --quiet --no-cache --check .
     $bin/ruff check --quiet --no-cache .
     $bin/mypy
@@ -33,7 +36,7 @@ style() {
 }
 
 tidy() {
-    echo "lint: C++ but its tests (clang-tidy-19)"
+    echo "lint: C++ except its tests (clang-tidy-19)"
     [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # of libraries that moved; CMake makes them anew
     { cmake --preset tidy && cmake --build --preset tidy --target ui-sources; } >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
     # Each library as one file: most of the time goes into its headers. The check for included sources would complain.

@@ -5,11 +5,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks
-[ -x $tools/bin/pip-compile ] || { /usr/bin/python3 -m venv $tools && $tools/bin/pip install --quiet pip-tools; }
+[ -x $tools/bin/pip-compile ] || { /usr/bin/python3 -m venv $tools && $tools/bin/pip install --quiet --upgrade pip pip-tools; }
 $tools/bin/pip wheel --quiet --no-deps --wheel-dir $tools/own ./profiles/python
 CUSTOM_COMPILE_COMMAND="make locks" $tools/bin/python tools/compile_lock.py --quiet --generate-hashes --no-emit-index-url \
     --no-emit-trusted-host --no-emit-find-links --strip-extras --upgrade \
     --find-links $tools/own --unsafe-package happe-shared \
-    --unsafe-package django --unsafe-package asgiref --unsafe-package sqlparse \
+    --unsafe-package django --unsafe-package sqlparse \
     --extra demo --extra test --extra all --output-file packaging/requirements.txt \
     pyproject.toml profiles/python/pyproject.toml study-server/pyproject.toml power-logger/pyproject.toml

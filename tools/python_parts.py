@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Cuts the lock of all Python packages into the parts that are installed together.
 
-usage: python_parts.py LOCK FOLDER
+usage: python_parts.py LOCK [FOLDER [RELEASE]]
 
 Writes lists of pinned versions, with the lock's hashes, into FOLDER: demo.txt and test.txt are what `make demo` and
-`make test` install; server.txt and power.txt are what the packages of the study server and the power logger carry, and
-common.txt what both of those need. The lock's own comments ("via") say which package needs which.
+`make test` install. server.txt and power.txt are what the packages of the study server and the power logger carry on
+this RELEASE of Debian, such as 12, and common.txt what both of those need; server.depends and so on are Debian's
+packages with the rest (packaging/python-from-debian.toml). static.txt has what the server's pages are served with.
+RELEASE is this machine's, if it is not given. Without FOLDER it prints for each release, in JSON, which of the
+packages' libraries are wheels and which are Debian's. The lock's own comments ("via") say which package needs which.
 """
 
 from __future__ import annotations
 
+import json
+import platform
 import re
 import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 TREE = Path(__file__).resolve().parents[1]
 SHARED = ("profiles/python/pyproject.toml", ())
@@ -28,6 +37,7 @@ PARTS = {
     "server": [SHARED, SERVER],
     "power": [SHARED, POWER],
 }
+STATIC = {"django-htmx", "metaflow-card-uplot"}  # the study server's package has the scripts in them
 
 
 @dataclass(frozen=True)
@@ -63,30 +73,77 @@ def declared(project: Path, extras: tuple[str, ...]) -> set[str]:
     return {canonical(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in wanted} - OWN
 
 
-def closure(wanted: set[str], pinned: dict[str, Pin]) -> set[str]:
-    """The names of what is asked for, and of what that needs."""
+def closure(wanted: set[str], pinned: dict[str, Pin], provided: AbstractSet[str]) -> set[str]:
+    """The names of what is asked for, and of what that needs. What is provided needs nothing of the lock."""
     found = set(wanted)
-    while more := {name for name, pin in pinned.items() if pin.needed_by & found} - found:
+    while more := {name for name, pin in pinned.items() if pin.needed_by & (found - provided)} - found:
         found |= more
     return found
 
 
-def main() -> None:
-    """Write the lists."""
-    lock, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    pinned = pins(lock)
-    needed = {
-        part: closure(set().union(*(declared(TREE / file, extras) for file, extras in projects)), pinned)
-        for part, projects in PARTS.items()
+def from_debian() -> dict[str, dict[str, str]]:
+    """What Debian has, by release: names, and what to depend on."""
+    return tomllib.loads((TREE / "packaging/python-from-debian.toml").read_text(encoding="utf-8"))
+
+
+def this_release() -> str:
+    """The version of the Debian that this is; testing and sid have none."""
+    return platform.freedesktop_os_release().get("VERSION_ID", "")
+
+
+def packaged(pinned: dict[str, Pin], provided: AbstractSet[str]) -> dict[str, set[str]]:
+    """The names that the packages need, in three parts without overlap."""
+    server, power = (
+        closure(set().union(*(declared(TREE / file, extras) for file, extras in PARTS[part])), pinned, provided)
+        for part in ("server", "power")
+    )
+    return {"common": server & power, "server": server - power, "power": power - server}
+
+
+def sources(pinned: dict[str, Pin]) -> dict[str, dict[str, str]]:
+    """Where the packages' libraries are from, by release: "wheel" or "debian"."""
+    return {
+        release: {
+            name: "debian" if name in debian else "wheel"
+            for names in packaged(pinned, debian.keys()).values()
+            for name in sorted(names)
+        }
+        for release, debian in from_debian().items()
     }
-    needed["common"] = needed["server"] & needed["power"]
-    for part in ("server", "power"):
-        needed[part] -= needed["common"]
+
+
+def write_lists(pinned: dict[str, Pin], debian: dict[str, str], folder: Path, lock: str) -> None:
+    """Write the lists into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for part, names in needed.items():
+
+    def write(part: str, names: set[str]) -> None:
         if missing := sorted(names - pinned.keys()):
             sys.exit(f"{lock}: does not pin {', '.join(missing)}, which {part} needs; `make locks` pins it")
         (folder / f"{part}.txt").write_text("".join(pinned[name].entry for name in sorted(names)), encoding="utf-8")
+
+    for part in ("demo", "test"):
+        asked = set().union(*(declared(TREE / file, extras) for file, extras in PARTS[part]))
+        write(part, closure(asked, pinned, set()))
+    for part, names in packaged(pinned, debian.keys()).items():
+        write(part, names - debian.keys())
+        depends = sorted({debian[name] for name in names & debian.keys()})
+        (folder / f"{part}.depends").write_text("".join(f"{each}\n" for each in depends), encoding="utf-8")
+    write("static", STATIC)
+
+
+def main() -> None:
+    """Write the lists."""
+    lock, folder, release = (*sys.argv[1:], "", "")[:3]
+    pinned = pins(Path(lock))
+    if not folder:
+        print(json.dumps(sources(pinned)))
+        return
+    tables = from_debian()
+    release = release or this_release()
+    debian = tables[
+        release if release in tables else max(tables, key=int)
+    ]  # a newer one is like the newest with a table
+    write_lists(pinned, debian, Path(folder), lock)
 
 
 if __name__ == "__main__":

@@ -1,47 +1,65 @@
 #!/bin/sh
-# Installs what HAPPE is built with on Debian 12 (or 13: `demo`), as root or with sudo, and says what. Does nothing where
-# nothing is missing.
-#   usage: tools/setup.sh demo|test|all|package      test has what demo has, all what test has
+# Installs what HAPPE is built with on Debian 12 or 13, as root or with sudo, and says what. Does nothing where nothing is
+# missing.
+#   usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|statistics
+# desktop and demo have what governor has, test what both have, all what test has; package has what desktop has.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
 exec 9>build/.setup # one at a time
 flock 9
 
-# To build and run the demonstration.
-demo="g++ cmake ninja-build pkg-config
+# To build the governor: cmake's descriptions of the programs need python3.
+governor="g++ cmake ninja-build pkg-config python3
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
-    libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev
-    qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
-    libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev
-    python3 python3-venv"
+    libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev"
+# To build the programs of the desktop, too (cmake/Desktop.cmake).
+desktop="$governor qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
+    libxau-dev libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev"
+# To build and run the demonstration.
+demo="$governor python3-venv"
 # Debian 13 has wlroots' Wayland protocols in a package of their own (cmake/WlrProtocols.cmake).
 # shellcheck disable=SC1091  # not ours
 case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     "debian 12") ;;
-    debian*) demo="$demo librust-wayland-protocols-wlr-dev" ;;
+    debian*) desktop="$desktop librust-wayland-protocols-wlr-dev" ;;
 esac
 # To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, two of the
 # libraries that the power logger reads instruments with.
-test="$demo libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
+test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils fonts-dejavu-core libcomedi0 libiio0"
 # To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and a browser for
-# the study server; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
+# the study server; R, for a loader of data; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium
-    xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils
-    sigrok-cli"
+    xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
+    sigrok-cli r-base-core"
 
-# To make packages, and to test them: after `all`.
-package="appstream autopkgtest debhelper desktop-file-utils dpkg-dev lintian mmdebstrap python3-pip python3-setuptools python3-wheel rpm"
+# To make the governor's package.
+package_governor="$governor build-essential debhelper systemd"
+# To make all packages. The programs in Python describe themselves while they are built, with libraries of this release.
+# shellcheck disable=SC1091  # not ours
+release=$(. /etc/os-release && echo "${VERSION_ID:-13}")
+package="$desktop $package_governor appstream desktop-file-utils lintian python3-pip python3-setuptools python3-wheel
+    $(sed -n "/^\[$release\]/,/^\[/s/.* = \"\([a-z0-9.-]*\).*/\1/p" packaging/python-from-debian.toml)"
+# To test packages, and to make a repository of them.
+package_test="autopkgtest mmdebstrap reprepro gpg gpg-agent"
+
+# To compare the models of the analysis with R's (tools/validate.sh models), after `test`.
+statistics="r-base-core r-cran-ordinal r-cran-lme4 r-cran-lmertest r-cran-mass r-cran-emmeans"
 
 case ${1-} in
+    governor) packages=$governor ;;
+    desktop) packages=$desktop ;;
+    package-governor) packages=$package_governor ;;
     demo) packages=$demo ;;
     test) packages=$test ;;
     all) packages=$all ;;
     package) packages=$package ;;
-    *) echo "usage: tools/setup.sh demo|test|all|package" >&2; exit 64 ;;
+    package-test) packages=$package_test ;;
+    statistics) packages=$statistics ;;
+    *) echo "usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|statistics" >&2; exit 64 ;;
 esac
 
 command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
@@ -56,17 +74,17 @@ if [ -n "$missing" ]; then
     root=
     if [ "$(id -u)" -ne 0 ]; then
         root=sudo
-        command -v sudo >/dev/null || { echo "setup: be root, or install sudo, or install these yourself" >&2; exit 77; }
+        command -v sudo >/dev/null || { echo "setup: run this as root, install sudo, or install these packages yourself" >&2; exit 77; }
     fi
     # The update may fail for one source of several; what counts is whether the packages can be had.
-    $root apt-get -q update || echo "setup: apt-get update had errors; going on" >&2
+    $root apt-get -q update || echo "setup: apt-get update had errors; setup continues" >&2
     # shellcheck disable=SC2086  # a list of words
     $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing
 else
-    echo "setup: all Debian packages are there"
+    echo "setup: all Debian packages are installed"
 fi
 
-[ "$1" != package ] || exit 0
+case $1 in governor | desktop | package* | statistics) exit 0 ;; esac
 
 # Python's packages go into build/venv, pinned with their hashes: the lock has all of them, `demo` and `test` need a part.
 lock=build/pins/$1.txt
@@ -77,7 +95,7 @@ else
 fi
 installed() { cmp -s "$1" "build/venv/.installed-$2"; }
 if installed packaging/requirements.txt all || installed "$lock" "$1"; then
-    echo "setup: all Python packages are there"
+    echo "setup: all Python packages are installed"
 else
     echo "setup: installing Python packages of $lock into build/venv"
     [ -x build/venv/bin/python ] || /usr/bin/python3 -m venv build/venv
@@ -85,13 +103,12 @@ else
     cp "$lock" "build/venv/.installed-$1"
 fi
 
-# The study server and the power logger run from their sources. The server serves htmx from its static files; Git ignores it
-# there.
+# The study server and the power logger run from their sources. The server serves htmx and uPlot from its static files; Git
+# ignores them there.
 for site in build/venv/lib/python3*/site-packages; do
     printf '%s\n' "$PWD/profiles/python/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
     rm -f "$site/happe_study.pth"
-    install -D -m 644 "$site/django_htmx/static/django_htmx/htmx-2.min.js" \
-        study-server/src/happe_study/static/vendor/htmx.min.js
+    tools/served.sh "$site" study-server/src/happe_study/static/vendor
 done
 mkdir -p build/bin
 for program in happe-server:happe_study happe-power:happe_power; do
@@ -107,6 +124,6 @@ if [ "$1" = all ]; then
         npm install --prefix study-server --no-package-lock --ignore-scripts --no-audit --no-fund --silent
         cp study-server/package.json $stamp
     else
-        echo "setup: all JavaScript packages are there"
+        echo "setup: all JavaScript packages are installed"
     fi
 fi

@@ -18,4 +18,4 @@ echo
 echo "== Section A.3: ten simulated participants at five fixed frequencies"
 study a3
 echo
-echo "Open in a browser: file://$(realpath "$out")/paper/report/report.html, and a3/report/report.html there"
+echo "Open in a browser: file://$(realpath "$out")/paper/report/report.html, and file://$(realpath "$out")/a3/report/report.html"

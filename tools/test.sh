@@ -24,7 +24,7 @@ unit() { # PRESET
     ctest --preset "$1" -LE fuzz -j "$(nproc)" >"build/$1-tests.log" 2>&1 || { cat "build/$1-tests.log"; exit 1; }
     tail -n 4 "build/$1-tests.log"
     if grep -E '\*\*\*(Skipped|Not Run|Disabled)' "build/$1-tests.log"; then
-        echo "test: what can run must run" >&2
+        echo "test: no test may be skipped" >&2
         exit 1
     fi
 }
@@ -48,7 +48,7 @@ MEASURED='memory or tables_are_reproduced'
 
 quick() {
     unit dev
-    echo "test: Python, but what is slow"
+    echo "test: Python, except slow tests"
     # Two for each core: many tests wait for a program.
     python quick -m "not slow" --numprocesses="$(($(nproc) * 2))" --dist=loadfile
 }
@@ -76,21 +76,21 @@ instrumented() {
         python asan-ubsan $GOVERNOR -k "not ($MEASURED)"
     )
 
-    echo "test: threads, which happe-sim's studies alone have, tsan"
+    echo "test: threads (happe-sim study), tsan"
     compile tsan --target happe-sim study_test
     build/tsan/bin/study_test --gtest_brief=1
     build/tsan/bin/happe-sim study --seed 1..8 --jobs 4 --participants 4 --out build/tsan/study >/dev/null
 
     echo "test: coverage of governor/core"
-    compile coverage --target governor_test uafp_test loop_test replay_test machine_test study_test
+    compile coverage --target extended_test governor_test uafp_test loop_test replay_test machine_test study_test
     find build/coverage -name '*.gcda' -delete # counts of an earlier run
-    for test in governor uafp loop replay machine study; do
+    for test in extended governor uafp loop replay machine study; do
         build/coverage/bin/${test}_test --gtest_brief=1
     done
     gcovr --root . --object-directory build/coverage --filter governor/core/ --exclude '.*_(test\.cpp|fixture\.h)' \
         --exclude-unreachable-branches --exclude-throw-branches --print-summary --fail-under-line 100 --fail-under-branch 95
 
-    echo "test: some mistakes made on purpose (make mutants makes 300)"
+    echo "test: some planted mistakes (make mutants makes 300)"
     tools/mutants.sh cpp --sample 12
 
     echo "test: fuzzing, some seconds for each target"

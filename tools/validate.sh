@@ -3,11 +3,17 @@
 # command goes on where it was interrupted. What each part printed, figures that the documents quote among it, is in
 # build/validate/COMMIT/PART.log. As root, for the parts that make systems of their own.
 #   usage: tools/validate.sh [PART...]     all parts, if none is named:
-#   statistics   the intervals and tests of analysis and power logger, on many more simulated studies than in CI
+#   statistics   the intervals and tests of analysis and power logger, on many more simulated studies than in CI. Of the
+#                analysis it keeps each cell (method, world, size), and goes on with the next one after an interruption
+#   models       the models of the analysis beside R's, on 30 data sets. It installs R first
+#   undo         10,000 random histories, undone one lesson at a time
+#   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
 #   fuzz         ten minutes for each fuzz target, optimised
 #   debian       README's commands on bare systems of Debian 12 and 13
-#   packages     packages in a Debian of their own and in an emulated machine; RPMs; two builds of each are the same
+#   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
+#   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
+#   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   bench        speed and memory
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,9 +21,23 @@ cd "$(dirname "$0")/.."
 run() { # PART
     case $1 in
         statistics)
-            HAPPE_STUDIES=20000 build/venv/bin/python -m pytest -s -p no:cacheprovider study-server/tests/analysis/test_inference.py \
+            OPENBLAS_NUM_THREADS=1 PYTHONPATH=study-server/tests:study-server/src:profiles/python/src nice -n 19 \
+                build/venv/bin/python study-server/tests/inference_grid.py "build/validate/inference-$(git rev-parse --short HEAD)"
+            HAPPE_STUDIES=20000 build/venv/bin/python -m pytest -s -p no:cacheprovider \
                 power-logger/tests/test_truths.py profiles/python/tests/test_clocks_of_traces.py
+            HAPPE_TRUTHS=300 build/venv/bin/python -m pytest -s -p no:cacheprovider power-logger/tests/test_independent_truths.py
             build/bin/happe-sim study --seed 1..100 --check
+            ;;
+        models)
+            tools/setup.sh statistics
+            OPENBLAS_NUM_THREADS=1 PYTHONPATH=study-server/tests:study-server/src:profiles/python/src \
+                build/venv/bin/python study-server/tests/compare_models.py build/validate/models
+            ;;
+        undo)
+            HAPPE_HISTORIES=10000 build/bin/undo_test
+            ;;
+        worlds)
+            build/bin/happe-sim study --worlds all --machines all --seed 2001..2010 --jobs 2
             ;;
         mutants)
             make mutants
@@ -35,7 +55,15 @@ run() { # PART
             make bare-root
             ;;
         packages)
-            make package-test package-vm-test rpm
+            make package-test package-vm-test
+            packaging/repository-test.sh
+            packaging/reproducible.sh
+            ;;
+        per_cpu)
+            tools/vm-test.sh --boot per_cpu -- -m long
+            ;;
+        profiles)
+            /usr/bin/python3 -B tests/power_profiles_daemon.py
             ;;
         bench)
             make bench
@@ -43,7 +71,7 @@ run() { # PART
     esac
 }
 
-all="statistics mutants fuzz bench packages debian"
+all="statistics models worlds undo mutants fuzz per_cpu profiles bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit
@@ -53,10 +81,10 @@ fi
 for part in "$@"; do
     case " $all " in
         *" $part "*) ;;
-        *) echo "validate: there is no part '$part': $all" >&2; exit 64 ;;
+        *) echo "validate: no part '$part'; the parts are: $all" >&2; exit 64 ;;
     esac
 done
-git diff --quiet HEAD || { echo "validate: commit first: the results are a commit's" >&2; exit 65; }
+git diff --quiet HEAD || { echo "validate: commit your changes first, because results belong to a commit" >&2; exit 65; }
 folder=build/validate/$(git rev-parse --short HEAD)
 mkdir -p "$folder"
 status=0

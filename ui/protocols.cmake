@@ -1,10 +1,5 @@
 # Wayland protocols beyond the core. Their descriptions are nowhere in this tree: wayland-protocols has xdg-shell, and
 # cmake/WlrProtocols.cmake finds those of wlroots.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(WAYLAND_CLIENT REQUIRED IMPORTED_TARGET wayland-client>=1.20)
-pkg_get_variable(HAPPE_XDG_PROTOCOLS wayland-protocols pkgdatadir)
-include(${PROJECT_SOURCE_DIR}/cmake/WlrProtocols.cmake)
-find_program(WAYLAND_SCANNER wayland-scanner REQUIRED)
 
 # happe_protocol(TARGET XML): adds a protocol's client code to TARGET; its header is NAME-client-protocol.h. A word of C++
 # that C has as a name becomes another.

@@ -1,6 +1,5 @@
 # Translations: ui/translations/happe_LANGUAGE.ts, renewed by `lupdate ui -ts FILE`; happe_en.ts, which has only the forms of
 # plurals, by `lupdate ui -pluralonly -ts FILE`.
-find_program(QT_LRELEASE lrelease PATHS /usr/lib/qt6/bin NO_DEFAULT_PATH REQUIRED)
 
 # happe_translations(TARGET): puts every language into TARGET as :/translations/happe_LANGUAGE.qm.
 function(happe_translations target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The demonstration's processes: each with a log, in a session of its own, and none of them outlives it.
+"""The demonstration's processes. Each has a log and its own session, and all end with the demonstration.
 
 A terminal's Ctrl-C reaches program.py alone, which ends them all. If it is killed they end by themselves, as their
 standard input does.
@@ -26,14 +26,14 @@ SOURCES = Path(__file__).resolve().parents[1]
 ROOT = SOURCES.parent
 ENDS_S, KILLED_S, LOOKS_S = 10.0, 2.0, 0.02
 LAST_LINES = 12
-MARK = "HAPPE_DEMO"  # the variable by which a process, and what it starts, names the folder of its demonstration
+MARK = "HAPPE_DEMO"  # the variable that names the demonstration's folder, for a process and all that it starts
 
 
 class DemoError(Exception):
-    """The demonstration can't go on. `lines` say why; `log`, if there is one, says more."""
+    """The demonstration cannot continue. `lines` give the reason; `log`, if there is one, has details."""
 
     def __init__(self, *lines: str, log: Path | None = None) -> None:
-        """Keep what is to be said."""
+        """Keep the message."""
         super().__init__("\n".join(lines))
         self.lines = lines
         self.log = log
@@ -58,7 +58,7 @@ class Child:
 
     @classmethod
     def of_module(cls, name: str, module: str, arguments: Sequence[str | Path], folder: Path) -> Child:
-        """One that runs a module of ours."""
+        """Start a process that runs one of our modules."""
         return cls(name, [sys.executable, "-m", f"happe_demo.{module}", *arguments], folder)
 
     @property
@@ -76,7 +76,7 @@ class Child:
             raise self.ended() from None
 
     def hear(self) -> Json:
-        """Its next line. Raises DemoError if it has ended, or says that it can't."""
+        """Read its next line. Raises DemoError if it has ended, or if it reports an error."""
         assert self._process.stdout is not None  # noqa: S101 - a pipe, by `__init__`
         line = self._process.stdout.readline()
         if not line:
@@ -87,12 +87,12 @@ class Child:
         return heard
 
     def ask(self, said: Json) -> Json:
-        """What it answers."""
+        """Send a question and return the answer."""
         self.tell(said)
         return self.hear()
 
     def ended(self) -> DemoError:
-        """That it ended too soon, with its last words."""
+        """The error that it ended too soon, with its last words."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         words = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
@@ -100,7 +100,7 @@ class Child:
 
 
 def end_with_input() -> None:
-    """End this process in order when nobody holds its standard input any more."""
+    """End this process in order when the other end closes its standard input."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

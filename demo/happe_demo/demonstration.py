@@ -44,8 +44,8 @@ METER_PPM = (80.0, -45.0, 62.0, -80.0)
 LAPTOP_PPM = (12.0, 3.0, 25.0, 8.0)
 SIMULATED = (
     "  SIMULATED. The participants' needs, presses and ratings and each game's load were fitted to the paper's tables",
-    "  (docs/simulation.md). That these come out shows that nothing is lost or bent between a key press and a table;",
-    "  it says nothing about people.",
+    "  (docs/simulation.md). Matching tables show that no step between a key press and a table loses or distorts data;",
+    "  they show nothing about people.",
 )
 RATE_PPM = (-35.0, 20.0, 50.0, -10.0)
 
@@ -71,7 +71,7 @@ class Demonstration:
             self._lock()
         with Step("four laptops and four measuring hosts enrol"):
             self._equip()
-        with Step("participants agree and say who they are", self.participants) as step:
+        with Step("participants consent and answer the questionnaire", self.participants) as step:
             visits = self._invite(step)
         with Step("they play", self._runs) as step:
             Laboratory(self.time, self.rigs, lambda done: step.done(done, self._clock())).hold(visits)
@@ -80,10 +80,14 @@ class Demonstration:
         self.time.catch_up()
         with Step("the custodian unblinds the study, on the record"):
             self._unblind()
-        with Step("every run's watts, cut from the traces by the clocks"):
-            measured = self._measured()
+        with Step("the server measures every run, from the traces and the clocks"):
+            ana = person_of(self.people, "investigator")
+            self._ana = signed_in(self.url, ana.email, ana.password)
+            results.await_watts(self._ana, STUDY)
         with Step("the report, made by the server"):
-            self._conclude(measured)
+            self._conclude()
+        with Step("an export of the tables"):
+            results.export(self._office, STUDY, self.folder / "export")
         with Step("the server's checks of all these data"):
             self.checks = list(results.checks(self._office, STUDY))
 
@@ -179,24 +183,17 @@ class Demonstration:
 
     def _unblind(self) -> None:
         if not self._office.unblind(person_of(self.people, "custodian"), self.folder / "password")["agrees"]:
-            raise DemoError("what was sealed is not what seed and salt give")
+            raise DemoError("the sealed allocation differs from the one that seed and salt give")
 
-    def _measured(self) -> results.Measured:
-        runs = results.export(self._office, STUDY, self.folder / "export")
+    def _conclude(self) -> None:
+        self.results = results.report(self._ana, STUDY)
         played = {code: run for rig in self.rigs for code, run in rig.laptop.played.items()}
-        spools = sorted(self.folder.glob(f"meter-*/spool/{STUDY}"))
-        measured = results.measure(runs, spools, played, self.folder / "measures.json")
-        if measured.runs != self._runs:
-            raise DemoError(f"{measured.runs} of {self._runs} runs are complete")
-        return measured
-
-    def _conclude(self, measured: results.Measured) -> None:
-        ana = person_of(self.people, "investigator")
-        browser = signed_in(self.url, ana.email, ana.password)
-        self.results, self.measured = results.report(browser, STUDY, measured), measured
+        self.measured = results.measured(self._ana, STUDY, played, self.folder / "measures.json")
+        if self.measured.runs != self._runs:
+            raise DemoError(f"{self.measured.runs} of {self._runs} runs are complete")
 
     def summary(self) -> Iterator[str]:
-        """What came out, for the terminal."""
+        """The results, for the terminal."""
         yield from ("", *SIMULATED, "")
         yield from results.tables(self.results, PAPER)
         yield from ("", "  The server's checks", *self.checks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The laboratory: rigs of a laptop and a measuring host each, at which participants sit one after the other.
+"""The laboratory. It has rigs, each with a laptop and a measuring host, where participants sit one after the other.
 
 All of it is one thread: whatever is next happens, and time that nothing happens in is skipped.
 """
@@ -27,10 +27,10 @@ CHANGES_US = 300 * SECOND  # from one participant to the next
 
 
 class Meter:
-    """A measuring host, as the laboratory knows it: a process that is told what to do."""
+    """A measuring host: a process that takes commands."""
 
     def __init__(self, child: Child) -> None:
-        """Nothing is recorded yet."""
+        """Start without a recording."""
         self.traces: list[Json] = []
         self._child = child
         self._asked = 0
@@ -41,7 +41,7 @@ class Meter:
         self._hear("clock")
 
     def record(self, said: Json) -> None:
-        """Record and send, meanwhile."""
+        """Record and send in the background."""
         self._child.tell({"do": "record", **said})
         self._asked += 1
 
@@ -77,15 +77,15 @@ class _Next:
 
 
 class Laboratory:
-    """Lets everybody come. `run_done` is told of every run."""
+    """Lets everybody come. `run_done` learns of every run."""
 
     def __init__(self, time: StudyTime, rigs: Sequence[Rig], run_done: Callable[[int], None]) -> None:
-        """Nobody is here yet."""
+        """Start without participants."""
         self._time, self._rigs, self._run_done = time, rigs, run_done
         self._done = 0
 
     def hold(self, visits: Sequence[Visit]) -> None:
-        """Let all of them come, in this order, each to the rig that is free first. Raises DemoError."""
+        """Let all of them come, in this order, each to the first free rig. Raises DemoError."""
         waiting = iter(visits)
         begins_us = self._time.now_us() + CHANGES_US
         events = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nacl.public import PrivateKey, SealedBox
 
 from happe_demo.web import Api
+from happe_study.base.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +29,10 @@ Json = dict[str, Any]
 
 SECOND = 1_000_000
 PROBES = 16
-PAD = 64 << 10  # a record's length must not tell its condition (docs/uploads.md)
+PAD = 64 << 10  # a record's length must not reveal its condition (docs/uploads.md)
 IDLE_MILLIWATTS = 22_000
 SETTLES_S, THINKS_S, RESTS_S = (5, 10), (4, 12), (10, 30)
-SOFTWARE = {"happe-sim": "0.1.0", "happe-demo": "0.1.0"}
+SOFTWARE = {"happe-sim": VERSION, "happe-demo": VERSION}
 FREE_GIB = 60
 T61 = {"cpu": "Intel(R) Core(TM)2 Duo CPU     T7700  @ 2.40GHz", "driver": "acpi-cpufreq", "backend": "simulated"}
 ONDEMAND = {"governor": "ondemand", "tunables": {"sampling_rate": "80000", "up_threshold": "80"}}
@@ -48,18 +49,18 @@ class Visit:
 
 @dataclass
 class Steps:
-    """What the laptop draws: from each of these times on (the study's, microseconds) so many milliwatts."""
+    """The laptop's power: milliwatts from each of these times on (the study's time, in microseconds)."""
 
     steps: list[list[int]] = field(default_factory=list)
 
     def add(self, at_us: int, milliwatts: int) -> None:
-        """From now on so many. It is after what was said before."""
+        """From now on so many. It is after what was reported before."""
         if not self.steps or self.steps[-1][1] != milliwatts:
             self.steps.append([at_us, milliwatts])
 
 
 class Laptop:
-    """One laptop and the room that it stands in. Whoever runs it lets the time pass that `sitting` asks for."""
+    """One laptop and its room. The caller lets the time pass that `sitting` asks for."""
 
     def __init__(self, url: str, code: str, players: Child, clock: HostClock, random: Random) -> None:
         """Enrol with a code that staff made."""
@@ -68,13 +69,13 @@ class Laptop:
         enrolled = Api(url)("POST", "devices/enrol", {"code": code, "public_key": key})
         self.device: str = enrolled["device"]
         self.power = Steps()
-        self.played: dict[str, Json] = {}  # of each run: who, what, and the true mean power
+        self.played: dict[str, Json] = {}  # for each run: participant, condition, and the true mean power
         self._api = Api(url, enrolled["token"])
         self._players, self._clock, self._random = players, clock, random
         self._boot = str(uuid.UUID(int=random.getrandbits(128), version=4))
 
     def sitting(self, visit: Visit) -> Iterator[int]:
-        """All runs of a participant. Yields study times (microseconds) at which it is to go on."""
+        """Play all runs of a participant. Yields the study times (microseconds) at which to continue."""
         self.power.add(self._clock.study.now_us(), IDLE_MILLIWATTS)
         seated = self._api("PUT", "device/sitting", {"participant": visit.token})
         self._beat("idle")
@@ -109,7 +110,7 @@ class Laptop:
         yield self._after(RESTS_S)
 
     def _opened(self, sealed: str) -> Json:
-        """What only this laptop can read."""
+        """Open a document that was sealed to this laptop."""
         opened: Json = json.loads(SealedBox(self._key).decrypt(base64.b64decode(sealed)))
         return opened
 
@@ -141,7 +142,7 @@ class Laptop:
         }
 
     def _beat(self, state: str) -> None:
-        """Say that it lives, as the wizard does at each page."""
+        """Send a heartbeat, as the wizard does at each page."""
         said = {"state": state, "software": SOFTWARE, "free_gib": FREE_GIB, "spool": 0}
         self._api("PUT", "device/heartbeat", said)
 

@@ -48,11 +48,21 @@ expires = {expires}
 shunt_ohm = {{ value = 0.1, standard_uncertainty = 0.0001, source = "simulated" }}
 divider = {{ value = 4.0, standard_uncertainty = 0.004, source = "simulated" }}
 wiring = {{ shunt = "return", supply_measured = "after" }}
+
+[channels.shunt]
+gain = {{ value = 1.0, standard_uncertainty = 0.0, source = "simulated" }}
+zero = {{ value = 0.0, standard_uncertainty = 0.0, source = "simulated" }}
+noise = {{ value = 0.0005, standard_uncertainty = 0.0, source = "simulated: 0.1 % of 0.5 V" }}
+
+[channels.supply]
+gain = {{ value = 1.0, standard_uncertainty = 0.0, source = "simulated" }}
+zero = {{ value = 0.0, standard_uncertainty = 0.0, source = "simulated" }}
+noise = {{ value = 0.01, standard_uncertainty = 0.0, source = "simulated: 0.1 % of 10 V" }}
 """
 
 
 class InBatches:
-    """A source that is read in large pieces, as nobody waits for its samples."""
+    """A source that is read in large pieces, because nobody waits for its samples."""
 
     patient = True
 
@@ -71,11 +81,11 @@ class InBatches:
         return self._source.read(max(timeout_s, BATCH_S))
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class Meter:
-    """One measuring host. Clocks are compared at once; recordings are made and sent one after the other, aside."""
+    """One measuring host. It compares clocks at once. In the background it records and sends traces."""
 
     def __init__(self, folder: Path, said: Json) -> None:
         """A host as `said`: the study's time, its own clock, server, token, codes."""
@@ -143,18 +153,18 @@ class Meter:
 
 
 def _quiet(event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
-    """What the uploader reports goes into the log."""
+    """Write the uploader's reports into the log."""
     if event in {"stopped", "damaged", "later"}:
         print(json.dumps({"event": event, **facts}), file=sys.stderr, flush=True)
 
 
 def answer(said: Json) -> None:
-    """Say a line; in one piece, as two threads do."""
+    """Print a line in one piece, because two threads print."""
     os.write(1, json.dumps(said).encode() + b"\n")
 
 
 def main() -> None:
-    """Do as told."""
+    """Do what a command says."""
     lines = (json.loads(line) for line in sys.stdin)
     meter = Meter(Path(sys.argv[1]), next(lines))
     answer({"ready": True})

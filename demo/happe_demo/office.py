@@ -32,7 +32,7 @@ WORDS = """amber birch cedar delta ember fjord grove heron inlet juniper kelp
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with an account."""
+    """A person with an account."""
 
     email: str
     role: str
@@ -41,11 +41,11 @@ class Person:
 
 
 def staff() -> tuple[Person, ...]:
-    """The study's people, with passwords that nobody had before."""
+    """The study's people, with new passwords."""
     return (
         Person("ana@example.org", "investigator", _password(), "designed the study; sees its results"),
-        Person("carl@example.org", "custodian", _password(), "has unblinded it, and could do nothing else"),
-        Person("rosa@example.org", "reviewer", _password(), "reviews what was learned for whom"),
+        Person("carl@example.org", "custodian", _password(), "has unblinded the study, and has no other right"),
+        Person("rosa@example.org", "reviewer", _password(), "reviews what HAPPE learned for each participant"),
         Person("otto@example.org", "auditor", _password(), "reads the audit log"),
     )
 
@@ -58,11 +58,11 @@ class Office:
     """happe-server's commands on one configuration."""
 
     def __init__(self, config: Path) -> None:
-        """Nothing is there yet."""
+        """Start without a server."""
         self._config = config
 
     def __call__(self, *arguments: str | Path, typed: str = "") -> str:
-        """What a command prints. `typed` is its standard input. Raises DemoError."""
+        """Run a command and return its output. `typed` is its standard input. Raises DemoError."""
         from happe_study.cli.program import program  # noqa: PLC0415 - takes a second
 
         command = ["--config", str(self._config), *map(str, arguments)]
@@ -80,11 +80,11 @@ class Office:
         return printed.getvalue()
 
     def json(self, *arguments: str | Path) -> Any:  # noqa: ANN401 - JSON of any kind
-        """What a command prints as JSON."""
+        """Run a command and return its JSON output."""
         return json.loads(self(*arguments, "--json"))
 
     def set_up(self, data: Path, listen: str) -> None:
-        """Make a server, with somebody who administers it and whom nobody needs again."""
+        """Create a server, with a first administrator who is not needed later."""
         self(
             *("init", "--data", data, "--listen", listen, "--administrator", "admin@example.org"),
             *("--password-file", "-"),
@@ -106,7 +106,7 @@ class Office:
             )
 
     def unblind(self, custodian: Person, file: Path) -> Json:
-        """Reveal the conditions, as it is done on the record. `file` has the password meanwhile."""
+        """Reveal the conditions, on the record. `file` holds the password during this."""
         why = "every run is complete, and its record has arrived"
         command = ("study", "unblind", STUDY, "--custodian", custodian.email, "--reason", why)
         file.write_text(custodian.password)
@@ -143,10 +143,10 @@ def take_part(url: str, link: str, person: Json, random: Random) -> None:
 
 
 def token_of(link: str) -> str:
-    """The secret that a link ends with, by which a laptop knows who sits down."""
+    """The secret at the end of a link. It tells a laptop which participant sits down."""
     return link.rsplit("/", 1)[1]
 
 
 def person_of(people: Sequence[Person], role: str) -> Person:
-    """Who has a role."""
+    """The people who have a role."""
     return next(person for person in people if person.role == role)

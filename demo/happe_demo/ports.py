@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ports for servers that the demonstration and tests start, more than once perhaps, while others want ports as well."""
+"""Ports for servers of the demonstration and of tests, while other programs take ports too."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def main() -> NoReturn:
             _keep_logs(folder / "logs", options.keep)
     if status == INTERRUPTED:
         print(
-            f"\ninterrupted; everything that was begun is ended{'' if options.keep else ' and removed'}",
+            f"\ninterrupted; every process has ended{'' if options.keep else ' and removed'}",
             file=sys.stderr,
         )
     if options.keep and status == 0:
@@ -77,7 +77,7 @@ def _signals_as_usual() -> None:
 
 
 def _keep_logs(logs: Path, keep: Path | None) -> None:
-    """Say where what the programs said is, which outlives the folder."""
+    """Print the folder of the programs' logs, which stays after the demonstration."""
     if keep is None and logs.exists():
         logs = Path(shutil.copytree(logs, _emptied(ROOT / "build/demo-failed")))
     print(
@@ -92,12 +92,12 @@ def _emptied(folder: Path) -> Path:
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """Where everything is: a folder that goes away, or the one that is to be kept. Ends by SystemExit."""
+    """The demonstration's folder: a temporary one, or the one to keep. Exits by SystemExit."""
     if keep is not None:
         try:
             keep.mkdir(mode=0o700, parents=True)
         except FileExistsError:
-            print(f"demo: {keep}: is there already; name a folder that is not", file=sys.stderr)
+            print(f"demo: {keep}: exists already; name a new folder", file=sys.stderr)
             sys.exit(os.EX_CANTCREAT)
         except OSError as error:
             print(f"demo: {keep}: {error.strerror}; name a folder that can be made", file=sys.stderr)
@@ -110,10 +110,10 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("demo", description=__doc__)
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep everything in this folder, which is made")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep everything in this new folder")
     parser.add_argument("--exit", action="store_true", help="end after the tables, also on a terminal")
-    parser.add_argument("--participants", type=_count, default=24, metavar="N", help="how many take part [24]")
-    parser.add_argument("--seed", type=int, default=1, help="what they are drawn from [1]")
+    parser.add_argument("--participants", type=_count, default=24, metavar="N", help="the number of participants [24]")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the simulation [1]")
     return parser.parse_args()
 
 

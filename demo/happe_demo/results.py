@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What comes out: watts of each run from the traces, the study's report, and its tables beside the paper's."""
+"""The results: the server's watts of each run, the study's report, and its tables beside the paper's."""
 
 from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 import textwrap
 import time
 from dataclasses import dataclass
@@ -32,57 +30,60 @@ TOTALS = ("improvement_percent", "rating_mean")
 
 @dataclass(frozen=True)
 class Measured:
-    """How the meters did: the measures' file, and how far they were off what the simulation knows."""
+    """How the meters did: how far the measures were off what the simulation knows."""
 
-    file: Path
     runs: int
-    held: int  # runs whose truth lies within the stated uncertainty
+    held: int  # runs whose true power lies within the stated uncertainty
     worst_w: float
 
     def lines(self) -> Iterator[str]:
-        """The same for the terminal."""
-        yield f"  {self.held} of {self.runs} runs were measured within the stated uncertainty of what was simulated;"
+        """The summary for the terminal."""
+        yield f"  In {self.held} of {self.runs} runs the simulated watts lie within the measured watts' uncertainty;"
         yield f"  the worst was {self.worst_w:.3f} W off."
 
 
-def export(office: Office, study: str, folder: Path) -> Path:
-    """Write the unblinded study's tables; that of its runs."""
+def export(office: Office, study: str, folder: Path) -> None:
+    """Write the unblinded study's tables."""
     office("study", "export", study, "--out", folder, "--format", "jsonl")
-    return folder / f"{study}-runs.jsonl"
 
 
-def measure(runs: Path, spools: Sequence[Path], played: Mapping[str, Json], file: Path) -> Measured:
-    """Let happe-power cut each run out of its laptop's traces, by the server's clock, into a document.
-
-    `runs`: the exported table. `played`: what the simulation knows of a run. Raises DemoError.
-    """
-    command = [sys.executable, "-m", "happe_power", "measures", str(runs), "--out", str(file)]
-    command += [word for spool in spools for word in ("--trace", str(spool))]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)
-    if ran.returncode:
-        raise DemoError(*(ran.stderr or ran.stdout).splitlines())
-    measures: list[Json] = json.loads(file.read_text())["measures"]
-    off = [(abs(each["mean_w"] - played[each["run"]]["mean_w"]), each["expanded_uncertainty"]) for each in measures]
-    return Measured(file, len(off), sum(error <= known for error, known in off), max(error for error, _ in off))
+def await_watts(browser: Browser, study: str) -> None:
+    """Wait until the server, which began by itself, has measured every run. Raises DemoError."""
+    place = f"/studies/{study}/report"
+    deadline = time.monotonic() + REPORT_S
+    while "by the server" not in (page := browser.open(place)):
+        if "could not measure" in page or time.monotonic() > deadline:
+            raise DemoError(f"the runs were not measured: {place} says why")
+        time.sleep(0.2)
 
 
-def report(browser: Browser, study: str, measured: Measured) -> Json:
-    """Upload the watts and have the server make its report, as a researcher does; the report's figures."""
+def report(browser: Browser, study: str) -> Json:
+    """Make the server write its report, as a researcher does. Returns the report's figures."""
     place = f"/studies/{study}/report"
     browser.open(place)
-    browser.upload(f"{place}/measures", "measures", measured.file)
     browser.send(place)
     deadline = time.monotonic() + REPORT_S
     while f'href="{place}/1"' not in (page := browser.open(place)):
         if 'class="state bad"' in page or time.monotonic() > deadline:
-            raise DemoError(f"the report was not made: {place} says why")
+            raise DemoError(f"the report failed: {place} says why")
         time.sleep(0.2)
     figures: Json = json.loads(browser.open(f"{place}/1/results.json"))
     return figures
 
 
+def measured(browser: Browser, study: str, played: Mapping[str, Json], file: Path) -> Measured:
+    """Download the report's measures. `played`: what the simulation knows of a run. Raises DemoError."""
+    file.write_text(browser.open(f"/studies/{study}/report/1/measures.json"))
+    measures: list[Json] = json.loads(file.read_text())["measures"]
+    refused = [f"run {each['run']}: {each['refused']}" for each in measures if "refused" in each]
+    if refused:
+        raise DemoError(*refused)
+    off = [(abs(each["mean_w"] - played[each["run"]]["mean_w"]), each["expanded_uncertainty"]) for each in measures]
+    return Measured(len(off), sum(error <= known for error, known in off), max(error for error, _ in off))
+
+
 def checks(office: Office, study: str) -> Iterator[str]:
-    """What the server's own checks of the data say, a line each."""
+    """The results of the server's own checks of the data, one a line."""
     for check in office.json("study", "verify", study)["checks"]:
         said = textwrap.shorten(f"{check['verdict']}: {check['looked_at']}", MOST_COLUMNS, placeholder=" ...")
         yield f"  {check['title']:16}{said}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the demonstration says while it runs: a line a step, with a bar that grows on a terminal."""
+"""The demonstration's output while it runs: a line for each step, with a bar that grows on a terminal."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def is_terminal() -> bool:
 
 
 class Step:
-    """One thing that is done: what, how far, and how long it took."""
+    """A step: its name, its progress, and its duration."""
 
     def __init__(self, what: str, total: int = 0) -> None:
-        """`total`: of how many; 0: it can't be told."""
+        """`total`: the number of pieces; 0 if unknown."""
         self._what, self._total = what, total
         self._done = 0
         self._more = ""
@@ -38,13 +38,13 @@ class Step:
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
     ) -> None:
-        """Say how long it took, or where it ended."""
+        """Print how long the step took, or that it failed."""
         seconds = time.monotonic() - self._began
         how = f"{seconds:5.1f} s" if kind is None else "not done"
         print(f"{CLEAR if is_terminal() else ''}  {self._what:<58} {how}", flush=True)
 
     def done(self, number: int, more: str = "") -> None:
-        """So many are done."""
+        """Report the number of finished pieces."""
         self._done, self._more = number, more
         self._show()
 

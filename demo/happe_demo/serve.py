@@ -12,16 +12,16 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import happe_study
 from happe_demo.children import end_with_input
 from happe_demo.times import StudyTime, hasten_server
 from happe_study import cli
+from happe_study.app.assembly import create_app
 from happe_study.operations import serving
 
 if TYPE_CHECKING:
     from flask import Flask, Response
 
-    from happe_study.base.config import Config
+    from happe_study.base.config import Config, Secrets
 
 BANNER = """
 <div class="note warn" role="note"><p>A demonstration: the participants are simulated, and the
@@ -29,9 +29,9 @@ clock skips the time in which they play and rest.</p></div>"""
 MAIN = re.compile(rb"<main\b[^>]*>")
 
 
-def with_banner(config: Config) -> Flask:
-    """The application, whose pages say what they are."""
-    app: Flask = happe_study.create_app(config)
+def with_banner(config: Config, secrets: Secrets) -> Flask:
+    """The application, with a note on each page that this is a demonstration."""
+    app: Flask = create_app(config, secrets)
 
     @app.after_request
     def _say(response: Response) -> Response:

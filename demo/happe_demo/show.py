@@ -30,7 +30,7 @@ def main() -> int:
     threading.Thread(target=end_with_input, daemon=True).start()
     demonstration = Demonstration(Path(folder), int(participants), int(seed))
     try:
-        print(f"A study of {participants} simulated people, through everything that a real one goes through:")
+        print(f"A study with {participants} simulated people, through every step of a real study:")
         demonstration.run()
         print("\n".join(demonstration.summary()), flush=True)
         if is_terminal() and not options:
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def _stay(demonstration: Demonstration) -> None:
-    """Let people look at the pages until SIGTERM. Raises DemoError if the server ends."""
+    """Keep the server running for visitors until SIGTERM. Raises DemoError if the server ends."""
     address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
     _open(address)
     try:
@@ -67,11 +67,11 @@ def _enough(number: int, _frame: object) -> None:
 
 
 def _invite(demonstration: Demonstration, address: str) -> None:
-    """Say where the pages are and who may see them."""
+    """Print the address of the pages and the accounts that may see them."""
     print(f"\n  Look at it: {address}\n")
     for person in demonstration.people:
         print(f"    {person.email:20} {person.password:32} {person.role}: {person.does}")
-    print("\n  Ctrl-C ends it and leaves nothing behind.", flush=True)
+    print("\n  Ctrl-C ends it and removes everything.", flush=True)
 
 
 def _open(address: str) -> None:

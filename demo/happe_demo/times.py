@@ -22,7 +22,7 @@ MILLION = 1_000_000
 
 
 class StudyTime:
-    """What all processes of a demonstration have for a wall clock: an offset to the real one, in a file they share."""
+    """The wall clock of all processes of a demonstration: an offset to the real clock, in a shared file."""
 
     def __init__(self, path: Path) -> None:
         """Read the time from a file that `begin` has made. Raises OSError."""
@@ -41,12 +41,12 @@ class StudyTime:
         return _real_us() + offset
 
     def skip_to(self, at_us: int) -> None:
-        """Let it be `at_us` now, if it is not later already."""
+        """Set the time to `at_us` now, unless it is later already."""
         if at_us > self.now_us():
             OFFSET.pack_into(self._shared, 0, at_us - _real_us())
 
     def catch_up(self) -> None:
-        """Be the real time from now on."""
+        """Follow the real time from now on."""
         OFFSET.pack_into(self._shared, 0, max(0, self.now_us() - _real_us()))
 
 
@@ -64,23 +64,23 @@ class HostClock:
     wall_us: int = 0
 
     def of(self, true_us: int) -> int:
-        """What it shows at a study's time."""
+        """The clock's reading at a study time."""
         return self.at_zero_us + round((true_us - self.begin_us) * (1 + self.ppm / MILLION))
 
     def now_us(self) -> int:
-        """What it shows now."""
+        """The clock's reading now."""
         return self.of(self.study.now_us())
 
 
 def hasten_server(study: StudyTime) -> None:
-    """Give this process's happe_study the study's time, in the one place where it asks for the time."""
+    """Make happe_study use the study's time in this process, at the only place where it reads the time."""
     from happe_study.base import clock  # noqa: PLC0415 - of the processes that need it
 
     vars(clock)["time"] = SimpleNamespace(time_ns=lambda: study.now_us() * 1000)
 
 
 def hasten_uploads(host: HostClock) -> None:
-    """Give this process's happe_power the host's clock, where it compares clocks with the server."""
+    """Make happe_power use the host's clock in this process, where it compares clocks with the server."""
     from happe_power.upload import clocks  # noqa: PLC0415 - of the processes that need it
 
     vars(clocks)["time"] = SimpleNamespace(monotonic_ns=lambda: host.now_us() * 1000)

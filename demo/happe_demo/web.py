@@ -8,21 +8,19 @@ import re
 from html import unescape
 from http import HTTPStatus
 from http.cookies import SimpleCookie
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode, urljoin
 
 import urllib3
-from urllib3.filepost import encode_multipart_formdata
 
 from happe_demo.children import DemoError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Json = dict[str, Any]
 
 TIMEOUT = urllib3.Timeout(connect=10, read=60)
-AGAIN = urllib3.Retry(2, redirect=0, status=0, allowed_methods=None)  # a kept connection may just have been closed
+AGAIN = urllib3.Retry(
+    2, redirect=0, status=0, allowed_methods=None
+)  # the server may just have closed a kept connection
 HIDDEN = re.compile(r'<input[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"')
 
 
@@ -36,7 +34,7 @@ class Api:
         self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=AGAIN)
 
     def __call__(self, method: str, path: str, document: Json | bytes | None = None) -> Json:
-        """What the server answers to a document, or to nothing. Raises DemoError for anything but success."""
+        """The server's answer to a document, or to an empty request. Raises DemoError unless it succeeds."""
         body = json.dumps(document, separators=(",", ":")).encode() if isinstance(document, dict) else document
         headers = self._headers | ({"Content-Type": "application/json"} if body is not None else {})
         answer = _request(self._pool, method, self._url + path, headers=headers, body=body)
@@ -46,10 +44,10 @@ class Api:
 
 
 class Browser:
-    """Somebody with a browser: pages, forms, cookies."""
+    """A person with a browser: pages, forms, cookies."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is open yet."""
+        """Start without an open page."""
         self._url = url
         self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=AGAIN)
         self._cookies: dict[str, str] = {}
@@ -63,11 +61,6 @@ class Browser:
         """The form of the page that is open, with these fields filled in; the page after it."""
         body = urlencode(self._hidden | fields).encode()
         return self._follow("POST", path, body, "application/x-www-form-urlencoded")
-
-    def upload(self, path: str, field: str, file: Path) -> str:
-        """The same, with a file."""
-        body, kind = encode_multipart_formdata(self._hidden | {field: (file.name, file.read_bytes())})
-        return self._follow("POST", path, body, kind)
 
     def _follow(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> str:
         address = urljoin(self._url + "/", path)
@@ -91,8 +84,8 @@ class Browser:
             self._cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
 
 
-def _request(pool: urllib3.PoolManager, method: str, url: str, **more: Any) -> urllib3.BaseHTTPResponse:  # noqa: ANN401 - as urllib3 has it
-    """What a server answers. Raises DemoError if it doesn't."""
+def _request(pool: urllib3.PoolManager, method: str, url: str, **more: Any) -> urllib3.BaseHTTPResponse:  # noqa: ANN401 - as in urllib3
+    """The server's answer. Raises DemoError if there is none."""
     try:
         return pool.request(method, url, **more)
     except urllib3.exceptions.HTTPError as error:

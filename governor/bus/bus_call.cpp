@@ -53,22 +53,14 @@ void with_permission(const Call& call, const char* action, std::function<void()>
         go_on();
         return;
     }
-    Polkit& polkit = call.object.polkit();
-    if (polkit.waiting_of(call.caller.uid) >= Polkit::kMostWaiting) {
-        refuse(call.message.get(), {Kind::LimitsExceeded, "too many of your calls wait for polkit"});
-        return;
-    }
-    polkit.ask(
-        call.message.get(), call.caller.uid, action,
-        [call, action, go_on = std::move(go_on)](const Result<bool>& allowed) {
-            if (!allowed) {
-                refuse(call.message.get(), {Kind::AccessDenied, "polkit cannot be asked: " + allowed.error().message});
-            } else if (!*allowed) {
-                refuse(call.message.get(), {Kind::AccessDenied, fmt::format("polkit does not allow {}", action)});
-            } else {
-                go_on();
-            }
-        });
+    call.object.polkit().require(call.message.get(), call.caller.uid, action,
+                                 [call, go_on = std::move(go_on)](const Answer<void>& allowed) {
+                                     if (allowed) {
+                                         go_on();
+                                     } else {
+                                         refuse(call.message.get(), allowed.error());
+                                     }
+                                 });
 }
 
 }  // namespace happe

@@ -17,6 +17,7 @@ namespace {
 using Kind = ServiceError::Kind;
 
 constexpr std::uint32_t kMostListed = 10'000;
+constexpr std::uint32_t kMostUndone = 1000;
 constexpr std::uint32_t kLongestLearnMs = 60'000;
 
 Answer<std::string> user_name(uid_t uid) {
@@ -35,7 +36,7 @@ Answer<std::string> user_of(const Call& call, const std::string& given) {
     auto user = given.empty() ? user_name(call.caller.uid) : Answer<std::string>(given);
     if (user && !call.object.may_see_profiles(call.caller, *user)) {
         return refusal(Kind::AccessDenied,
-                       fmt::format("{} is the subject of a blind run, which is not for you to see", *user));
+                       fmt::format("{} is the subject of a blind run, so you cannot see this", *user));
     }
     return user;
 }
@@ -43,7 +44,7 @@ Answer<std::string> user_of(const Call& call, const std::string& given) {
 Answer<Served> whom_of(const Call& call, const std::string& user, const std::string& application) {
     return user_of(call, user).and_then([&](const std::string& name) -> Answer<Served> {
         return application.empty() ? refusal(Kind::InvalidArgument, "application: empty")
-                                   : Answer<Served>(Served{.user = name, .app = application});
+                                   : Answer<Served>(served_of(name, application));
     });
 }
 
@@ -63,7 +64,7 @@ Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) 
     return profiles.list(whom.user).and_then([&](const std::vector<StoredProfile>& all) -> Answer<StoredProfile> {
         const auto found = std::ranges::find(all, whom, &StoredProfile::whom);
         if (found == all.end()) {
-            return refusal(Kind::NotFound, fmt::format("{} has no profile of {}", whom.user, whom.app));
+            return refusal(Kind::NotFound, fmt::format("{} has no profile of {}", whom.user, profile_name(whom)));
         }
         return *found;
     });
@@ -86,11 +87,12 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
     }
     std::set<std::string> applications;
     for (StoredProfile& profile : document->profiles) {
-        profile.whom.user = user;
         if (!applications.insert(profile.whom.app).second) {
-            return refusal(Kind::InvalidArgument,
-                           fmt::format("document: several users' profiles of {}: they would be one", profile.whom.app));
+            return refusal(
+                Kind::InvalidArgument,
+                fmt::format("document: profiles of {} from several users would become one profile", profile.whom.app));
         }
+        profile.whom = served_of(user, profile.whom.app);
     }
     return std::move(document->profiles);
 }
@@ -125,7 +127,7 @@ Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const st
             std::vector<ApplicationProfile> listed;
             listed.reserve(profiles.size());
             for (const StoredProfile& profile : profiles) {
-                listed.push_back({profile.whom.app, profile.uafp});
+                listed.push_back({profile_name(profile.whom), profile.uafp});
             }
             return listed;
         });
@@ -141,6 +143,20 @@ Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::stri
                                                const std::string& application, std::int64_t after, std::uint32_t most) {
     return whom_of(call, user, application).and_then([&](const Served& whom) {
         return service<ProfileService>(call).events(whom, after, std::min(most, kMostListed));
+    });
+}
+
+// During any run: who wants to undo their last press does not mean one from before it.
+Answer<std::vector<UndoneLesson>> undo(const Call& call, const std::string& user, const std::string& application,
+                                       std::uint32_t most) {
+    if (most == 0 || most > kMostUndone) {
+        return refusal(Kind::InvalidArgument, fmt::format("most: not 1 to {}", kMostUndone));
+    }
+    if (!call.object.shown().run.empty()) {
+        return refusal(Kind::Busy, "a run is on: undo when it has ended");
+    }
+    return user_of(call, user).and_then([&](const std::string& name) {
+        return service<ProfileService>(call).undo(name, application, most);
     });
 }
 
@@ -202,10 +218,12 @@ std::vector<sd_bus_vtable> method_entries() {
         method_entry<method::kSetFocus, kAskWatched<AttentionService, &AttentionService::set_focus>, kNone>(),
         method_entry<method::kClearFocus, kAsk<AttentionService, &AttentionService::clear_focus>, kNone>(),
         method_entry<method::kHold, kAskWatched<AttentionService, &AttentionService::hold>, kToHold>(),
+        method_entry<method::kSavePower, kAskWatched<AttentionService, &AttentionService::save_power>, kToHold>(),
         method_entry<method::kRelease, kAsk<AttentionService, &AttentionService::release>, kNone>(),
         method_entry<method::kListProfiles, list_profiles, kForUser>(),
         method_entry<method::kGetProfile, get_profile, kForUser>(),
         method_entry<method::kListEvents, list_events, kForUser>(),
+        method_entry<method::kUndo, undo, kForUser>(),
         method_entry<method::kResetProfile, reset_profile, kForUser>(),
         method_entry<method::kExportProfiles, export_profiles, kForUser>(),
         method_entry<method::kImportProfiles, import_profiles, kForUser>(),

@@ -5,6 +5,7 @@
 
 #include "governor/bus/run_request.h"
 #include "governor/core/frequency_control.h"
+#include "governor/core/policy_limits.h"
 #include "governor/documents/configuration.h"
 #include "governor/store/learning_event.h"
 #include "governor/system/device_key.h"
@@ -32,6 +33,13 @@ struct SampledPolicy {
     bool operator==(const SampledPolicy&) const = default;
 };
 
+// Why a policy is not governed.
+struct ShownError {
+    PolicyId policy;
+    std::string message;
+    bool operator==(const ShownError&) const = default;
+};
+
 struct ShownHold {
     std::string application;
     std::string reason;
@@ -43,13 +51,20 @@ struct Properties {
     std::string version;
     std::string backend;
     std::vector<Policy> policies;
+    Domains domains;
     std::string state;
     std::string reason;
+    std::vector<PolicyLimits> limits;
+    std::vector<ShownError> errors;
+    std::string database;
     std::map<std::string, OptionValue> settings;
     std::uint32_t keyboards = 0;
     std::vector<ShownHold> holds;
+    std::vector<ShownHold> savers;  // who asks for one step lower
     std::string run;
     bool indicator = true;  // may be on the screen
+    std::string source;     // of power; empty: not known
+    std::string epp;        // that HAPPE sets while it governs; empty: none, or a run is on
     // Private: empty for those who may not see them.
     std::vector<Target> targets;
     std::string user;
@@ -73,13 +88,20 @@ inline constexpr std::tuple kDaemonProperties{
     Property<&Properties::version>{"Version", Announced::Never},
     Property<&Properties::backend>{"Backend", Announced::WithValue},
     Property<&Properties::policies>{"Ladders", Announced::WithValue},
+    Property<&Properties::domains>{"Domains", Announced::WithValue},
     Property<&Properties::state>{"State", Announced::WithValue},
     Property<&Properties::reason>{"Reason", Announced::WithValue},
+    Property<&Properties::limits>{"Limits", Announced::WithValue},
+    Property<&Properties::errors>{"Errors", Announced::WithValue},
+    Property<&Properties::database>{"Database", Announced::WithValue},
     Property<&Properties::settings>{"Settings", Announced::WithValue},
     Property<&Properties::keyboards>{"Keyboards", Announced::WithValue},
     Property<&Properties::holds>{"Holds", Announced::WithValue},
+    Property<&Properties::savers>{"Savers", Announced::WithValue},
     Property<&Properties::run>{"Run", Announced::WithValue},
     Property<&Properties::indicator>{"Indicator", Announced::WithValue},
+    Property<&Properties::source>{"Source", Announced::WithValue},
+    Property<&Properties::epp>{"Epp", Announced::WithValue},
     Property<&Properties::targets>{"Targets", Announced::PrivateWithoutValue},
     Property<&Properties::user>{"User", Announced::PrivateWithoutValue},
     Property<&Properties::application>{"Application", Announced::PrivateWithoutValue},
@@ -92,7 +114,7 @@ struct ProfilesText {
     std::string text;
 };
 
-// As ListProfiles has it: of one user.
+// As in ListProfiles: of one user.
 struct ApplicationProfile {
     std::string application;
     Uafp uafp;
@@ -111,11 +133,15 @@ inline constexpr Method<void, Key> kFeedback{"Feedback", "key\0"};
 inline constexpr Method<std::string, FileDescriptor, std::string> kSetFocus{"SetFocus", "process\0hint\0application\0"};
 inline constexpr Method<void> kClearFocus{"ClearFocus", ""};
 inline constexpr Method<std::uint32_t, std::string, std::string> kHold{"Hold", "application\0reason\0cookie\0"};
+inline constexpr Method<std::uint32_t, std::string, std::string> kSavePower{"SavePower",
+                                                                            "application\0reason\0cookie\0"};
 inline constexpr Method<void, std::uint32_t> kRelease{"Release", "cookie\0"};
 inline constexpr Method<std::vector<ApplicationProfile>, std::string> kListProfiles{"ListProfiles", "user\0profiles\0"};
 inline constexpr Method<Uafp, std::string, std::string> kGetProfile{"GetProfile", "user\0application\0khz\0"};
 inline constexpr Method<std::vector<LearningEvent>, std::string, std::string, std::int64_t, std::uint32_t> kListEvents{
     "ListEvents", "user\0application\0after\0most\0events\0"};
+inline constexpr Method<std::vector<UndoneLesson>, std::string, std::string, std::uint32_t> kUndo{
+    "Undo", "user\0application\0most\0undone\0"};
 inline constexpr Method<void, std::string, std::string> kResetProfile{"ResetProfile", "user\0application\0"};
 inline constexpr Method<std::string, std::string> kExportProfiles{"ExportProfiles", "user\0document\0"};
 inline constexpr Method<std::uint32_t, std::string, ProfilesText> kImportProfiles{"ImportProfiles",

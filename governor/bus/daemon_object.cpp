@@ -10,8 +10,6 @@
 namespace happe {
 namespace {
 
-constexpr std::size_t kMostCallers = 256;  // remembered; more are asked for again
-
 std::uint32_t flags_of(Announced announced) {
     switch (announced) {
         case Announced::Never:
@@ -47,7 +45,7 @@ sd_bus_vtable property_entry(const Property<Member>& property) {
                            flags_of(property.announced));
 }
 
-// profiles/dbus/org.happe.Governor1.xml, as sd-bus has it.
+// profiles/dbus/org.happe.Governor1.xml, as in sd-bus.
 std::vector<sd_bus_vtable> interface_table() {
     std::vector<sd_bus_vtable> table = method_entries();
     table.insert(table.begin(), SD_BUS_VTABLE_START(0));
@@ -85,8 +83,8 @@ DaemonObject::DaemonObject(sd_bus* bus, Services services, const Shown& shown,
       services_(std::move(services)),
       shown_(shown),
       announced_(static_cast<const Properties&>(shown)),
-      left_(std::move(left)),
-      polkit_(bus) {}
+      polkit_(bus),
+      callers_(bus, std::move(left)) {}
 
 Status DaemonObject::start() {
     table_ = interface_table();
@@ -121,30 +119,6 @@ void DaemonObject::key_counted(Key key) {
     sd_bus_emit_signal(bus_, kDaemonPath, kDaemonName, "KeyCounted", "s", name_of(key));
 }
 
-const Caller* DaemonObject::caller(sd_bus_message* message) {
-    const char* const name = sd_bus_message_get_sender(message);
-    if (name == nullptr) {
-        return nullptr;
-    }
-    if (const auto known = callers_.find(name); known != callers_.end()) {
-        return &known->second;
-    }
-    bus::Credentials credentials;
-    Caller caller{.bus_name = name};
-    if (bus::take(credentials,
-                  [&](sd_bus_creds** raw) {
-                      return sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, raw);
-                  }) < 0 ||
-        sd_bus_creds_get_euid(credentials.get(), &caller.uid) < 0 ||
-        sd_bus_creds_get_pid(credentials.get(), &caller.pid) < 0) {
-        return nullptr;
-    }
-    if (callers_.size() >= kMostCallers) {
-        callers_.clear();
-    }
-    return &callers_.emplace(name, caller).first->second;
-}
-
 bool DaemonObject::may_see_private(sd_bus_message* message) {
     const Caller* const who = message != nullptr ? caller(message) : nullptr;
     if (who == nullptr) {
@@ -158,41 +132,6 @@ bool DaemonObject::may_see_private(sd_bus_message* message) {
 
 bool DaemonObject::may_see_profiles(const Caller& caller, const std::string& user) const {
     return !shown_.blind || shown_.run_viewer == caller.bus_name || shown_.run_subject != user;
-}
-
-bool DaemonObject::tell_when_left(const Caller& caller) {
-    if (watched_.contains(caller.bus_name)) {
-        return true;
-    }
-    const std::string rule = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-        "arg0='{}'",
-        caller.bus_name);
-    bus::Slot watch;
-    bus::take(watch, [&](sd_bus_slot** raw) {
-        return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
-    });
-    // Asked after the watch began, and the bus answers in order: a caller who is still there is watched from now on.
-    bus::Credentials there;
-    if (!watch || bus::take(there, [&](sd_bus_creds** raw) {
-                      return sd_bus_get_name_creds(bus_, caller.bus_name.c_str(), 0, raw);
-                  }) < 0) {
-        return false;
-    }
-    watched_.emplace(caller.bus_name, std::move(watch));
-    return true;
-}
-
-int DaemonObject::on_left(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
-    auto* const self = static_cast<DaemonObject*>(data);
-    const char* name = nullptr;
-    if (sd_bus_message_read(message, "s", &name) >= 0) {
-        const std::string left = name;
-        self->callers_.erase(left);
-        self->left_(left);
-        self->watched_.erase(left);
-    }
-    return 0;
 }
 
 }  // namespace happe

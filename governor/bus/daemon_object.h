@@ -2,11 +2,11 @@
 #pragma once
 
 #include "governor/bus/bus.h"
+#include "governor/bus/callers.h"
 #include "governor/bus/polkit.h"
 #include "governor/bus/services.h"
 
 #include <functional>
-#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,27 +39,22 @@ public:
     [[nodiscard]] const Shown& shown() const { return shown_; }
     [[nodiscard]] Polkit& polkit() { return polkit_; }
     // Nothing if the sender has left already.
-    [[nodiscard]] const Caller* caller(sd_bus_message* message);
+    [[nodiscard]] const Caller* caller(sd_bus_message* message) { return callers_.of(message); }
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
-    // Of a blind run's subject nobody but its owner hears anything, of a sealed one's nobody.
+    // Only the owner of a blind run hears anything about its subject. In a sealed run, no client does.
     [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
-    // From now on its leaving is told. False if it has left already. Before anything is kept for it, lest it leaves in
-    // between and what is kept stays for ever.
-    [[nodiscard]] bool tell_when_left(const Caller& caller);
+    // As Callers has it.
+    [[nodiscard]] bool tell_when_left(const Caller& caller) { return callers_.tell_when_left(caller); }
 
 private:
-    static int on_left(sd_bus_message* message, void* data, sd_bus_error* error);
-
     sd_bus* bus_;
     Services services_;
     const Shown& shown_;
     Properties announced_;
-    std::function<void(const std::string&)> left_;
     Polkit polkit_;
-    std::map<std::string, Caller> callers_;
+    Callers callers_;
     std::vector<sd_bus_vtable> table_;
     bus::Slot slot_;
-    std::map<std::string, bus::Slot> watched_;
 };
 
 }  // namespace happe

@@ -28,6 +28,11 @@ template <>
 struct Type<SampledPolicy> : Structure<SampledPolicy, &SampledPolicy::policy, &SampledPolicy::current,
                                        &SampledPolicy::utilisation, &SampledPolicy::level> {};
 template <>
+struct Type<PolicyLimits> : Structure<PolicyLimits, &PolicyLimits::policy, &PolicyLimits::least, &PolicyLimits::most> {
+};
+template <>
+struct Type<ShownError> : Structure<ShownError, &ShownError::policy, &ShownError::message> {};
+template <>
 struct Type<ShownHold> : Structure<ShownHold, &ShownHold::application, &ShownHold::reason> {};
 template <>
 struct Type<ApplicationProfile>
@@ -85,33 +90,56 @@ template <>
 struct Type<std::optional<Uafp>> : Converted<std::optional<Uafp>, UafpIfAny> {};
 
 struct LearningEventInARow {
-    using Wire = std::tuple<std::int64_t, std::int64_t, Key, PolicyId, std::uint32_t, Khz, Khz, Khz, Ppm>;
+    using Wire =
+        std::tuple<std::int64_t, std::int64_t, std::string, PolicyId, std::uint32_t, Khz, Khz, Khz, Ppm, std::int64_t>;
+    static constexpr const char* kUndo = "undo";  // in the place of a key
+    static constexpr const char* kProbe = "probe";
     static Wire of(const LearningEvent& event) {
         const Lesson& lesson = event.lesson;
-        return {event.seq,          event.at.time_since_epoch().count(),
-                lesson.key,         lesson.policy,
-                lesson.level.value, lesson.from,
-                lesson.to,          lesson.current,
-                lesson.utilisation};
+        return {event.seq,
+                event.at.time_since_epoch().count(),
+                event.undoes != 0 ? kUndo : cause_of(lesson),
+                lesson.policy,
+                lesson.level.value,
+                lesson.from,
+                lesson.to,
+                lesson.current,
+                lesson.utilisation,
+                event.undoes};
     }
     static std::optional<LearningEvent> from(const Wire& row) {
-        const auto& [seq, micros, key, policy, level, from, to, current, utilisation] = row;
-        if (level >= Uafp::kLevels) {
+        const auto& [seq, micros, key, policy, level, from, to, current, utilisation, undoes] = row;
+        const bool probe = key == kProbe;
+        const auto pressed = probe ? std::optional(Key::Power) : KeyByName::from(key);
+        if (level >= Uafp::kLevels || (undoes == 0 ? !pressed : key != kUndo)) {
             return std::nullopt;
         }
         return LearningEvent{.seq = seq,
                              .at = WallTime(Micros(micros)),
-                             .lesson = {.key = key,
+                             .lesson = {.key = pressed.value_or(Key::Performance),
                                         .policy = policy,
                                         .level = Level{static_cast<std::uint8_t>(level)},
                                         .from = from,
                                         .to = to,
                                         .current = current,
-                                        .utilisation = utilisation}};
+                                        .utilisation = utilisation,
+                                        .probe = probe},
+                             .undoes = undoes};
     }
 };
 template <>
 struct Type<LearningEvent> : Converted<LearningEvent, LearningEventInARow> {};
+
+// Has no user: the caller of Undo named one.
+struct UndoneInARow {
+    using Wire = std::tuple<std::string, LearningEvent>;
+    static Wire of(const UndoneLesson& undone) { return {profile_name(undone.whom), undone.event}; }
+    static std::optional<UndoneLesson> from(const Wire& row) {
+        return UndoneLesson{.whom = {.user = {}, .app = std::get<0>(row)}, .event = std::get<1>(row)};
+    }
+};
+template <>
+struct Type<UndoneLesson> : Converted<UndoneLesson, UndoneInARow> {};
 
 struct PublicKeyInBytes {
     using Wire = std::vector<std::uint8_t>;

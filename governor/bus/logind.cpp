@@ -45,7 +45,10 @@ std::optional<Session> read_session(sd_bus_message* message, const std::string& 
         if (name == "Name" || name == "Class") {
             return take(name == "Name" ? session.user : session.session_class);
         }
-        return name == "LockedHint" ? take(session.locked) : sd_bus_message_skip(message, "v") >= 0;
+        if (name == "LockedHint" || name == "IdleHint") {
+            return take(name == "IdleHint" ? session.idle : session.locked);
+        }
+        return sd_bus_message_skip(message, "v") >= 0;
     });
     return read ? std::optional(session) : std::nullopt;
 }
@@ -107,7 +110,7 @@ void Logind::inhibit() {
         return sd_bus_message_new_method_call(bus_, raw, kService, kManager, kManagerInterface, "Inhibit");
     });
     if (message && sd_bus_message_append(message.get(), "ssss", "sleep", "HAPPE",
-                                         "Gives the processor's governor back before sleep", "delay") >= 0) {
+                                         "Restores the processor's governor before sleep", "delay") >= 0) {
         inhibit_call_ = bus::call(bus_, message.get(), on_inhibited, this).value_or(nullptr);
     }
 }
@@ -173,7 +176,8 @@ int Logind::on_session(sd_bus_message* answer, void* data, sd_bus_error* /*error
     return 0;
 }
 
-// Without the inhibitor sleep does not wait; what was found is then given back on waking at the latest.
+// Without the inhibitor, the machine may sleep before happed has restored its settings. happed then restores them on
+// waking.
 int Logind::on_inhibited(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
     int fd = -1;
     if (sd_bus_message_is_method_error(answer, nullptr) == 0 && sd_bus_message_read(answer, "h", &fd) >= 0) {

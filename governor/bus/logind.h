@@ -18,6 +18,7 @@ struct Session {
     uid_t uid = 0;
     std::string session_class;  // "user", "greeter", "lock-screen", ...
     bool locked = false;
+    bool idle = false;  // nobody has used it of late, says the desktop
     bool operator==(const Session&) const = default;
 };
 
@@ -37,7 +38,7 @@ public:
     [[nodiscard]] const std::optional<Session>& active() const { return active_; }
     [[nodiscard]] bool asleep() const { return asleep_; }
 
-    // What was to be done before sleep is done. Until then logind waits (a delay inhibitor), but not for ever.
+    // What was to be done before sleep is done. Until then logind waits (a delay inhibitor), but not forever.
     void ready_to_sleep() { inhibitor_ = {}; }
 
 private:

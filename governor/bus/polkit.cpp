@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/bus/polkit.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -64,6 +65,22 @@ void Polkit::ask(sd_bus_message* message, uid_t user, const char* action, std::f
         questions_.erase(place);
         tell(tl::unexpected<Error>(bus::error_of(status)));
     }
+}
+
+void Polkit::require(sd_bus_message* message, uid_t user, const char* action,
+                     std::function<void(Answer<void>)> answered) {
+    if (waiting_of(user) >= kMostWaiting) {
+        answered(refusal(ServiceError::Kind::LimitsExceeded, "too many of your calls wait for polkit"));
+        return;
+    }
+    ask(message, user, action, [action, answered = std::move(answered)](const Result<bool>& allowed) {
+        const auto denied = [](std::string why) { return refusal(ServiceError::Kind::AccessDenied, std::move(why)); };
+        if (!allowed) {
+            answered(denied("polkit cannot be asked: " + allowed.error().message));
+        } else {
+            answered(*allowed ? Answer<void>() : denied(fmt::format("polkit does not allow {}", action)));
+        }
+    });
 }
 
 std::size_t Polkit::waiting_of(uid_t user) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "governor/bus/bus.h"
+#include "governor/bus/service_error.h"
 
 #include <sys/types.h>
 #include <cstddef>
@@ -26,8 +27,8 @@ public:
     void ask(sd_bus_message* message, uid_t user, const char* action,
              std::function<void(Result<bool> allowed)> answered);
 
-    // This user's questions without an answer.
-    [[nodiscard]] std::size_t waiting_of(uid_t user) const;
+    // The same in terms of a service: a refusal says why. Refuses a user with too many questions without an answer.
+    void require(sd_bus_message* message, uid_t user, const char* action, std::function<void(Answer<void>)> answered);
 
 private:
     struct Question {
@@ -37,6 +38,7 @@ private:
         bus::Slot slot;
         std::list<Question>::iterator place;
     };
+    [[nodiscard]] std::size_t waiting_of(uid_t user) const;
     static int on_answer(sd_bus_message* answer, void* data, sd_bus_error* error);
 
     sd_bus* bus_;

@@ -21,6 +21,7 @@ struct Fields {
     std::optional<std::string> application;
     std::optional<std::uint32_t> sampling_rate_us;
     std::optional<std::uint32_t> up_threshold;
+    std::optional<std::string> epp;
     std::optional<bool> blind;
     std::optional<bool> indicator;
     std::optional<std::vector<std::uint8_t>> sealed;
@@ -34,9 +35,9 @@ template <typename Of, typename Look>
 bool each(Of& fields, const Look& look) {
     return look("condition", false, fields.condition) && look("subject", false, fields.subject) &&
            look("application", false, fields.application) && look("sampling_rate_us", false, fields.sampling_rate_us) &&
-           look("up_threshold", false, fields.up_threshold) && look("blind", false, fields.blind) &&
-           look("indicator", false, fields.indicator) && look("sealed", true, fields.sealed) &&
-           look("study", true, fields.study) && look("run", true, fields.run);
+           look("up_threshold", false, fields.up_threshold) && look("epp", false, fields.epp) &&
+           look("blind", false, fields.blind) && look("indicator", false, fields.indicator) &&
+           look("sealed", true, fields.sealed) && look("study", true, fields.study) && look("run", true, fields.run);
 }
 
 std::string fault(const std::optional<std::string>& text) {
@@ -64,7 +65,7 @@ Answer<void> read_field(sd_bus_message* message, const std::string& name, Fields
                          : refusal(Kind::InvalidArgument, fmt::format("{}: {}", name.substr(0, kLongest), wrong));
 }
 
-// A sealed run has three fields and no other; a run in clear, none of these.
+// A sealed run has exactly three fields; a run in clear has others.
 Answer<RunRequest> request_of(const Fields& fields) {
     if (!fields.sealed && !fields.study && !fields.run) {
         const std::string condition = fields.condition.value_or("");
@@ -73,6 +74,7 @@ Answer<RunRequest> request_of(const Fields& fields) {
                                    .application = fields.application.value_or(""),
                                    .sampling_rate_us = fields.sampling_rate_us,
                                    .up_threshold = fields.up_threshold,
+                                   .epp = fields.epp.value_or(""),
                                    .indicator = fields.indicator.value_or(condition == "B-HAPPE")},
                           .sealed = {},
                           .blind = fields.blind.value_or(true)};
@@ -80,8 +82,8 @@ Answer<RunRequest> request_of(const Fields& fields) {
     std::string wrong;
     each(fields, [&](std::string_view name, bool sealed, const auto& field) {
         if (sealed != field.has_value()) {
-            wrong = sealed ? fmt::format("without {}, which a sealed run needs", name)
-                           : fmt::format("{}: not beside what is sealed", name);
+            wrong = sealed ? fmt::format("{}: missing; a sealed run needs it", name)
+                           : fmt::format("{}: not allowed with a sealed condition", name);
         }
         return wrong.empty();
     });
@@ -107,6 +109,7 @@ Fields fields_of(const RunRequest& request) {
             .application = plan.application,
             .sampling_rate_us = plan.sampling_rate_us,
             .up_threshold = plan.up_threshold,
+            .epp = plan.epp.empty() ? std::nullopt : std::optional(plan.epp),
             .blind = blind,
             .indicator = plan.indicator ? std::optional(true) : std::nullopt};
 }

@@ -3,6 +3,7 @@
 // daemon_object.h puts it on the bus.
 #pragma once
 
+#include "governor/bus/callers.h"
 #include "governor/bus/daemon_interface.h"
 #include "governor/bus/service_error.h"
 #include "governor/core/profile_store.h"
@@ -16,13 +17,6 @@
 
 namespace happe {
 
-// By the bus's credentials.
-struct Caller {
-    std::string bus_name;  // unique: never given to another
-    uid_t uid = 0;
-    pid_t pid = 0;
-};
-
 // Who is at the machine and what they want now.
 class AttentionService {
 public:
@@ -31,6 +25,8 @@ public:
                                           const std::string& hint) = 0;
     virtual Answer<void> clear_focus(const Caller& caller) = 0;
     virtual Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason) = 0;
+    virtual Answer<std::uint32_t> save_power(const Caller& caller, const std::string& program,
+                                             const std::string& reason) = 0;
     virtual Answer<void> release(const Caller& caller, std::uint32_t cookie) = 0;
 
     virtual ~AttentionService() = default;
@@ -41,6 +37,9 @@ public:
     virtual Answer<std::vector<StoredProfile>> list(const std::string& user) = 0;
     // The oldest `most` of those after number `after`.
     virtual Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) = 0;
+    // The user's newest lessons that are not undone, at most `most`; of the named profile unless `profile` is empty.
+    virtual Answer<std::vector<UndoneLesson>> undo(const std::string& user, const std::string& profile,
+                                                   std::uint32_t most) = 0;
     virtual Answer<void> reset(const Served& whom) = 0;
     virtual Answer<void> replace(const std::vector<StoredProfile>& profiles) = 0;
     [[nodiscard]] virtual Khz f_ref() const = 0;  // whose kHz profiles speak

@@ -8,7 +8,7 @@
 
 inline std::atomic<std::size_t> allocations = 0;  // since the program began
 
-// Not inlined, lest the compiler see free() where it expects delete.
+// Not inlined: otherwise the compiler warns about free() in place of delete.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     ++allocations;
     void* const memory = std::malloc(size == 0 ? 1 : size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A fake for each port but the profile store, whose fake is MemoryProfiles. State goes in and can be read; nothing is
-// expected of the order of calls.
+// A fake for each port except the profile store, whose fake is MemoryProfiles. Tests set and read state; the order of
+// calls
+// is free.
 #pragma once
 
 #include "governor/core/focus_source.h"
@@ -32,7 +33,8 @@ struct Utilisation : UtilisationSource {
 
 struct Frequency : FrequencyControl {
     std::vector<Policy> list;
-    std::map<PolicyId, Khz> khz;  // empty: frequencies cannot be read
+    std::map<PolicyId, Khz> khz;      // empty: frequencies cannot be read
+    std::map<PolicyId, Khz> ran_khz;  // if they are caps
     bool acquired = false;
     int acquisitions = 0;
     std::optional<Error> broken;
@@ -41,6 +43,10 @@ struct Frequency : FrequencyControl {
     std::optional<Khz> current(PolicyId policy) const override {
         const auto found = khz.find(policy);
         return found == khz.end() ? std::nullopt : std::optional(found->second);
+    }
+    std::optional<Khz> ran(PolicyId policy) const override {
+        const auto found = ran_khz.find(policy);
+        return found == ran_khz.end() ? std::nullopt : std::optional(found->second);
     }
     Status acquire() override {
         acquired = true;
@@ -73,22 +79,24 @@ struct Keys : KeySource {
 
 struct Focus : FocusSource {
     std::optional<Served> whom;
+    bool saving = false;
 
     const Served* served() const override { return whom ? &*whom : nullptr; }
+    bool saves_power() const override { return saving; }
 };
 
 struct Watcher : Witness {
     int turns = 0;
     std::size_t presses = 0;
     std::vector<Key> counted;
-    std::vector<std::vector<Ppm>> cpus;  // of each policy, in the last turn
+    std::vector<std::vector<Ppm>> cpus;  // each policy's, in the last turn
     std::vector<std::string> failures;
 
     void turned(const Turn& turn) override {
         ++turns;
         presses += turn.presses.size();
         cpus.clear();
-        for (const MeasuredPolicy& policy : turn.policies) {
+        for (const PolicySample& policy : turn.policies) {
             cpus.emplace_back(policy.cpus.begin(), policy.cpus.end());
         }
         if (turn.counted) {

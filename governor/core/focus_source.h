@@ -8,8 +8,14 @@ namespace happe {
 // Who is at the machine, and which application has their attention.
 class FocusSource {
 public:
-    // Null if there is nobody to serve: greeter, lock screen, suspend, or a run that belongs to the kernel's governor.
+    // Null if nobody is to be served: greeter, lock screen, suspend, or a run of the kernel's governor.
     [[nodiscard]] virtual const Served* served() const = 0;
+
+    // True if the machine runs one step lower than learned.
+    [[nodiscard]] virtual bool saves_power() const { return false; }
+
+    // True if somebody used the machine recently. Only then does HAPPE begin and accept probes.
+    [[nodiscard]] virtual bool present() const { return false; }
 
     virtual ~FocusSource() = default;
 };

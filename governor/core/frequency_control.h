@@ -25,20 +25,35 @@ inline std::vector<PolicyLadder> ladders_of(std::span<const Policy> policies) {
     return ladders;
 }
 
-// What sets frequencies, and gives the machine back.
+// One domain for the whole machine, because the scheduler moves work between all its CPUs; or a domain for each policy.
+inline Domains domains_of(std::span<const Policy> policies, bool together = true) {
+    Domains domains;
+    for (const Policy& policy : policies) {
+        if (!together || domains.empty()) {
+            domains.emplace_back();
+        }
+        domains.back().push_back(policy.id);
+    }
+    return domains;
+}
+
+// Sets frequencies and restores the machine.
 class FrequencyControl {
 public:
-    // Ascending ids; the same for as long as the object lives.
+    // Ascending ids; their ladders are the same for as long as the object lives.
     [[nodiscard]] virtual std::span<const Policy> policies() const = 0;
 
-    // The frequency a policy runs at; nothing if that isn't known, and then what was decided last counts.
+    // The policy's present frequency or cap. Empty if unknown: then the last decision counts.
     [[nodiscard]] virtual std::optional<Khz> current(PolicyId policy) const = 0;
 
-    // Before the first set(), and again after release(): from now on the frequencies are ours.
+    // The speed at which a policy last ran below its present cap. Empty if unknown, or if frequencies are not caps.
+    [[nodiscard]] virtual std::optional<Khz> ran(PolicyId /*policy*/) const { return std::nullopt; }
+
+    // Call before the first set(), and again after release(). HAPPE then controls the frequencies.
     [[nodiscard]] virtual Status acquire() = 0;
     [[nodiscard]] virtual Status set(PolicyId policy, Khz khz) = 0;
 
-    // The governor and limits that acquire() found are back.
+    // Restores the governor and limits that acquire() found.
     [[nodiscard]] virtual Status release() = 0;
 
     virtual ~FrequencyControl() = default;

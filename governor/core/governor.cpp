@@ -12,6 +12,13 @@ constexpr Ppm kSaturated{950'000};
 constexpr std::uint16_t kUnknown = std::numeric_limits<std::uint16_t>::max();
 constexpr std::uint64_t kLevelPpm = 100'000;
 
+// Ties go to the domain with the lowest id, which comes first.
+const Demand* greatest(std::span<const Demand> demands) {
+    const auto found =
+        std::ranges::max_element(demands, [](const Demand& a, const Demand& b) { return a.normalised < b.normalised; });
+    return found == demands.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 // Algorithm 3, once a sample period:
@@ -21,100 +28,175 @@ constexpr std::uint64_t kLevelPpm = 100'000;
 //   else:                     f_next = r_map(user, app, util)
 //   if f_next != f_cur:       set_freq(f_next)
 //
-// With policies that scale independently the press belongs to the one of highest normalised utilisation alone (an idle
-// CPU must not teach level 0 a high frequency); the others look themselves up. w_map is Uafp::learn.
-Decision Governor::step(const Observation& seen, Uafp* uafp) {
+// util is the demand of a domain: all policies between which the scheduler moves work. They share a level and a
+// look-up. A press belongs to the domain of highest demand alone (an idle CPU must not teach level 0 a high frequency)
+// and steps from its busiest policy; the other domains look themselves up. w_map is Uafp::learn.
+Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience) {
     targets_.clear();
     running_.clear();
-    if (uafp == nullptr) {
-        forget_levels();
-        return {.released = true, .targets = {}, .lesson = {}};
-    }
+    power_saver_ = seen.power_saver;
     for (const PolicySample& sample : seen.policies) {
         running_.push_back(running(sample));
     }
-    const Running* const pressed = seen.key ? busiest() : nullptr;
+    const std::span<const Demand> demands = demands_.measure(running_);
+    if (uafp == nullptr) {
+        forget_levels();
+        return {.released = true, .targets = {}, .lesson = {}, .probe = {}, .running = running_};
+    }
+    for (const Demand& demand : demands) {
+        holds_[demand.domain].see(demand.normalised.level(), seen.at);
+    }
+    descent_.pass(seen.at);
+    const Demand* const most = greatest(demands);
+    const Demand* const pressed = seen.key ? most : nullptr;
+    std::optional<ProbeEvent> probe;
     std::optional<Lesson> lesson;
+    if (settings_.descent && most != nullptr) {
+        lesson = descend(seen, *most, *uafp, *patience, probe);
+    }
     if (pressed != nullptr) {
-        lesson = learn(*seen.key, *pressed, *uafp);
+        lesson = learn(*seen.key, *pressed, *uafp, probe == ProbeEvent::Refused);
+    }
+    for (const Demand& demand : demands) {
+        wanted_[demand.domain] = &demand == pressed ? lesson->to : look_up(demand, *uafp);
     }
     for (const Running& policy : running_) {
-        decide(policy, &policy == pressed ? *states_[policy.index].decided : look_up(policy, *uafp));
+        decide(policy, wanted_[policy.domain]);
     }
-    return {.released = false, .targets = targets_, .lesson = lesson};
+    return {.released = false, .targets = targets_, .lesson = lesson, .probe = probe, .running = running_};
 }
 
-// Ties go to the lowest id, which comes first.
-const Governor::Running* Governor::busiest() const {
-    const auto found = std::ranges::max_element(
-        running_, [](const Running& a, const Running& b) { return a.normalised < b.normalised; });
-    return found == running_.end() ? nullptr : &*found;
+// Mode `extended`: probes a lower frequency in the domain of highest demand. Returns what an accepted probe taught.
+std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
+                                        std::optional<ProbeEvent>& event) {
+    if (seen.key) {
+        event = descent_.pressed(*seen.key, uafp, patience);
+        return std::nullopt;
+    }
+    if (!seen.present || seen.power_saver) {
+        return std::nullopt;
+    }
+    const std::optional<Descent::Probe> probe = descent_.probe();
+    const Level level = level_in_use(demand);
+    event = descent_.quiet(level, less(*demand.fastest->ladder, uafp.at(level), patience), uafp, patience);
+    if (event != ProbeEvent::Accepted) {
+        return std::nullopt;
+    }
+    Lesson accepted = lesson(Key::Power, demand, probe->level, probe->before.at(probe->level), uafp.at(probe->level));
+    accepted.probe = true;
+    return accepted;
 }
 
-Lesson Governor::learn(Key key, const Running& policy, Uafp& uafp) {
-    const Ladder& ladder = ladders_[policy.index].ladder;
-    const Khz next = key == Key::Performance ? ladder.above(policy.current) : ladder.below(policy.current);
-    const Level level = policy.normalised.level();
+// The value that a probe learns instead of `value`. If no press has lengthened the wait, the profile may be far too
+// high.
+Khz Governor::less(const Ladder& ladder, Khz value, const Patience& patience) const {
+    const std::size_t steps =
+        patience.wait == Patience::kFirst ? std::max<std::size_t>(1, ladder.size() / Descent::kFirstSteps) : 1;
+    Khz lower = ladder.at_or_above(value, f_ref_);
+    for (std::size_t step = 0; step < steps; ++step) {
+        lower = ladder.below(lower);
+    }
+    return in_reference_khz(ladder, lower);
+}
+
+// `refused`: the press ended a probe, so it teaches at least the value from before the probe.
+Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp, bool refused) {
+    const Running& stepped = *demand.fastest;
+    const Level level = settings_.hold ? level_in_use(demand) : demand.normalised.level();
     const Khz before = uafp.at(level);
-    uafp.learn(level, in_reference_khz(ladder, next));
-    states_[policy.index] = {.decided = next, .level = level};
+    const Khz asked = taught(key, stepped);
+    const Khz next = refused ? std::max(asked, stepped.ladder->at_or_above(before, f_ref_)) : asked;
+    uafp.learn(level, in_reference_khz(*stepped.ladder, next));
+    levels_[demand.domain] = level;
+    return lesson(key, demand, level, before, uafp.at(level));
+}
+
+Lesson Governor::lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const {
     return {.key = key,
-            .policy = ladders_[policy.index].id,
+            .policy = ladders_[demand.busiest->index].id,
             .level = level,
-            .from = before,
-            .to = uafp.at(level),
-            .current = policy.current,
-            .utilisation = policy.utilisation};
+            .from = from,
+            .to = to,
+            .current = demand.busiest->current,
+            .utilisation = demand.busiest->utilisation};
 }
 
-Khz Governor::look_up(const Running& policy, const Uafp& uafp) {
-    const Level level = settled_level(policy);
-    states_[policy.index].level = level;
-    const Khz next = ladders_[policy.index].ladder.at_or_above(uafp.at(level), f_ref_);
-    return settings_.fixed_point ? climb(policy, uafp, next) : next;
+// One step from the present frequency. In power-saver mode, decisions are one step lower than the learned value. A
+// press
+// then teaches one step more, so that frequency and profile both move by one step.
+Khz Governor::taught(Key key, const Running& stepped) const {
+    const Ladder& ladder = *stepped.ladder;
+    if (key == Key::Performance) {
+        const Khz asked = ladder.above(stepped.current);
+        return power_saver_ ? ladder.above(asked) : asked;
+    }
+    const Khz ran = std::min(stepped.current, stepped.ran.value_or(stepped.current));
+    return power_saver_ ? ladder.at_or_above(ran, ladder.top()) : ladder.below(ran);
 }
 
-// Hysteresis: noise at a border between two levels must not make the frequency flap.
-Level Governor::settled_level(const Running& policy) const {
-    const std::optional<Level> last = states_[policy.index].level;
+Khz Governor::look_up(const Demand& demand, const Uafp& uafp) {
+    const Level level = level_in_use(demand);
+    levels_[demand.domain] = level;
+    return settings_.fixed_point ? climb(demand, uafp, uafp.at(level)) : uafp.at(level);
+}
+
+Level Governor::level_in_use(const Demand& demand) const {
+    return settings_.hold ? holds_[demand.domain].level() : settled_level(demand);
+}
+
+// Hysteresis: noise at the border of two levels must not switch the frequency back and forth.
+Level Governor::settled_level(const Demand& demand) const {
+    const std::optional<Level> last = levels_[demand.domain];
     if (last) {
-        const std::uint64_t now = policy.normalised.ppm();
+        const std::uint64_t now = demand.normalised.ppm();
         const std::uint64_t border = last->value * kLevelPpm;
         const std::uint64_t slack = settings_.hysteresis.value;
         if (now + slack >= border && now < border + kLevelPpm + slack) {
             return *last;
         }
     }
-    return policy.normalised.level();
+    return demand.normalised.level();
 }
 
-// A saturated policy's normalised utilisation cannot exceed f/f_max, so the paper's algorithm climbs a step a period to
-// what it has already learned. Look up as if it were there already, until the answer repeats.
-Khz Governor::climb(const Running& policy, const Uafp& uafp, Khz first) const {
-    const Ladder& ladder = ladders_[policy.index].ladder;
-    Khz reached = policy.current;
-    Khz next = first;
-    while (next > reached && policy.utilisation >= kSaturated) {
+// A saturated policy's normalised utilisation cannot exceed f/f_max, so the paper's algorithm needs a period for each
+// step
+// up to a learned frequency. Here the look-up repeats from each answer until the answer stays the same.
+Khz Governor::climb(const Demand& demand, const Uafp& uafp, Khz first) const {
+    const Ladder& ladder = *demand.busiest->ladder;
+    Khz reached = demand.busiest->current;
+    Khz wanted = first;
+    Khz answer = first;
+    for (Khz next = entry(ladder, answer); next > reached && demand.utilisation >= kSaturated;
+         next = entry(ladder, answer)) {
         reached = next;
-        next = ladder.at_or_above(uafp.at(normalise(ladder, reached, policy.utilisation).level()), f_ref_);
+        wanted = answer;
+        answer = uafp.at(normalise(ladder, ladder.speed(next), demand.utilisation).level());
     }
-    return reached > policy.current ? reached : first;
+    return wanted;
 }
 
-void Governor::decide(const Running& policy, Khz next) {
-    states_[policy.index].decided = next;
+// Each policy takes the frequency from its own ladder.
+void Governor::decide(const Running& policy, Khz wanted) {
+    const Khz next = entry(*policy.ladder, wanted);
+    decided_[policy.index] = next;
     if (next != policy.current) {
         targets_.push_back({ladders_[policy.index].id, next});
     }
 }
 
-void Governor::forget_levels() {
-    for (State& state : states_) {
-        state.level.reset();
-    }
+// The ladder's frequency for a value of a UAFP.
+Khz Governor::entry(const Ladder& ladder, Khz wanted) const {
+    const Khz learned = ladder.at_or_above(wanted, f_ref_);
+    return power_saver_ ? ladder.below(learned) : learned;
 }
 
-// Hybrid CPUs share a UAFP by the fraction of their ladder's top. Rounding down is undone by Ladder::at_or_above.
+void Governor::forget_levels() {
+    std::ranges::fill(levels_, std::nullopt);
+    std::ranges::fill(holds_, Hold());
+    descent_.forget();
+}
+
+// Hybrid CPUs share a UAFP as fractions of their ladders' tops. Ladder::at_or_above corrects the rounding down.
 Khz Governor::in_reference_khz(const Ladder& ladder, Khz khz) const {
     return Khz{static_cast<std::uint32_t>(std::uint64_t{khz.value} * f_ref_.value / ladder.top().value)};
 }
@@ -124,28 +206,36 @@ Uafp Governor::untaught() const {
     for (const PolicyLadder& policy : ladders_) {
         lowest = std::min(lowest, in_reference_khz(policy.ladder, policy.ladder.lowest()));
     }
-    return Uafp(lowest);
+    if (!settings_.middle_start) {
+        return Uafp(lowest);
+    }
+    const auto fastest =
+        std::ranges::find(ladders_, f_ref_, [](const PolicyLadder& policy) { return policy.ladder.top(); });
+    return Uafp(std::max(lowest, fastest->ladder.at_or_above(Khz{f_ref_.value / 2}, f_ref_)));
 }
 
-NormalisedUtilisation Governor::normalise(const Ladder& ladder, Khz khz, Ppm utilisation) {
-    return {.work = std::uint64_t{utilisation.value} * ladder.speed(khz).value, .f_max = ladder.f_max()};
-}
-
-Governor::Running Governor::running(const PolicySample& sample) const {
+Running Governor::running(const PolicySample& sample) const {
     const std::size_t index = index_of_[sample.id.value];
     const Ladder& ladder = ladders_[index].ladder;
-    const Khz current = sample.current.value_or(states_[index].decided.value_or(ladder.lowest()));
     return {.index = index,
-            .current = current,
-            .utilisation = sample.utilisation,
-            .normalised = normalise(ladder, current, sample.utilisation)};
+            .domain = demands_.domain_of(index),
+            .ladder = &ladder,
+            .current = sample.current.value_or(decided_[index].value_or(ladder.lowest())),
+            .ran = sample.ran,
+            .cpus = sample.cpus,
+            .utilisation = sample.utilisation(),
+            .level = {}};
 }
 
-Governor::Governor(std::vector<PolicyLadder> policies, Settings settings)
+Governor::Governor(std::vector<PolicyLadder> policies, const Domains& domains, Settings settings)
     : ladders_(std::move(policies)),
       settings_(settings),
       index_of_(kHighestPolicyId.value + 1U, kUnknown),
-      states_(ladders_.size()) {
+      decided_(ladders_.size()),
+      demands_(ladders_, domains),
+      levels_(demands_.domains()),
+      holds_(demands_.domains()),
+      wanted_(demands_.domains()) {
     for (std::size_t index = 0; index < ladders_.size(); ++index) {
         f_ref_ = std::max(f_ref_, ladders_[index].ladder.top());
         index_of_[ladders_[index].id.value] = static_cast<std::uint16_t>(index);

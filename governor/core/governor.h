@@ -1,41 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // HAPPE's frequency controller: Algorithms 3 and 4 of the paper (section A.4), for any number of policies.
 //
-// What was seen over a period goes in, what to do comes out. No clock, no input or output, no allocation after
-// construction. docs/traces.md states the rules; governor.cpp is the algorithm.
+// Takes the observations of a period and returns a decision. It has no clock and no input or output, and allocates no
+// memory after construction. docs/traces.md states the rules; governor.cpp contains the algorithm.
 #pragma once
 
+#include "governor/core/demand.h"
+#include "governor/core/extended.h"
 #include "governor/core/ladder.h"
 #include "governor/core/uafp.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace happe {
 
-// What the paper does not have, each off by default. docs/traces.md, "Settings beyond the paper".
+// Settings that the paper does not have, each off by default. docs/traces.md, "Settings beyond the paper".
 struct Settings {
-    Ppm hysteresis{0};         // how far past its level's border a utilisation may stray without leaving the level
-    bool fixed_point = false;  // climb to what is already learned at once, not a step a period
-    bool warm_start = false;   // an unknown application starts from the user's others (see ProfileBook)
+    Ppm hysteresis{0};          // how far a utilisation may cross its level's border before the level changes
+    bool fixed_point = false;   // climb to a learned frequency at once, instead of one step each period
+    bool warm_start = false;    // start a new application from the user's other applications (see ProfileBook)
+    bool middle_start = false;  // otherwise start at half of the top frequency
+    bool hold = false;          // see Hold
+    bool descent = false;       // see Descent
     bool operator==(const Settings&) const = default;
 };
 
-struct PolicyLadder {
-    PolicyId id;
-    Ladder ladder;
-};
-
+// What one policy did over a period.
 struct PolicySample {
     PolicyId id;
-    std::optional<Khz> current;  // left out: what was decided last, else the lowest frequency
-    Ppm utilisation;             // of the policy's busiest CPU
+    std::optional<Khz> current;  // if empty: the last decision, or the lowest frequency at first
+    std::optional<Khz> ran;      // if `current` is a cap: the speed below it, if known
+    std::span<const Ppm> cpus;   // utilisation of each CPU, at least one
+
+    [[nodiscard]] Ppm utilisation() const { return std::ranges::max(cpus); }
 };
 
 struct Observation {
-    std::span<const PolicySample> policies;  // ascending ids, all of them known
-    std::optional<Key> key;                  // that counts in this period (PressSeries)
+    std::span<const PolicySample> policies;  // ascending ids, all of them known policies
+    std::optional<Key> key;                  // the key that counts in this period (PressSeries)
+    bool power_saver = false;                // run one step lower than learned
+    MonoTime at{};                           // the end of the period
+    bool present = false;                    // somebody is there and can refuse a probe
 };
 
 struct Target {
@@ -44,71 +52,88 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
-// One entry of a UAFP taught by one press.
+// One entry of a UAFP, taught by a press or by an accepted probe.
 struct Lesson {
     Key key = Key::Performance;
-    PolicyId policy;
-    Level level;
-    Khz from;         // the UAFP's entry at this level before
-    Khz to;           // and after, in the kHz of the fastest ladder
-    Khz current;      // the frequency at which the key was pressed
-    Ppm utilisation;  // of the policy's busiest CPU in that period
+    PolicyId policy;     // the busiest of the domain
+    Level level;         // the domain's
+    Khz from;            // the UAFP's entry at this level before the lesson
+    Khz to;              // the entry after it, in kHz of the fastest ladder
+    Khz current;         // the frequency or cap during the press
+    Ppm utilisation;     // of the policy's busiest CPU in that period
+    bool probe = false;  // taught by a probe that nobody refused, not by a press
     bool operator==(const Lesson&) const = default;
 };
 
+// The names in the device database and on the bus.
+constexpr const char* cause_of(const Lesson& lesson) {
+    return lesson.probe ? "probe" : name_of(lesson.key);
+}
+
 struct Decision {
-    bool released = false;            // nobody to serve: the machine is its own
-    std::span<const Target> targets;  // policies whose frequency changes, ascending ids; valid until the next step
-    std::optional<Lesson> lesson;     // already in the UAFP
+    bool released = false;             // nobody to serve: HAPPE restores the machine
+    std::span<const Target> targets;   // policies whose frequency changes, ascending ids; valid until the next step
+    std::optional<Lesson> lesson;      // the UAFP already contains it
+    std::optional<ProbeEvent> probe;   // its effect is already in the UAFP
+    std::span<const Running> running;  // the observed policies with their domains' levels; valid as long as `targets`
 };
 
 class Governor {
 public:
     // `policies`: at least one, ascending ids.
-    Governor(std::vector<PolicyLadder> policies, Settings settings);
+    Governor(std::vector<PolicyLadder> policies, const Domains& domains, Settings settings);
 
-    // Once a period. `uafp`: the profile of whom and what is being served, which may learn; null if there is nobody.
-    Decision step(const Observation& seen, Uafp* uafp);
+    // Call once a period. `uafp` and `patience` are the profile of the served user and application, and may learn. Both
+    // are
+    // null if nobody is served; `patience` may also be null without the setting `descent`. While a probe runs, `uafp`
+    // has the
+    // probe's values.
+    Decision step(const Observation& seen, Uafp* uafp, Patience* patience = nullptr);
 
-    // Another user or application is served from the next step on.
+    // From the next step HAPPE serves another user or application, or the same one again. A running probe ends without
+    // a
+    // lesson: the caller has the UAFP from before the probe.
     void forget_levels();
 
-    // The profile that nobody has taught: every policy at its lowest frequency.
+    // While a probe runs: the values to restore if it is refused.
+    [[nodiscard]] const std::optional<Descent::Probe>& probe() const { return descent_.probe(); }
+
+    // The profile before any lesson: every policy at its lowest frequency, or in the middle.
     [[nodiscard]] Uafp untaught() const;
 
     [[nodiscard]] std::span<const PolicyLadder> policies() const { return ladders_; }
     [[nodiscard]] const PolicyLadder* find(PolicyId id) const;  // null if unknown
-    [[nodiscard]] Khz f_ref() const { return f_ref_; }          // the fastest ladder's top, whose kHz a UAFP speaks
+    [[nodiscard]] Khz f_ref() const { return f_ref_; }  // top of the fastest ladder; a UAFP is in kHz of that ladder
 
 private:
-    // A listed policy within a step.
-    struct Running {
-        std::size_t index = 0;  // into ladders_ and states_
-        Khz current;
-        Ppm utilisation;
-        NormalisedUtilisation normalised;
-    };
-    struct State {
-        std::optional<Khz> decided;
-        std::optional<Level> level;  // for hysteresis
-    };
-
     [[nodiscard]] Running running(const PolicySample& sample) const;
-    [[nodiscard]] const Running* busiest() const;
-    Lesson learn(Key key, const Running& policy, Uafp& uafp);
-    Khz look_up(const Running& policy, const Uafp& uafp);
-    [[nodiscard]] Level settled_level(const Running& policy) const;
-    [[nodiscard]] Khz climb(const Running& policy, const Uafp& uafp, Khz first) const;
-    [[nodiscard]] static NormalisedUtilisation normalise(const Ladder& ladder, Khz khz, Ppm utilisation);
+    std::optional<Lesson> descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
+                                  std::optional<ProbeEvent>& event);
+    [[nodiscard]] Khz less(const Ladder& ladder, Khz value, const Patience& patience) const;
+    Lesson learn(Key key, const Demand& demand, Uafp& uafp, bool refused);
+    [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
+    [[nodiscard]] Khz taught(Key key, const Running& stepped) const;
+    [[nodiscard]] Khz entry(const Ladder& ladder, Khz wanted) const;
+    Khz look_up(const Demand& demand, const Uafp& uafp);
+    [[nodiscard]] Level level_in_use(const Demand& demand) const;
+    [[nodiscard]] Level settled_level(const Demand& demand) const;
+    [[nodiscard]] Khz climb(const Demand& demand, const Uafp& uafp, Khz first) const;
     [[nodiscard]] Khz in_reference_khz(const Ladder& ladder, Khz khz) const;
-    void decide(const Running& policy, Khz next);
+    void decide(const Running& policy, Khz wanted);
 
     std::vector<PolicyLadder> ladders_;
     Settings settings_;
     Khz f_ref_;
-    std::vector<std::uint16_t> index_of_;  // by policy id
-    std::vector<State> states_;
-    std::vector<Running> running_;  // kept for its memory
+    std::vector<std::uint16_t> index_of_;      // by policy id
+    std::vector<std::optional<Khz>> decided_;  // the last decision for each policy
+    Demands demands_;
+    std::vector<std::optional<Level>> levels_;  // of each domain, for hysteresis
+    bool power_saver_ = false;                  // in the present step
+    std::vector<Hold> holds_;                   // of each domain
+    Descent descent_;
+    // Members so that their memory is reused.
+    std::vector<Khz> wanted_;  // of each domain, by the UAFP
+    std::vector<Running> running_;
     std::vector<Target> targets_;
 };
 

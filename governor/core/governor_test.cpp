@@ -12,16 +12,22 @@ namespace {
 
 constexpr std::array kT61{Khz{800'000}, Khz{1'200'000}, Khz{1'600'000}, Khz{2'200'000}, Khz{2'300'000}};
 
-Governor governor_of(std::uint16_t policies, Settings settings = {}) {
+Governor governor_of(std::uint16_t policies, Settings settings = {}, bool together = false) {
     std::vector<PolicyLadder> ladders;
+    Domains domains(together ? 1 : 0);
     for (std::uint16_t id = 0; id < policies; ++id) {
         ladders.push_back({PolicyId{id}, *Ladder::from(kT61)});
+        if (together) {
+            domains.front().push_back(PolicyId{id});
+        }
     }
-    return {ladders, settings};
+    return {ladders, domains, settings};
 }
 
-PolicySample busy(Khz current) {
-    return {.id = PolicyId{0}, .current = current, .utilisation = kOne};
+constexpr std::array kBusy{kOne};
+
+PolicySample busy(Khz current, std::uint16_t id = 0) {
+    return {.id = PolicyId{id}, .current = current, .ran = {}, .cpus = kBusy};
 }
 
 TEST(Governor, tells_what_a_press_taught) {
@@ -61,6 +67,10 @@ TEST(Governor, has_values_that_differ_if_any_field_does) {
     EXPECT_NE(Settings{}, Settings{.hysteresis = Ppm{1}});
     EXPECT_NE(Settings{}, Settings{.fixed_point = true});
     EXPECT_NE(Settings{}, Settings{.warm_start = true});
+    EXPECT_NE(Settings{}, Settings{.middle_start = true});
+    EXPECT_NE(Settings{}, Settings{.hold = true});
+    EXPECT_NE(Settings{}, Settings{.descent = true});
+    EXPECT_NE(lesson, with(&Lesson::probe, true));
     EXPECT_NE(Uafp(Khz{1}), Uafp(Khz{2}));
 }
 
@@ -86,7 +96,8 @@ TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
     Uafp uafp = governor.untaught();
     uafp.learn(Level{5}, Khz{2'200'000});
     const auto target = [&](std::uint32_t ppm) {
-        const std::array samples{PolicySample{.id = PolicyId{0}, .current = Khz{2'300'000}, .utilisation = Ppm{ppm}}};
+        const std::array cpus{Ppm{ppm}};
+        const std::array samples{PolicySample{.id = PolicyId{0}, .current = Khz{2'300'000}, .ran = {}, .cpus = cpus}};
         return governor.step({samples, {}}, &uafp).targets.front().khz;
     };
     EXPECT_EQ(target(510'000), Khz{2'200'000});
@@ -97,7 +108,7 @@ TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
 
 TEST(Governor, finds_the_policies_it_knows) {
     const Governor governor(
-        {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{1'023}, *Ladder::from(std::array{Khz{3'000'000}})}}, {});
+        {{PolicyId{4}, *Ladder::from(kT61)}, {PolicyId{1'023}, *Ladder::from(std::array{Khz{3'000'000}})}}, {}, {});
     EXPECT_EQ(governor.find(PolicyId{1'023})->ladder.top(), Khz{3'000'000});
     EXPECT_EQ(governor.find(PolicyId{5}), nullptr);
     EXPECT_EQ(governor.find(PolicyId{1'024}), nullptr);
@@ -107,13 +118,27 @@ TEST(Governor, finds_the_policies_it_knows) {
     EXPECT_EQ(governor.untaught(), Uafp(Khz{1'043'478}));
 }
 
+TEST(Governor, tells_of_each_policy_its_domains_level_and_how_fast_it_ran) {
+    Governor governor = governor_of(2, {}, true);
+    const std::array half{Ppm{500'000}};
+    const std::array samples{
+        PolicySample{.id = PolicyId{0}, .current = Khz{2'300'000}, .ran = Khz{1'150'000}, .cpus = half},
+        PolicySample{.id = PolicyId{1}, .current = Khz{2'300'000}, .ran = {}, .cpus = half}};
+    const std::span<const Running> running = governor.step({samples, {}}, nullptr).running;
+    ASSERT_EQ(running.size(), 2U);
+    for (const Running& policy : running) {
+        EXPECT_EQ(policy.level, Level{5}) << "500,000 twice at half the speed";
+        EXPECT_EQ(policy.speed(), Khz{1'150'000});
+    }
+}
+
 TEST(Governor, allocates_nothing_in_a_step) {
-    for (const std::uint16_t policies : {std::uint16_t{1}, std::uint16_t{256}}) {
-        Governor governor = governor_of(policies, {.hysteresis = Ppm{20'000}, .fixed_point = true});
+    for (const auto& [policies, together] : {std::pair<std::uint16_t, bool>{1, false}, {256, false}, {256, true}}) {
+        Governor governor = governor_of(policies, {.hysteresis = Ppm{20'000}, .fixed_point = true}, together);
         Uafp uafp = governor.untaught();
         std::vector<PolicySample> samples;
         for (std::uint16_t id = 0; id < policies; ++id) {
-            samples.push_back({.id = PolicyId{id}, .current = kT61.at(id % kT61.size()), .utilisation = kOne});
+            samples.push_back(busy(kT61.at(id % kT61.size()), id));
         }
         const std::size_t before = allocations;
         for (int second = 0; second < 100; ++second) {

@@ -10,7 +10,7 @@ namespace happe {
 // The two keys.
 class KeySource {
 public:
-    // Appends the presses since the call before, in order of time.
+    // Appends the presses since the last call, in order of time.
     virtual void take(std::vector<Press>& presses) = 0;
 
     virtual ~KeySource() = default;

@@ -15,24 +15,26 @@ class Ladder {
 public:
     static constexpr std::size_t kMaxSteps = 64;
 
-    // `khz`: 1 to 64 frequencies, strictly ascending, 1 to 20,000,000 kHz. `speed_khz`: the real speed of each, where
-    // the driver's name for it differs (acpi-cpufreq lists turbo as nominal + 1 MHz); empty where names are speeds.
-    // Nothing if either is not so.
+    // `khz`: 1 to 64 frequencies, strictly ascending, 1 to 20,000,000 kHz. `speed_khz`: the real speed of each, if it
+    // differs
+    // from the driver's number (acpi-cpufreq lists turbo as nominal + 1 MHz); empty if all are equal. Returns nothing
+    // if either
+    // list breaks these rules.
     static std::optional<Ladder> from(std::span<const Khz> khz, std::span<const Khz> speed_khz = {});
 
     [[nodiscard]] Khz lowest() const { return steps_.front().khz; }
     [[nodiscard]] Khz top() const { return steps_.back().khz; }
     [[nodiscard]] Khz f_max() const { return steps_.back().speed; }  // the real top speed, the paper's f_max
 
-    // One step up or down from a frequency, which need not be on the ladder. Stays at the ladder's ends.
+    // One step up or down from any frequency, listed or not. Stays at the ends of the ladder.
     [[nodiscard]] Khz above(Khz khz) const;
     [[nodiscard]] Khz below(Khz khz) const;
 
-    // The lowest frequency f with f * scale >= khz * top(), else the top: a UAFP speaks kHz of a ladder whose top is
-    // `scale`.
+    // The lowest frequency f with f * scale >= khz * top(), or the top. `scale` is the top of the ladder in whose kHz
+    // the UAFP is.
     [[nodiscard]] Khz at_or_above(Khz khz, Khz scale) const;
 
-    // The real speed at a listed frequency; a frequency that is not listed is taken at its word.
+    // The real speed of a listed frequency. For any other frequency, the frequency itself.
     [[nodiscard]] Khz speed(Khz khz) const;
 
     [[nodiscard]] std::size_t size() const { return steps_.size(); }

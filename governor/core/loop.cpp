@@ -7,7 +7,7 @@ namespace happe {
 Loop::Loop(Ports ports, LoopSettings settings, MonoTime now)
     : ports_(ports),
       settings_(settings),
-      governor_(ladders_of(ports.frequency.policies()), settings.algorithm),
+      governor_(ladders_of(ports.frequency.policies()), settings.domains, settings.algorithm),
       book_(governor_.untaught(), settings.algorithm.warm_start) {
     begin(now);
 }
@@ -32,32 +32,49 @@ void Loop::turn(MonoTime now) {
     ports_.keys.take(presses_);
     serve(ports_.focus.served());
     const std::optional<Key> counted = series_.counted(presses_);
-    const Decision decision =
-        governor_.step({samples_, settings_.sham ? std::nullopt : counted}, uafp_ ? &*uafp_ : nullptr);
+    const std::optional<Uafp> before = governor_.probe() ? governor_.probe()->before : uafp_;
+    const bool saving = ports_.focus.saves_power();
+    const bool present = ports_.focus.present();
+    const Decision decision = governor_.step({.policies = samples_,
+                                              .key = settings_.sham ? std::nullopt : counted,
+                                              .power_saver = saving,
+                                              .at = now,
+                                              .present = present},
+                                             uafp_ ? &*uafp_ : nullptr, served_ ? book_.patience(*served_) : nullptr);
     apply(decision);
-    remember(decision);
+    if (settings_.algorithm.descent && served_) {
+        ports_.profiles.keep(*served_, *book_.patience(*served_));
+    }
+    if (decision.lesson) {
+        remember(*before, *decision.lesson);
+    }
     ports_.witness.turned({.at = now,
                            .served = served_ ? &*served_ : nullptr,
-                           .policies = measured_,
+                           .policies = samples_,
                            .presses = presses_,
+                           .power_saver = saving,
+                           .present = present,
                            .counted = counted,
                            .decision = decision,
                            .uafp = uafp_ ? &*uafp_ : nullptr});
-    due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // no drift, but no catching up either
+    due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // periods neither drift nor pile up
     last_ = now;
 }
 
-// A policy none of whose CPUs has been counted is off line and left out.
+// Leaves out policies that are off line, which have no CPU with a utilisation.
 void Loop::measure() {
     cpus_.clear();
     samples_.clear();
-    measured_.clear();
     const auto sampled = ports_.utilisation.sample();
     if (!sampled) {
         ports_.witness.failed(sampled.error());
         return;
     }
-    cpus_.reserve(sampled->size());  // the spans below point into it
+    std::size_t room = 0;
+    for (const Policy& policy : ports_.frequency.policies()) {
+        room += policy.cpus.size();
+    }
+    cpus_.reserve(room);  // the spans below point into it
     for (const Policy& policy : ports_.frequency.policies()) {
         const std::size_t first = cpus_.size();
         for (const unsigned cpu : policy.cpus) {
@@ -67,8 +84,7 @@ void Loop::measure() {
         }
         const auto cpus = std::span<const Ppm>(cpus_).subspan(first);
         if (!cpus.empty()) {
-            samples_.push_back({policy.id, ports_.frequency.current(policy.id), *std::ranges::max_element(cpus)});
-            measured_.push_back({samples_.back(), cpus});
+            samples_.push_back({policy.id, ports_.frequency.current(policy.id), ports_.frequency.ran(policy.id), cpus});
         }
     }
 }
@@ -86,9 +102,12 @@ void Loop::serve(const Served* whom) {
     served_.reset();
     uafp_.reset();
     if (const Status read = book_.knows(*whom) ? Status() : read_profiles(*whom); !read) {
-        // Nobody is served until it can be read, lest what is learned now replaces what is stored.
+        // HAPPE serves nobody until the profile can be read. Otherwise a new lesson could replace the stored profile.
         ports_.witness.failed(read.error());
         return;
+    }
+    if (book_.patience(*whom) == nullptr) {
+        book_.put(*whom, ports_.profiles.patience(*whom));
     }
     served_ = *whom;
     uafp_ = book_.profile(*whom);
@@ -101,26 +120,27 @@ Status Loop::read_profiles(const Served& whom) {
             return tl::unexpected<Error>(all.error());
         }
         for (const StoredProfile& profile : *all) {
-            if (!book_.knows(profile.whom)) {  // the book may be ahead of a store with a full disk
+            if (!book_.knows(profile.whom)) {  // a store with a full disk may be behind the book
                 book_.put(profile.whom, profile.uafp);
             }
         }
         return {};
     }
-    const auto found = ports_.profiles.find(whom);
-    if (!found) {
-        return tl::unexpected<Error>(found.error());
-    }
-    if (*found) {
-        book_.put(whom, **found);
-    }
-    return {};
+    return read_profile(whom).and_then([&] { return book_.knows(whom) ? Status() : read_profile(begins_as(whom)); });
+}
+
+Status Loop::read_profile(const Served& whom) {
+    return book_.knows(whom) ? Status() : ports_.profiles.find(whom).map([&](const std::optional<Uafp>& found) {
+        if (found) {
+            book_.put(whom, *found);
+        }
+    });
 }
 
 void Loop::apply(const Decision& decision) {
     if (acquired_ == decision.released) {
         const Status changed = acquired_ ? ports_.frequency.release() : ports_.frequency.acquire();
-        acquired_ = changed ? !acquired_ : acquired_;  // else tried again at the next turn
+        acquired_ = changed ? !acquired_ : acquired_;  // otherwise the next turn tries again
         report(changed);
     }
     for (const Target& target : decision.targets) {
@@ -130,11 +150,9 @@ void Loop::apply(const Decision& decision) {
     }
 }
 
-void Loop::remember(const Decision& decision) {
-    if (decision.lesson) {
-        book_.put(*served_, *uafp_);
-        report(ports_.profiles.learned(*served_, *decision.lesson, *uafp_));
-    }
+void Loop::remember(const Uafp& before, const Lesson& lesson) {
+    book_.put(*served_, *uafp_);
+    report(ports_.profiles.learned(*served_, before, lesson, *uafp_));
 }
 
 void Loop::report(const Status& status) {

@@ -18,14 +18,15 @@
 
 namespace happe {
 
-// When a press is acted on: at the end of the period (the paper's, and studies'), or at once.
+// When HAPPE acts on a press: at the end of the period (as in the paper and in studies), or at once.
 enum class Feedback : std::uint8_t { NextSample, Immediate };
 
 struct LoopSettings {
     Settings algorithm;
     Feedback feedback = Feedback::NextSample;
     Micros period = std::chrono::seconds{1};
-    bool sham = false;  // presses are told to the witness and not acted on
+    bool sham = false;  // the witness sees presses, but they have no effect
+    Domains domains;    // of the machine's policies
 };
 
 struct Ports {
@@ -39,30 +40,32 @@ struct Ports {
 
 class Loop {
 public:
-    // A sample shorter than this has too few of /proc/stat's 10 ms ticks to learn from.
+    // A shorter sample has too few of the 10 ms ticks of /proc/stat to learn from.
     static constexpr Micros kShortestSample = std::chrono::milliseconds{100};
 
     Loop(Ports ports, LoopSettings settings, MonoTime now);
 
-    // Starts a period now, as if the loop were new: after a time without turns, which belongs to no period.
+    // Starts a new period now, as a new loop does. Call after a time without turns, which belongs to no period.
     void begin(MonoTime now);
 
-    // When turn() is wanted next.
+    // The time of the next turn.
     [[nodiscard]] MonoTime due() const { return due_; }
 
-    // Something waits in the key source: with immediate feedback this ends the sample in progress, now if it is long
-    // enough.
+    // The key source has an event. With immediate feedback this ends the current sample: at once, or as soon as the
+    // sample is
+    // long enough.
     void pressed(MonoTime now);
 
-    // Call when due, and not before the time of a turn before.
+    // Call when a turn is due. `now` must not go back.
     void turn(MonoTime now);
 
 private:
     void measure();
     void serve(const Served* whom);
     Status read_profiles(const Served& whom);
+    Status read_profile(const Served& whom);
     void apply(const Decision& decision);
-    void remember(const Decision& decision);
+    void remember(const Uafp& before, const Lesson& lesson);
     void report(const Status& status);
 
     Ports ports_;
@@ -76,10 +79,9 @@ private:
     MonoTime last_;
     MonoTime due_;
 
-    // Of one turn, kept for their memory.
+    // Members so that their memory is reused between turns.
     std::vector<Ppm> cpus_;
     std::vector<PolicySample> samples_;
-    std::vector<MeasuredPolicy> measured_;
     std::vector<Press> presses_;
 };
 

@@ -110,6 +110,44 @@ TEST_F(LoopTest, serves_a_stored_profile_and_keeps_each_application_its_own) {
     EXPECT_EQ(khz(), Khz{800'000});
 }
 
+TEST_F(LoopTest, a_profile_on_mains_is_the_other_until_its_first_lesson_and_the_other_way_round) {
+    for (const bool warm : {false, true}) {
+        settings.algorithm.warm_start = warm;
+        profiles.profiles = {{kAlice, Uafp(Khz{1'600'000})}, {{"alice", "glest"}, Uafp(Khz{2'300'000})}};
+        Served on_mains = kAlice;
+        on_mains.source = PowerSource::Mains;
+        Loop loop = this->loop();
+        focus.whom = on_mains;
+        loop.turn(at(seconds(1)));
+        EXPECT_EQ(khz(), Khz{1'600'000});
+        EXPECT_FALSE(profiles.profiles.contains(on_mains));
+        press(Key::Performance, milliseconds(1'400));
+        loop.turn(at(seconds(2)));
+        EXPECT_EQ(khz(), Khz{2'200'000});
+        EXPECT_EQ(profiles.lessons.back().first, on_mains);
+        focus.whom = kAlice;
+        loop.turn(at(seconds(3)));
+        EXPECT_EQ(khz(), Khz{1'600'000});
+
+        profiles.profiles.erase(kAlice);
+        Loop later = this->loop();
+        later.turn(at(seconds(4)));
+        EXPECT_EQ(khz(), Khz{2'200'000});
+    }
+}
+
+TEST(ProfileName, says_which_source_of_power_it_is_for) {
+    for (const PowerSource source : {PowerSource::Both, PowerSource::Mains, PowerSource::Battery}) {
+        const Served whom{.user = "alice", .app = "torcs", .source = source};
+        EXPECT_EQ(served_of("alice", profile_name(whom)), whom);
+    }
+    EXPECT_EQ(profile_name({.user = "alice", .app = "torcs", .source = PowerSource::Mains}), "torcs/mains");
+    for (const char* const name : {"", "mains", "/mains", "torcs/", "torcs/Mains", "torcs/mains/"}) {
+        EXPECT_EQ(served_of("alice", name), (Served{"alice", name}));
+    }
+    EXPECT_EQ(served_of("", "a/b/battery").app, "a/b");
+}
+
 TEST_F(LoopTest, says_at_its_beginning_that_utilisation_cannot_be_read) {
     utilisation.broken = Error{"/proc/stat: gone"};
 
@@ -227,6 +265,24 @@ TEST_F(LoopTest, is_driven_by_a_policys_busiest_cpu) {
     Loop loop = this->loop();
     loop.turn(at(seconds(1)));
     EXPECT_EQ(khz(), Khz{2'300'000});
+}
+
+TEST_F(LoopTest, moves_the_policies_of_a_domain_together_by_the_speed_below_their_caps) {
+    frequency.list = {{PolicyId{0}, {0}, *Ladder::from(kT61)}, {PolicyId{1}, {1}, *Ladder::from(kT61)}};
+    frequency.khz = {{PolicyId{0}, Khz{2'300'000}}, {PolicyId{1}, Khz{2'300'000}}};
+    frequency.ran_khz = {{PolicyId{0}, Khz{1'300'000}}};
+    utilisation.cpus = {Ppm{900'000}, Ppm{0}};
+    settings.domains = domains_of(frequency.list);
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{2'300'000}));
+    Loop loop = this->loop();
+    press(Key::Power, milliseconds(400));
+
+    loop.turn(at(seconds(1)));
+
+    ASSERT_EQ(profiles.lessons.size(), 1U);
+    EXPECT_EQ(profiles.lessons.front().second.level, Level{5}) << "90 % of 1.3 of 2.3 GHz";
+    EXPECT_EQ(frequency.khz.at(PolicyId{0}), Khz{1'200'000});
+    EXPECT_EQ(frequency.khz.at(PolicyId{1}), Khz{1'200'000});
 }
 
 TEST_F(LoopTest, tells_the_witness_what_every_cpu_of_every_policy_did) {

@@ -8,12 +8,13 @@
 
 namespace happe {
 
-// Profiles that end with the process: the store of simulations and replays, and the fake of tests.
+// Profiles that end with the process. Simulations, replays and tests use it as their store.
 struct MemoryProfiles : ProfileStore {
     std::map<Served, Uafp> profiles;
+    std::map<Served, Patience> waits;
     std::vector<std::pair<Served, Lesson>> lessons;  // in the order they were learned
-    std::optional<Error> broken;                     // what learned() answers while it is set
-    std::optional<Error> unreadable;                 // and what find() and of_user() answer
+    std::optional<Error> broken;                     // if set, learned() returns it
+    std::optional<Error> unreadable;                 // if set, find() and of_user() return it
 
     MemoryProfiles() = default;
     explicit MemoryProfiles(const std::vector<StoredProfile>& given) {
@@ -43,7 +44,14 @@ struct MemoryProfiles : ProfileStore {
         return all;
     }
 
-    Status learned(const Served& whom, const Lesson& lesson, const Uafp& after) override {
+    Patience patience(const Served& whom) override {
+        const auto found = waits.find(whom);
+        return found == waits.end() ? ProfileStore::patience(whom) : found->second;
+    }
+
+    void keep(const Served& whom, const Patience& patience) override { waits.insert_or_assign(whom, patience); }
+
+    Status learned(const Served& whom, const Uafp& /*before*/, const Lesson& lesson, const Uafp& after) override {
         if (broken) {
             return tl::unexpected<Error>(*broken);
         }

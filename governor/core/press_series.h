@@ -20,8 +20,9 @@ class PressSeries {
 public:
     static constexpr Micros kGap = std::chrono::seconds{1};
 
-    // Takes the presses of one period, in order of time for each key; says which key counts: the one with which a
-    // series began, performance if both did (Algorithm 3 asks for it first).
+    // Takes the presses of one period, in order of time for each key. Returns the key that counts: the key whose series
+    // began
+    // in this period. If both did, performance counts, because Algorithm 3 checks it first.
     std::optional<Key> counted(std::span<const Press> presses) {
         std::optional<Key> counts;
         for (const Press& press : presses) {

@@ -15,18 +15,26 @@ struct StoredProfile {
     Uafp uafp;
 };
 
-// Where profiles outlive the process.
+// Stores profiles beyond the life of the process.
 class ProfileStore {
 public:
-    // A user's profile of an application; nothing if there is none.
+    // A user's profile of an application. Empty if there is none.
     [[nodiscard]] virtual Result<std::optional<Uafp>> find(const Served& whom) = 0;
 
     // All profiles of a user, by application.
     [[nodiscard]] virtual Result<std::vector<StoredProfile>> of_user(const std::string& user) = 0;
 
-    // A press taught this profile this lesson. An error says that it is not stored yet; the store keeps it and tries
-    // again with every later call, so that nothing is lost while the process lives.
-    [[nodiscard]] virtual Status learned(const Served& whom, const Lesson& lesson, const Uafp& after) = 0;
+    // The memory of the setting `descent` for a profile. If nothing is stored, that of a new profile.
+    [[nodiscard]] virtual Patience patience(const Served& /*whom*/) { return {}; }
+
+    // Sets that memory. It is stored with the profile's next lesson, or earlier.
+    virtual void keep(const Served& whom, const Patience& patience) = 0;
+
+    // Stores a lesson and the profile before and after it. On an error the lesson is not stored yet: the store keeps it
+    // in
+    // memory and tries again at each later call, so nothing is lost while the process lives.
+    [[nodiscard]] virtual Status learned(const Served& whom, const Uafp& before, const Lesson& lesson,
+                                         const Uafp& after) = 0;
 
     virtual ~ProfileStore() = default;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What input and output return at run time: a value, or an error in words for the person who must act on it.
+// The result of input and output: a value, or an error message for the person who must act on it.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ std::uint64_t NormalisedUtilisation::ppm() const {
     return work / f_max.value;
 }
 
-// a/b < c/d without leaving 64 bits: compare the quotients, then the remainders, which are below f_max.
+// Compares a/b < c/d within 64 bits: first the quotients, then the remainders, which are below f_max.
 bool NormalisedUtilisation::operator<(const NormalisedUtilisation& other) const {
     if (ppm() != other.ppm()) {
         return ppm() < other.ppm();

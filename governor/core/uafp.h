@@ -32,14 +32,16 @@ public:
     static constexpr std::size_t kLevels = 10;
     using Values = std::array<Khz, kLevels>;
 
-    // Ten times the lowest frequency: a profile nobody has taught yet.
+    // The lowest frequency at all ten levels: a profile before any lesson.
     explicit Uafp(Khz lowest) { khz_.fill(lowest); }
 
-    // Ten values from level 0 to level 9; nothing if one is 0, above 20,000,000, or lower than the one before it.
+    // Ten values from level 0 to level 9. Returns nothing if one is 0, above 20,000,000, or lower than the one before
+    // it.
     static std::optional<Uafp> from(const Values& khz);
 
-    // Algorithm 4. Sets the level's frequency, raises higher levels to it and lowers lower levels to it, so that a
-    // higher utilisation never gets a lower frequency.
+    // Algorithm 4. Sets the level's frequency, raises lower entries at higher levels, and lowers higher entries at
+    // lower
+    // levels. So a higher utilisation never gets a lower frequency.
     void learn(Level level, Khz khz);
 
     [[nodiscard]] Khz at(Level level) const { return khz_.at(level.value); }
@@ -52,7 +54,7 @@ private:
     Values khz_{};
 };
 
-// At each level the lower median of several profiles (not none): never descending, as each of them is. For a warm
+// At each level, the lower median of one or more profiles. It never descends, because none of them does. For a warm
 // start.
 Uafp lower_median(std::span<const Uafp> profiles);
 

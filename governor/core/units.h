@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The units of the governor. Integers only, so that every comparison is exact and a trace replays to the bit.
+// The units of the governor. All are integers, so every comparison is exact and a trace replays to the bit.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ struct Khz {
     auto operator<=>(const Khz&) const = default;
 };
 
-inline constexpr Khz kHighestKhz{20'000'000};  // no ladder entry is above this: products stay within 64 bits
+inline constexpr Khz kHighestKhz{20'000'000};  // the highest frequency on a ladder, so that products fit into 64 bits
 
 // A share of one in parts per million: utilisation is 0 (idle) to 1,000,000 (busy all the time).
 struct Ppm {
@@ -32,7 +32,7 @@ struct PolicyId {
 
 inline constexpr PolicyId kHighestPolicyId{1023};
 
-// Monotonic time. The clock has no now(): time is an argument everywhere below the main programs.
+// Monotonic time. This clock has no now(): except in the main programs, time is always an argument.
 using Micros = std::chrono::microseconds;
 struct MonoClock {
     using rep = Micros::rep;
@@ -46,7 +46,7 @@ using MonoTime = MonoClock::time_point;
 // The two keys of HAPPE (section A.4): "faster" and "save power".
 enum class Key : std::uint8_t { Performance, Power };
 
-// As the contract's documents and the bus have it.
+// The names in the contract's documents and on the bus.
 constexpr const char* name_of(Key key) {
     return key == Key::Performance ? "performance" : "power";
 }

@@ -9,11 +9,12 @@
 
 namespace happe {
 
-// Where utilisation comes from.
+// The source of utilisation.
 class UtilisationSource {
 public:
-    // Each CPU's utilisation since the call before, by CPU number; nothing for a CPU that is off line or of which no
-    // time has been counted. The first call starts the measurement. The span is valid until the next call.
+    // Each CPU's utilisation since the last call, by CPU number. Empty for a CPU that is off line or whose counters did
+    // not
+    // advance. The first call starts the measurement. The span is valid until the next call.
     [[nodiscard]] virtual Result<std::span<const std::optional<Ppm>>> sample() = 0;
 
     virtual ~UtilisationSource() = default;

@@ -11,24 +11,20 @@
 
 namespace happe {
 
-// What one policy did over a period, as it was measured.
-struct MeasuredPolicy {
-    PolicySample sample;
-    std::span<const Ppm> cpus;  // each CPU's utilisation; the sample has the busiest
-};
-
-// One turn of the loop: all that a trace, a screen or a study wants to know. Valid during the call.
+// One turn of the loop, with all that traces, displays and studies need. Valid during the call.
 struct Turn {
     MonoTime at;
-    const Served* served;  // null if nobody is
-    std::span<const MeasuredPolicy> policies;
+    const Served* served;  // null if nobody is served
+    std::span<const PolicySample> policies;
     std::span<const Press> presses;
-    std::optional<Key> counted;  // the series that began with them, also while nobody is served or presses are sham
+    bool power_saver;            // the decision is one step lower than learned
+    bool present = false;        // somebody was present
+    std::optional<Key> counted;  // the key of the series that began, even if nobody is served or presses are sham
     const Decision& decision;
-    const Uafp* uafp;  // after the decision; null if nobody is served
+    const Uafp* uafp;  // after the decision, with a running probe's values; null if nobody is served
 };
 
-// Who watches the loop: the trace recorder, the terminal, the study's accounts.
+// Observes the loop: the trace recorder, the terminal, the study's accounts.
 class Witness {
 public:
     virtual void turned(const Turn& turn) = 0;

@@ -13,56 +13,81 @@
 
 namespace happe {
 
-// What a policy is, as its driver says.
+// A policy as its driver describes it.
 struct CpufreqPolicy {
     PolicyId id;
-    std::vector<unsigned> cpus;          // related_cpus: those that scale together, on line or not, ascending
+    std::vector<unsigned> cpus;          // related_cpus: CPUs that scale together, on line or not, ascending
     std::string driver;                  // scaling_driver
     std::vector<std::string> governors;  // scaling_available_governors
-    std::vector<Khz> frequencies;        // scaling_available_ and scaling_boost_frequencies, ascending; none: no table
+    std::vector<std::string> epps;       // energy_performance_available_preferences; empty: the driver has no EPP
+    std::vector<Khz> frequencies;        // scaling_available_ and scaling_boost_frequencies, ascending; empty: no table
     Khz lowest;                          // cpuinfo_min_freq
     Khz highest;                         // cpuinfo_max_freq
-    std::optional<Khz> bios_limit;       // what the firmware allows just now, if the driver says
+    std::optional<Khz> bios_limit;       // the firmware's present limit, if the driver reports it
 };
 
-// What is set on a policy.
+// The settings of a policy.
 struct CpufreqSettings {
     std::string governor;      // scaling_governor
     Khz min;                   // scaling_min_freq
     Khz max;                   // scaling_max_freq
-    std::optional<Khz> speed;  // scaling_setspeed, which only the governor userspace has
+    std::optional<Khz> speed;  // scaling_setspeed, only with the governor userspace
     bool operator==(const CpufreqSettings&) const = default;
 };
 
-// A governor's tunables that can be written: file name and value.
+// A governor's writable tunables: file name and value.
 using Tunables = std::map<std::string, std::string>;
 
 class Cpufreq {
 public:
     enum class Frequency : std::uint8_t {
         Current,  // scaling_cur_freq: may be what the hardware measured, between the table's entries
-        Speed,    // scaling_setspeed: what the driver was last asked for, within all limits
+        Average,  // cpuinfo_avg_freq: measured recently by the hardware; Linux 6.15 and later, on some machines
+        Speed,    // scaling_setspeed: the last request to the driver, within all limits
         Min,      // scaling_min_freq
-        Max,      // scaling_max_freq: the lowest of what was written here and what the kernel limits
+        Max,      // scaling_max_freq: the lower of what was written here and the kernel's limit
     };
+    static constexpr std::size_t kFrequencies = 5;
 
-    // Those with a CPU on line, ascending ids. None on a machine without cpufreq.
+    // Policies with a CPU on line, ascending ids. Empty on a machine without cpufreq.
     [[nodiscard]] virtual Result<std::vector<CpufreqPolicy>> policies() const = 0;
 
-    // Nothing for a policy all of whose CPUs are off line, or that is gone.
+    // CpufreqPolicy::frequencies. Empty while the policy is off line.
+    [[nodiscard]] virtual std::vector<Khz> table(PolicyId policy) const = 0;
+
+    // Empty if the policy is gone, or if all its CPUs are off line.
     [[nodiscard]] virtual Result<std::optional<CpufreqSettings>> settings(PolicyId policy) const = 0;
 
-    // Cheap enough for every sample. Nothing if there is none now: off line, or the speed under a governor other than
-    // userspace.
+    // The kernel has one cpufreq driver at a time, which every policy names. Empty while the policy is gone. Fast
+    // enough to call
+    // for every sample.
+    [[nodiscard]] virtual Result<std::optional<std::string>> driver(PolicyId policy) const = 0;
+
+    // Fast enough to call for every sample. Empty if there is no value now: the policy is off line, or Speed was asked
+    // for under
+    // another governor than userspace.
     [[nodiscard]] virtual Result<std::optional<Khz>> frequency(PolicyId policy, Frequency which) const = 0;
 
-    // Speed or Max. Cheap too. The kernel keeps to its limits and to what the driver can do, which is no error.
+    // Sets Speed or Max. Fast too. The kernel silently keeps within its limits and the driver's abilities. A new speed
+    // is in
+    // force when this returns. A new maximum is in force a moment later, because a worker sets it (cpufreq_notifier_max
+    // in
+    // drivers/cpufreq/cpufreq.c). Until then the file shows the old one.
     [[nodiscard]] virtual Status set_frequency(PolicyId policy, Frequency which, Khz khz) = 0;
 
-    // The kernel loads the governor's module if there is one.
+    // Waits 20 ms. A maximum that was written is usually in force after that.
+    virtual void wait_for_maximum() = 0;
+
+    // The kernel loads the governor's module if it exists.
     [[nodiscard]] virtual Status set_governor(PolicyId policy, const std::string& governor) = 0;
 
-    // Of a governor in force; none if it isn't. Most drivers share them among policies.
+    // The energy performance preference: a name, or a number from 0 to 255. Empty if the driver has none, or if the
+    // policy is
+    // off line.
+    [[nodiscard]] virtual Result<std::optional<std::string>> epp(PolicyId policy) const = 0;
+    [[nodiscard]] virtual Status set_epp(PolicyId policy, const std::string& epp) = 0;
+
+    // The tunables of the governor in force; empty for another governor. On most drivers all policies share them.
     [[nodiscard]] virtual Result<Tunables> tunables(PolicyId policy, const std::string& governor) const = 0;
     [[nodiscard]] virtual Status set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
                                              const std::string& value) = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/cpufreq/cpufreq_control.h"
 
+#include "governor/documents/printable.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 
 namespace happe {
@@ -10,6 +13,7 @@ namespace {
 using Frequency = Cpufreq::Frequency;
 
 constexpr const char* kUserspace = "userspace";
+constexpr const char* kPerformance = "performance";
 
 Status both(const Status& first, const Status& second) {
     if (first && second) {
@@ -24,7 +28,36 @@ bool is_same(const CpufreqPolicy& a, const CpufreqPolicy& b) {
            a.lowest == b.lowest && a.highest == b.highest && backend_of({&a, 1}) == backend_of({&b, 1});
 }
 
+// Finds an entry in a list ordered by id. A machine may have hundreds, each needed several times a period.
+template <typename Entries>
+auto* entry_of(Entries& entries, PolicyId policy) {
+    const auto entry = std::ranges::lower_bound(entries, policy, {}, [](const auto& each) { return each.id; });
+    return entry == entries.end() || entry->id != policy ? nullptr : &*entry;
+}
+
+// Prefers the average, the better measurement, if the machine has it. It may be missing for an idle policy: an error.
+Frequency speedometer(const Cpufreq& cpufreq, Backend backend, PolicyId policy) {
+    const auto average = cpufreq.frequency(policy, Frequency::Average);
+    return backend == Backend::Cap && (!average || *average) ? Frequency::Average : Frequency::Current;
+}
+
 }  // namespace
+
+std::string in_words(std::span<const PolicyError> errors) {
+    std::vector<std::uint32_t> others;
+    for (const PolicyError& error : errors) {
+        if (error.policy && error.policy != errors.front().policy) {
+            others.push_back(error.policy->value);
+        }
+    }
+    if (errors.empty() || others.empty()) {
+        return errors.empty() ? std::string() : errors.front().message;
+    }
+    std::ranges::sort(others);
+    others.erase(std::ranges::unique(others).begin(), others.end());
+    return fmt::format("{}; the same or another error on polic{} {}", errors.front().message,
+                       others.size() == 1 ? "y" : "ies", number_list(others));
+}
 
 Result<std::unique_ptr<CpufreqControl>> CpufreqControl::open(Cpufreq& cpufreq, ControlSettings settings) {
     auto known = cpufreq.policies();
@@ -36,7 +69,7 @@ Result<std::unique_ptr<CpufreqControl>> CpufreqControl::open(Cpufreq& cpufreq, C
     }
     std::vector<Policy> policies;
     for (const CpufreqPolicy& policy : *known) {
-        const auto ladder = make_ladder(policy, settings.speeds);
+        const auto ladder = make_ladder(policy, settings.speeds, settings.steps);
         if (!ladder) {
             return tl::unexpected<Error>(ladder.error());
         }
@@ -53,19 +86,35 @@ CpufreqControl::CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::
       known_(std::move(known)),
       policies_(std::move(policies)),
       backend_(backend_of(known_)),
-      file_(backend_ == Backend::Setspeed ? Frequency::Speed : Frequency::Max) {}
+      file_(backend_ == Backend::Setspeed ? Frequency::Speed : Frequency::Max),
+      speedometer_(speedometer(cpufreq_, backend_, policies_.front().id)) {}
 
 CpufreqControl::~CpufreqControl() {
     static_cast<void>(release());
 }
 
 std::optional<Khz> CpufreqControl::current(PolicyId policy) const {
-    const auto held = std::ranges::find(holds_, policy, &Hold::id);
-    if (mode_ == Mode::Governing && held != holds_.end() && held->latest) {
+    const Hold* const held = entry_of(holds_, policy);
+    if (mode_ == Mode::Governing && held != nullptr && held->latest) {
         return held->latest;
     }
-    const auto now = cpufreq_.frequency(policy, mode_ == Mode::Governing ? file_ : Frequency::Current);
+    const auto now = cpufreq_.frequency(policy, mode_ == Mode::Governing ? file_ : speedometer_);
     return now ? *now : std::nullopt;
+}
+
+std::string CpufreqControl::scene() const {
+    std::string scene;
+    for (const Policy& policy : policies_) {
+        const auto now = cpufreq_.settings(policy.id);
+        const bool known = now && *now;
+        scene += known ? fmt::format("{} {}\n", (*now)->governor, (*now)->speed.value_or(Khz{}).value) : "\n";
+    }
+    return scene;
+}
+
+std::optional<Khz> CpufreqControl::ran(PolicyId policy) const {
+    const Hold* const held = entry_of(holds_, policy);
+    return mode_ == Mode::Governing && held != nullptr ? held->ran : std::nullopt;
 }
 
 bool CpufreqControl::changed() const {
@@ -79,7 +128,7 @@ Status CpufreqControl::acquire() {
     if (mode_ == Mode::Governing) {
         return {};
     }
-    return heeded(take(Mode::Governing, {.name = backend_ == Backend::Setspeed ? kUserspace : "", .tunables = {}}));
+    return take(Mode::Governing, {.name = backend_ == Backend::Setspeed ? kUserspace : "", .tunables = {}});
 }
 
 Status CpufreqControl::lend(const ScalingGovernor& governor) {
@@ -98,7 +147,10 @@ Status CpufreqControl::fix(std::size_t step) {
 
 Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
     if (const Status before = release(); !before) {
-        return before;
+        return heeded(std::nullopt, before);
+    }
+    if (const Status taken = takes(settings_.epp); !taken) {
+        return heeded(std::nullopt, taken);
     }
     ours_ = std::move(ours);
     retakes_.clear();
@@ -106,58 +158,102 @@ Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
     for (const Policy& policy : policies_) {
         holds_.push_back({.id = policy.id});
     }
-    if (const Status noted = note_all(); !noted) {
-        return noted;
+    for (Hold& hold : holds_) {
+        if (const Status noted = note(hold); !noted) {
+            return heeded(hold.id, noted);
+        }
+    }
+    // Called before anything is written to the machine, so that the file is on the disk first.
+    if (const Status saved = save_found(settings_.found, found_); !saved) {
+        return heeded(std::nullopt, saved);
     }
     mode_ = mode;
     for (Hold& hold : holds_) {
         const Status seized = hold.state == State::OffLine ? Status() : seize(hold);
         if (!seized) {
-            return both(seized, release());
+            const Status released = release();
+            return heeded(hold.id, both(seized, released));
         }
     }
     return {};
 }
 
-// With nothing in hand, what the file says was left is given back: by a process before this one, or on a policy that
-// was off line or refused it.
+// If HAPPE leaves the governor alone, the present governor decides this too.
+Status CpufreqControl::takes(const std::string& epp) const {
+    if (epp.empty()) {
+        return {};
+    }
+    for (const CpufreqPolicy& policy : known_) {
+        if (policy.epps.empty()) {
+            return failure(
+                fmt::format("policy{}: the driver {} has no energy performance preference, so HAPPE cannot "
+                            "set \"{}\"",
+                            policy.id.value, policy.driver, epp));
+        }
+        if (std::ranges::count(policy.epps, epp) == 0) {
+            return failure(fmt::format("policy{}: the driver {} has no energy performance preference \"{}\", only {}",
+                                       policy.id.value, policy.driver, epp, fmt::join(policy.epps, ", ")));
+        }
+        const auto now = cpufreq_.settings(policy.id);
+        if (backend_ == Backend::Cap && epp != kPerformance && now && *now && (*now)->governor == kPerformance) {
+            return failure(
+                fmt::format("policy{}: the kernel does not set the energy performance preference \"{}\" "
+                            "while scaling_governor is \"performance\"; choose another governor",
+                            policy.id.value, epp));
+        }
+    }
+    return {};
+}
+
+// If we hold no state, restore what the file records: changes by a previous process, or changes that could not be
+// restored because a policy was off line or refused them.
 Status CpufreqControl::release() {
     contested_ = false;
-    forget_trouble();
+    errors_.clear();
     if (mode_ == Mode::Released) {
         return restore_found(settings_.found, cpufreq_).and_then([this] {
-            return load_found(settings_.found).map([this](FoundState&& left) { found_ = std::move(left); });
+            return load_found(settings_.found).map([this](FoundState&& left) {
+                found_ = std::move(left);
+                std::ranges::sort(found_, {}, &FoundPolicy::id);
+            });
         });
     }
     return hand_back();
 }
 
 Status CpufreqControl::hand_back() {
+    if (std::ranges::any_of(holds_, [](const Hold& hold) { return hold.before.has_value(); })) {
+        cpufreq_.wait_for_maximum();
+    }
+    for (Hold& hold : holds_) {
+        if (mode_ == Mode::Governing && backend_ == Backend::Cap && hold.state == State::Kept && !hold.probed) {
+            static_cast<void>(look_at_cap(hold));  // a limit that was set since the last look is the newest limit
+        }
+    }
     mode_ = Mode::Released;
+    unsaved_ = false;
     const Status given = give_back(found_, cpufreq_);
     return both(given, save_found(settings_.found, found_));
 }
 
 FoundPolicy* CpufreqControl::found(PolicyId policy) {
-    const auto entry = std::ranges::find(found_, policy, &FoundPolicy::id);
-    return entry == found_.end() ? nullptr : &*entry;
+    return entry_of(found_, policy);
+}
+
+const FoundPolicy* CpufreqControl::found(PolicyId policy) const {
+    return entry_of(found_, policy);
+}
+
+// There is one entry for each of policies_, so each has a hold.
+const CpufreqPolicy& CpufreqControl::known(const Hold& hold) const {
+    return known_[static_cast<std::size_t>(&hold - holds_.data())];
 }
 
 CpufreqControl::Hold* CpufreqControl::hold(PolicyId policy) {
-    const auto entry = std::ranges::find(holds_, policy, &Hold::id);
-    return entry == holds_.end() ? nullptr : &*entry;
+    return entry_of(holds_, policy);
 }
 
-// On the disk before anything is written to the machine.
-Status CpufreqControl::note_all() {
-    Status status;
-    for (Hold& hold : holds_) {
-        status = status ? note(hold) : status;
-    }
-    return status ? save_found(settings_.found, found_) : status;
-}
-
-// A policy that is still as HAPPE once made it, before it went off line, was found then.
+// This policy went off line with HAPPE's settings and still has them, so its entry from before is still right.
 Status CpufreqControl::note(Hold& hold) {
     const auto now = cpufreq_.settings(hold.id);
     if (!now || !*now) {
@@ -169,22 +265,55 @@ Status CpufreqControl::note(Hold& hold) {
         return tl::unexpected<Error>(tunables.error());
     }
     FoundPolicy entry{.id = hold.id, .found = **now, .tunables = *tunables};
-    if (const FoundPolicy* const old = found(hold.id)) {
-        if (is_ours(*old, **now)) {
-            entry = *old;
-        }
-        std::erase_if(found_, [&](const FoundPolicy& other) { return other.id == hold.id; });
+    const FoundPolicy* const old = found(hold.id);
+    if (old != nullptr && is_ours(*old, **now, cpufreq_)) {
+        entry = *old;
     }
+    if (const Status noted = note_epp(entry, old); !noted) {
+        return noted;
+    }
+    std::erase_if(found_, [&](const FoundPolicy& other) { return other.id == hold.id; });
     entry.governor = ours_.name;
     entry.capped = ours_.name.empty();
+    hold.asked = hold.before = hold.probed = std::nullopt;
+    hold.floor = (*now)->min;
+    hold.ceiling = (*now)->max;
+    if (entry.capped) {
+        hold.latest = hold.ceiling;
+        const bool is_limit = entry.found.max == hold.ceiling && hold.ceiling < known(hold).highest;
+        entry.unknown_max = is_limit ? std::optional(hold.ceiling) : entry.unknown_max;
+    }
     found_.insert(std::ranges::upper_bound(found_, entry.id, {}, &FoundPolicy::id), entry);
     return {};
 }
 
+Status CpufreqControl::note_epp(FoundPolicy& entry, const FoundPolicy* old) const {
+    const std::string before = old != nullptr ? old->epp : std::string();
+    if (settings_.epp.empty() && before.empty()) {
+        return {};
+    }
+    return cpufreq_.epp(entry.id).map([&](const std::optional<std::string>& now) {
+        const bool ours = !before.empty() && now == before;
+        entry.found_epp = ours ? old->found_epp : now.value_or("");
+        entry.epp = ours && settings_.epp.empty() ? before : settings_.epp;
+        if (entry.epp.empty() ||
+            entry.found_epp.empty()) {  // another program has changed it, or the policy is off line
+            entry.epp = entry.found_epp = "";
+        }
+    });
+}
+
 Status CpufreqControl::seize(Hold& hold) {
     Status status = ours_.name.empty() ? Status() : cpufreq_.set_governor(hold.id, ours_.name);
+    if (const FoundPolicy* const entry = found(hold.id); status && entry != nullptr && entry->epp != entry->found_epp) {
+        status = cpufreq_.set_epp(hold.id, entry->epp);
+    }
     status = status ? set_tunables(hold) : status;
-    status = status && hold.wanted ? write(hold) : status;
+    if (status) {
+        hold.state = State::Kept;
+        hold.asked.reset();
+        status = bring_about(hold);
+    }
     if (!status) {
         return status;
     }
@@ -196,8 +325,7 @@ Status CpufreqControl::seize(Hold& hold) {
         return failure(fmt::format("policy{}: scaling_governor is \"{}\" after \"{}\" was written", hold.id.value,
                                    (*now)->governor, ours_.name));
     }
-    hold.state = *now ? State::Kept : State::OffLine;
-    return {};
+    return {};  // tend() notices if the policy went off line meanwhile
 }
 
 Status CpufreqControl::set_tunables(Hold& hold) {
@@ -213,7 +341,7 @@ Status CpufreqControl::set_tunables(Hold& hold) {
 }
 
 Status CpufreqControl::set(PolicyId policy, Khz khz) {
-    if (contested_) {
+    if (contested_ || replaced_) {
         return {};
     }
     Hold* const held = hold(policy);
@@ -221,57 +349,25 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
         return failure(fmt::format("policy{}: not acquired", policy.value));
     }
     held->wanted = khz;
+    held->ran.reset();
     if (held->state != State::Kept) {
         return {};
     }
-    const Status written = write(*held);
+    const Status looked = backend_ == Backend::Cap ? look_at_cap(*held) : Status();
+    const Status written = looked ? bring_about(*held) : looked;
     if (written) {
         return {};
     }
     const auto now = cpufreq_.settings(policy);
-    const bool ours = !now || (*now && is_ours(*found(policy), **now));
-    return ours ? heeded(written) : Status();
+    const bool ours = !now || (*now && is_ours(*found(policy), **now, cpufreq_));
+    return ours ? heeded(policy, written) : Status();
 }
 
-Status CpufreqControl::heeded(Status status) {
+Status CpufreqControl::heeded(std::optional<PolicyId> policy, Status status) {
     if (!status) {
-        more_troubles_ += trouble_.empty() ? 0 : 1;
-        trouble_ = trouble_.empty() ? status.error().message : trouble_;
+        errors_.push_back({policy, status.error().message});
     }
     return status;
-}
-
-void CpufreqControl::forget_trouble() {
-    trouble_.clear();
-    more_troubles_ = 0;
-}
-
-std::string CpufreqControl::trouble() const {
-    return more_troubles_ == 0 ? trouble_ : fmt::format("{} (and {} more)", trouble_, more_troubles_);
-}
-
-Status CpufreqControl::write(Hold& hold) {
-    hold.latest.reset();
-    const auto khz = within_limits(hold);
-    if (!khz) {
-        return tl::unexpected<Error>(khz.error());
-    }
-    if (const Status written = cpufreq_.set_frequency(hold.id, file_, *khz); !written) {
-        return written;
-    }
-    return cpufreq_.frequency(hold.id, file_).map([&](const std::optional<Khz>& shown) {
-        hold.shown = hold.latest = shown;
-    });
-}
-
-// A cap is never above the limit that was found, nor below another's lower limit, which it would push down.
-Result<Khz> CpufreqControl::within_limits(const Hold& hold) {
-    if (backend_ == Backend::Setspeed) {
-        return *hold.wanted;
-    }
-    return cpufreq_.frequency(hold.id, Frequency::Min).map([&](const std::optional<Khz>& least) {
-        return std::min(std::max(*hold.wanted, least.value_or(*hold.wanted)), found(hold.id)->found.max);
-    });
 }
 
 }  // namespace happe

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Frequencies by the kernel's cpufreq: docs/daemon.md, "Back-ends" and "What is found is given back".
+// Sets frequencies through the kernel's cpufreq: docs/limits.md; docs/daemon.md, "Back-ends" and "Restoring the
+// machine".
 #pragma once
 
 #include "governor/core/frequency_control.h"
+#include "governor/core/policy_limits.h"
 #include "governor/cpufreq/cpufreq.h"
 #include "governor/cpufreq/cpufreq_ladder.h"
 #include "governor/cpufreq/found_state.h"
@@ -19,63 +21,105 @@ namespace happe {
 
 struct ScalingGovernor {
     std::string name;
-    Tunables tunables;  // to be set; the others stay as they are
+    Tunables tunables;  // the tunables to set; others stay unchanged
 };
 
 struct ControlSettings {
-    std::filesystem::path found;  // the file of what was found
-    std::map<Khz, Khz> speeds;    // real speeds of listed frequencies, where the driver's name for them differs
+    std::filesystem::path found;     // the file that records the state to restore
+    std::map<Khz, Khz> speeds;       // real speeds of listed frequencies, if they differ from the driver's numbers
+    std::size_t steps = kEvenSteps;  // the number of steps if the driver lists no frequencies
+    std::string epp = {};            // the energy performance preference to set; empty: leave it unchanged
 };
+
+// Why HAPPE does not govern a policy; without a policy, why it governs none.
+struct PolicyError {
+    std::optional<PolicyId> policy;
+    std::string message;
+    bool operator==(const PolicyError&) const = default;
+};
+
+// The first error, and the policies with further errors. Empty without errors.
+[[nodiscard]] std::string in_words(std::span<const PolicyError> errors);
+
+// For the journal: the limited policies and their limits.
+[[nodiscard]] std::string in_words(std::span<const PolicyLimits> limits);
 
 class CpufreqControl final : public FrequencyControl {
 public:
-    // More retakes than this within this time are a fight, and HAPPE gives up.
+    // More retakes than this within this time mean that another program competes, and HAPPE gives up.
     static constexpr std::size_t kMostRetakes = 3;
     static constexpr Micros kRetakesWithin = std::chrono::seconds{60};
+    static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
-    // With the policies that are on line now. An error if there are none, or their ladders make no sense. `cpufreq`
-    // outlives the object.
+    // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
+    // must
+    // outlive the object.
     static Result<std::unique_ptr<CpufreqControl>> open(Cpufreq& cpufreq, ControlSettings settings);
 
     CpufreqControl(const CpufreqControl&) = delete;
     CpufreqControl& operator=(const CpufreqControl&) = delete;
-    ~CpufreqControl() override;  // gives back what is left; call release() to hear of errors
+    ~CpufreqControl() override;  // restores what is left; call release() to get errors
 
     [[nodiscard]] Backend backend() const { return backend_; }
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
 
-    // While frequencies are ours, what the driver was asked for within the kernel's limits (SETSPEED), or the cap
-    // (CAP), as tend() or set() last saw it. Else what the kernel says it runs at.
+    // While HAPPE controls the frequencies: the request to the driver within all limits (SETSPEED) or the cap in force
+    // (CAP),
+    // as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
-    // All policies or none. Does nothing if they are ours. Ends a contest.
+    // While HAPPE controls the cap: the speed below the cap that the kernel last measured, as tend() saw it.
+    [[nodiscard]] std::optional<Khz> ran(PolicyId policy) const override;
+
+    // Takes control of all policies or of none. Does nothing if HAPPE has control. Ends a contest.
     [[nodiscard]] Status acquire() override;
 
-    // An error if the frequencies aren't ours. Does nothing while contested; what another program has taken, or is off
-    // line, is left to tend().
+    // Sets frequencies within the limits of others; tend() follows changes of these limits. An error without control.
+    // Does
+    // nothing during a contest. Leaves policies that are off line, or that another program took, to tend().
     [[nodiscard]] Status set(PolicyId policy, Khz khz) override;
 
-    // Undoes acquire(), lend() or fix(), but for what another program has changed. What is off line stays in the file,
-    // and what was refused too, for the next release(), acquire() or restore_found(). Ends a contest.
+    // The energy performance preference for the next acquire(), lend() or fix(); empty: leave it unchanged.
+    void prefer(std::string epp) { settings_.epp = std::move(epp); }
+
+    // Returns an error with the reason if the drivers would refuse this preference now.
+    [[nodiscard]] Status takes(const std::string& epp) const;
+
+    // Undoes acquire(), lend() or fix(), except where another program has made later changes. Changes to policies that
+    // are off
+    // line, or that refuse, stay in the file for the next release(), acquire() or restore_found(). Ends a contest.
     [[nodiscard]] Status release() override;
 
-    // A study's conditions, undone by release(): a kernel's governor, or every policy at its ladder's entry `step`, the
-    // lowest being 0 (the top where it has fewer). Each undoes what was before.
+    // Sets a study's condition, which release() undoes: a governor of the kernel, or every policy at step `step` of its
+    // ladder
+    // (0 is the lowest; a shorter ladder uses its top). Each call first undoes the previous one.
     [[nodiscard]] Status lend(const ScalingGovernor& governor);
     [[nodiscard]] Status fix(std::size_t step);
 
-    // Once a period, before the turn: sets again what hotplug, resume or another program has changed. An error if it
-    // can't be, and once when HAPPE gives up: then what others have not taken is given back, and contested() holds
-    // until acquire(), lend(), fix() or release().
+    // Call once a period, before the turn. Follows the limits of others, and repeats settings that hotplug, resume or
+    // another
+    // program has changed. Returns an error if that fails, and once when HAPPE gives up. After giving up, HAPPE has
+    // restored
+    // all policies that others have not taken, and contested() is true until acquire(), lend(), fix() or release().
     [[nodiscard]] Status tend(MonoTime now);
     [[nodiscard]] bool contested() const { return contested_; }
 
-    // Why HAPPE does not govern every policy: the first error of acquire(), or of tend() and what was set since, and
-    // how many more there were. Empty if there was none.
-    [[nodiscard]] std::string trouble() const;
+    // The policies with limits by others below the driver's range, as tend() or acquire() last saw them.
+    [[nodiscard]] std::vector<PolicyLimits> limits() const;
 
-    // A policy is on line that wasn't known, or one is not what it was (another driver, boost switched): release this
-    // object and open another.
+    // The present governors and speeds. A program that governs changes them, so a comparison reveals it.
+    [[nodiscard]] std::string scene() const;
+
+    // Why HAPPE does not govern every policy: the errors of acquire(), or of tend() and of later settings.
+    [[nodiscard]] std::span<const PolicyError> errors() const { return errors_; }
+
+    // True if tend() saw another driver, or another mode of the driver. Then this object sets nothing any more: open
+    // another.
+    [[nodiscard]] bool replaced() const { return replaced_; }
+
+    // True if a new policy is on line, or a known one has changed (another driver, boost switched). Release this object
+    // and open
+    // another.
     [[nodiscard]] bool changed() const;
 
 private:
@@ -83,60 +127,86 @@ private:
     enum class State : std::uint8_t {
         Kept,
         OffLine,
-        Lost,   // to hotplug: never a fight
+        Lost,   // by hotplug: never a contest
         Taken,  // by another program
     };
 
-    // What we do with a policy. Its entry in found_ says what it was; one that was off line from the first has none.
+    // The state of a policy under control. Its entry in found_ holds its earlier state, unless it was off line at the
+    // start.
     struct Hold {
         PolicyId id;
         State state = State::Kept;
-        std::optional<Khz> wanted;  // the target or cap
-        std::optional<Khz> shown;   // what the kernel made of it
-        std::optional<Khz> latest;  // what was shown when it was last looked at or written
-        Tunables tunables;          // those we set, and what the kernel made of them
-        std::optional<Khz> theirs;  // what another program had set instead when it was last looked at
-        std::string what;           // what another program did
+        std::optional<Khz> wanted;    // the target or cap that the loop set
+        std::optional<Khz> asked;     // our last write; empty after another program's write
+        std::optional<Khz> shown;     // SETSPEED: the value that the kernel made of it
+        std::optional<Khz> latest;    // the value shown at the last look, or expected after our write
+        std::optional<Khz> before;    // CAP: the value before our last write, which the file may still show
+        std::optional<Khz> probed;    // CAP: the limit whose owner we are finding out
+        Khz floor;                    // scaling_min_freq as last seen
+        Khz ceiling;                  // scaling_max_freq as last seen, if we do not write it
+        bool floor_hidden = false;    // CAP: our cap hides the real floor
+        std::optional<Khz> ran;       // CAP: the speed below the present cap
+        std::optional<Khz> measured;  // CAP: the measurement of the last look
+        Tunables tunables;            // the tunables that we set, with the kernel's values
+        std::optional<Khz> theirs;    // another program's value at the last look
+        std::string what;             // description of the other program's change
     };
 
     CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::vector<CpufreqPolicy> known,
                    std::vector<Policy> policies);
 
     [[nodiscard]] FoundPolicy* found(PolicyId policy);
+    [[nodiscard]] const FoundPolicy* found(PolicyId policy) const;
     [[nodiscard]] Hold* hold(PolicyId policy);
+    [[nodiscard]] const CpufreqPolicy& known(const Hold& hold) const;
     [[nodiscard]] Status take(Mode mode, ScalingGovernor ours);
     [[nodiscard]] Status hand_back();
-    [[nodiscard]] Status note_all();
     [[nodiscard]] Status note(Hold& hold);
+    [[nodiscard]] Status note_epp(FoundPolicy& entry, const FoundPolicy* old) const;
     [[nodiscard]] Status seize(Hold& hold);
     [[nodiscard]] Status set_tunables(Hold& hold);
-    [[nodiscard]] Status write(Hold& hold);
-    [[nodiscard]] Result<Khz> within_limits(const Hold& hold);
+    [[nodiscard]] Status bring_about(Hold& hold);
+    [[nodiscard]] Status bring_about_speed(Hold& hold);
+    [[nodiscard]] Status bring_about_cap(Hold& hold);
+    [[nodiscard]] Status write_speed(Hold& hold);
+    [[nodiscard]] Status write_cap(Hold& hold, Khz khz);
+    [[nodiscard]] Khz highest_cap(const Hold& hold) const;
+    [[nodiscard]] Khz within_limits(const Hold& hold) const;
+    [[nodiscard]] bool has_driver(MonoTime now);
     [[nodiscard]] Status look(Hold& hold);
+    [[nodiscard]] Status look_at_speed(Hold& hold);
+    [[nodiscard]] Status look_at_cap(Hold& hold);
+    void see_cap(Hold& hold, Khz seen);
+    bool is_answered(Hold& hold, Khz seen);
+    void see_floor(Hold& hold, Khz seen);
+    [[nodiscard]] PolicyLimits limits_of(const Hold& hold) const;
+    void measure();
     [[nodiscard]] Status look_closer(Hold& hold);
     [[nodiscard]] Status compare(Hold& hold, const std::string& governor);
     [[nodiscard]] Status insist(Hold& hold, Khz seen);
     [[nodiscard]] bool may_retake(MonoTime now);
     [[nodiscard]] Status retake(Hold& hold);
     [[nodiscard]] Status give_up();
-    Status heeded(Status status);
-    void forget_trouble();
+    Status heeded(std::optional<PolicyId> policy, Status status);
 
     Cpufreq& cpufreq_;
     ControlSettings settings_;
     std::vector<CpufreqPolicy> known_;
     std::vector<Policy> policies_;
     Backend backend_;
-    Cpufreq::Frequency file_;  // the one we write
+    Cpufreq::Frequency file_;         // the file that we write
+    Cpufreq::Frequency speedometer_;  // the file with the running speed
 
     Mode mode_ = Mode::Released;
-    ScalingGovernor ours_;     // what we set on every policy; no name if their governors are left alone
+    ScalingGovernor ours_;     // our governor for every policy; without a name, governors stay unchanged
     std::vector<Hold> holds_;  // one for each of policies_
     FoundState found_;
     std::deque<MonoTime> retakes_;
     bool contested_ = false;
-    std::string trouble_;
-    std::size_t more_troubles_ = 0;
+    std::optional<MonoTime> driver_seen_;
+    bool replaced_ = false;
+    bool unsaved_ = false;  // found_ differs from the file
+    std::vector<PolicyError> errors_;
 };
 
 }  // namespace happe

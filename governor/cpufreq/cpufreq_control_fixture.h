@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests' CpufreqControl on a kernel in memory: a T61 of two policies, or a CPU whose driver has governors of its own.
+// A CpufreqControl for tests, on a kernel in memory: a T61 with two policies, or a CPU whose driver has its own
+// governors.
 #pragma once
 
 #include "governor/cpufreq/cpufreq_control.h"
@@ -30,7 +31,7 @@ protected:
     void given_a_t61() {
         kernel.add_t61(0, {0});
         kernel.add_t61(1, {1});
-        kernel.shared["ondemand"]["up_threshold"] = "80";  // somebody's choice
+        kernel.shared["ondemand"]["up_threshold"] = "80";  // set by some user
         open();
     }
     void given_a_pstate() {

@@ -73,12 +73,12 @@ TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
     EXPECT_EQ(control->current({0}), kMiddle);
 }
 
-TEST_F(Control, NeverWritesLimitsInSetspeed) {
+TEST_F(Control, KeepsToLimitsAndNeverWritesThemInSetspeed) {
     given_a_t61();
     policy(0).user_max = kMiddle;
     good(control->acquire());
     good(control->set({0}, kTop));
-    EXPECT_EQ(policy(0).setspeed, kTop);
+    EXPECT_EQ(policy(0).setspeed, kMiddle);
     good(control->release());
     EXPECT_EQ(policy(0).user_max, kMiddle);
     EXPECT_EQ(policy(0).user_min, kLowest);
@@ -107,13 +107,13 @@ TEST_F(Control, SaysWhyAFrequencyWasRefused) {
     given_a_t61();
     good(control->acquire());
     good(control->set({0}, kHigh));
-    policy(0).setspeed = kMiddle;
+    policy(0).setspeed = kLowest;
     kernel.refused["policy0/scaling_setspeed"] = "Input/output error";
-    EXPECT_EQ(error_of(control->set({0}, kHigh)), "policy0/scaling_setspeed: Input/output error");
-    EXPECT_EQ(control->current({0}), kMiddle) << "what was seen before the refusal is no news";
+    EXPECT_EQ(error_of(control->set({0}, kMiddle)), "policy0/scaling_setspeed: Input/output error");
+    EXPECT_EQ(control->current({0}), kLowest) << "what was seen before the refusal is no news";
     kernel.refused.clear();
     kernel.off_line(0);
-    good(control->set({0}, kHigh));
+    good(control->set({0}, kMiddle));
 }
 
 TEST_F(Control, GivesBackGovernorAndTunables) {
@@ -297,19 +297,59 @@ TEST_F(Control, CapsWhereThereIsNoUserspace) {
     EXPECT_FALSE(is_file_there());
 }
 
-TEST_F(Control, NeverCapsAboveTheLimitItFoundNorBelowTheLowerOne) {
-    kernel.add_pstate(0, {0}).user_max = {3'000'000};
-    policy(0).user_min = {1'250'000};
+TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
+    given_a_pstate();
+    EXPECT_EQ(control->ran({0}), std::nullopt) << "the driver's own business";
+    good(control->acquire());
+    good(control->set({0}, Khz{2'100'000}));
+    const auto tended = [this](Khz shown) {
+        policy(0).runs_at = shown;
+        good(control->tend(MonoTime()));
+        return control->ran({0});
+    };
+    EXPECT_EQ(tended(Khz{400'000}), std::nullopt) << "idle: the lower limit";
+    EXPECT_EQ(tended(Khz{1'234'567}), Khz{1'234'567});
+    EXPECT_EQ(control->current({0}), Khz{2'100'000}) << "the cap";
+    EXPECT_EQ(tended(Khz{400'000}), Khz{1'234'567}) << "idle again";
+    policy(0).user_min = Khz{800'000};  // another program's, of which the next write of a cap hears
+    good(control->set({0}, Khz{1'700'000}));
+    EXPECT_EQ(control->ran({0}), std::nullopt) << "another cap, another speed";
+    EXPECT_EQ(tended(Khz{800'000}), std::nullopt);
+    EXPECT_EQ(tended(Khz{400'000}), Khz{400'000});
+    good(control->release());
+    EXPECT_EQ(control->ran({0}), std::nullopt);
+}
+
+TEST_F(Control, ForgetsHowFastAPolicyRanOnceWorkHasMovedToAnother) {
+    kernel.add_pstate(0, {0}).runs_at = Khz{1'000'000};
+    kernel.add_pstate(1, {1});
     open();
     good(control->acquire());
-    good(control->set({0}, {4'200'000}));
-    EXPECT_EQ(policy(0).user_max, Khz{3'000'000});
-    good(control->set({0}, {400'000}));
-    EXPECT_EQ(policy(0).user_max, Khz{1'250'000});
-    EXPECT_EQ(control->current({0}), Khz{1'250'000});
-    good(control->release());
-    EXPECT_EQ(policy(0).user_max, Khz{3'000'000});
-    EXPECT_EQ(policy(0).user_min, Khz{1'250'000});
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(control->ran({0}), Khz{1'000'000});
+    EXPECT_EQ(control->ran({1}), std::nullopt);
+    policy(0).runs_at = Khz{400'000};
+    policy(1).runs_at = Khz{3'000'000};
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(control->ran({0}), std::nullopt);
+    EXPECT_EQ(control->ran({1}), Khz{3'000'000});
+}
+
+TEST_F(Control, PrefersTheAverageSpeedWhereTheKernelHasIt) {
+    kernel.add_pstate(0, {0}).average = Khz{1'000'000};
+    policy(0).runs_at = Khz{4'000'000};
+    open();
+    good(control->acquire());
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(control->ran({0}), Khz{1'000'000});
+}
+
+TEST_F(Control, HasNoSpeedBelowAFrequencyThatIsSet) {
+    given_a_t61();
+    good(control->acquire());
+    good(control->set({0}, kMiddle));
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(control->ran({0}), std::nullopt);
 }
 
 TEST_F(Control, FixesACapAndLendsWhereThereIsNoUserspace) {

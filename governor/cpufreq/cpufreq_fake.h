@@ -17,21 +17,24 @@ public:
     struct Policy {
         CpufreqPolicy is;
         std::string governor;
-        Khz user_min;    // what was last written to scaling_min_freq
-        Khz user_max;    // and to scaling_max_freq
-        Khz kernel_max;  // what the firmware or the temperature allows
-        Khz setspeed;    // what was last asked of the governor userspace
-        Khz runs_at;     // under other governors
+        Khz user_min;                    // the last write to scaling_min_freq
+        Khz user_max;                    // the last write to scaling_max_freq
+        Khz kernel_max;                  // the limit by firmware or temperature
+        Khz setspeed;                    // the last request to the governor userspace
+        Khz runs_at;                     // under other governors
+        std::optional<Khz> shown_max{};  // set while the last write to scaling_max_freq is not in force yet
+        std::string epp{};               // empty: the driver has none
+        std::optional<Khz> average{};    // measured by the hardware, if the kernel reports it
         bool on_line = true;
-        int writes = 0;  // by anybody, to any file
+        int writes = 0;  // by any program, to any file
     };
 
     std::map<PolicyId, Policy> machine;
     std::map<std::string, Tunables> defaults;  // of each governor that has any
-    std::map<std::string, Tunables> shared;    // of the governors that some policy has
-    std::set<std::string> modules;             // governors that are loaded when they're named
+    std::map<std::string, Tunables> shared;    // of the governors in use by some policy
+    std::set<std::string> modules;             // governors that the kernel loads when they are named
 
-    // "FILE" or "policyN/FILE": writes that are refused, with the reason.
+    // "FILE" or "policyN/FILE": refused writes, with the reason.
     std::map<std::string, std::string> refused;
 
     // Core 2 Duo T7700 and acpi-cpufreq, as in the paper.
@@ -48,13 +51,16 @@ public:
     }
     // intel_pstate in active mode.
     Policy& add_pstate(std::uint16_t id, std::vector<unsigned> cpus) {
-        return add({.id = {id},
-                    .cpus = std::move(cpus),
-                    .driver = "intel_pstate",
-                    .governors = {"performance", "powersave"},
-                    .lowest = {400'000},
-                    .highest = {4'200'000}},
-                   "powersave");
+        Policy& policy = add({.id = {id},
+                              .cpus = std::move(cpus),
+                              .driver = "intel_pstate",
+                              .governors = {"performance", "powersave"},
+                              .epps = {"default", "performance", "balance_performance", "balance_power", "power"},
+                              .lowest = {400'000},
+                              .highest = {4'200'000}},
+                             "powersave");
+        policy.epp = "balance_performance";
+        return policy;
     }
     Policy& add(CpufreqPolicy is, const std::string& governor) {
         Policy& policy = machine[is.id];
@@ -71,7 +77,7 @@ public:
 
     void off_line(std::uint16_t id) { machine.at({id}).on_line = false; }
 
-    // The governor is what it was, its target is not: the driver begins anew.
+    // The governor is the same but its target has changed: the driver starts again.
     void on_line(std::uint16_t id) {
         Policy& policy = machine.at({id});
         policy.on_line = true;
@@ -79,9 +85,18 @@ public:
     }
 
     [[nodiscard]] Khz min(const Policy& policy) const { return std::min(policy.user_min, max(policy)); }
-    [[nodiscard]] Khz max(const Policy& policy) const { return std::min(policy.user_max, policy.kernel_max); }
+    [[nodiscard]] Khz max(const Policy& policy) const {
+        return policy.shown_max.value_or(rounded(policy, std::min(policy.user_max, policy.kernel_max)));
+    }
+    // Rounds down to an entry of the table.
+    static Khz rounded(const Policy& policy, Khz maximum) {
+        const auto& table = policy.is.frequencies;
+        const auto above = std::ranges::upper_bound(table, maximum);
+        return above == table.begin() ? maximum : *std::prev(above);
+    }
 
-    // Within the limits the lowest frequency at or above what was asked; above them the highest below.
+    // The lowest frequency within the limits at or above the request; for a request above the limits, the highest one
+    // within.
     [[nodiscard]] Khz resolved(const Policy& policy, Khz asked) const {
         const Khz within = std::clamp(asked, min(policy), max(policy));
         const auto& table = policy.is.frequencies;
@@ -100,6 +115,11 @@ public:
         return result;
     }
 
+    [[nodiscard]] std::vector<Khz> table(PolicyId id) const override {
+        const Policy* const policy = present(id);
+        return policy == nullptr ? std::vector<Khz>() : policy->is.frequencies;
+    }
+
     [[nodiscard]] Result<std::optional<CpufreqSettings>> settings(PolicyId id) const override {
         const Policy* const policy = present(id);
         if (policy == nullptr) {
@@ -109,6 +129,17 @@ public:
                                              .min = min(*policy),
                                              .max = max(*policy),
                                              .speed = *frequency(id, Frequency::Speed)});
+    }
+
+    [[nodiscard]] Result<std::optional<std::string>> driver(PolicyId id) const override {
+        const Policy* const policy = present(id);
+        return policy == nullptr ? std::nullopt : std::optional(policy->is.driver);
+    }
+
+    void wait_for_maximum() override {
+        for (auto& [id, policy] : machine) {
+            policy.shown_max.reset();
+        }
     }
 
     [[nodiscard]] Result<std::optional<Khz>> frequency(PolicyId id, Frequency which) const override {
@@ -121,6 +152,8 @@ public:
         switch (which) {
             case Frequency::Current:
                 return speed;
+            case Frequency::Average:
+                return policy->average;
             case Frequency::Speed:
                 return userspace ? std::optional(speed) : std::nullopt;
             case Frequency::Min:
@@ -137,6 +170,9 @@ public:
             Policy& policy = machine.at(id);
             if (speed && policy.governor != "userspace") {
                 return failure(fmt::format("policy{}/scaling_setspeed: Invalid argument", id.value));
+            }
+            if (!speed) {
+                policy.shown_max = max(policy);
             }
             (speed ? policy.setspeed : policy.user_max) = khz;
             return {};
@@ -158,6 +194,24 @@ public:
                 start(governor);
                 stop(before);
             }
+            return {};
+        });
+    }
+
+    [[nodiscard]] Result<std::optional<std::string>> epp(PolicyId id) const override {
+        const Policy* const policy = present(id);
+        return policy == nullptr || policy->epp.empty() ? std::nullopt : std::optional(policy->epp);
+    }
+
+    // intel_pstate.c, store_energy_performance_preference()
+    Status set_epp(PolicyId id, const std::string& epp) override {
+        return write(id, "energy_performance_preference").and_then([&]() -> Status {
+            Policy& policy = machine.at(id);
+            if (policy.governor == "performance" && epp != "performance") {
+                return failure(
+                    fmt::format("policy{}/energy_performance_preference: Device or resource busy", id.value));
+            }
+            policy.epp = epp;
             return {};
         });
     }
@@ -199,7 +253,7 @@ private:
         return {};
     }
 
-    // A governor's tunables are there as long as a policy has it, and begin with its defaults.
+    // A governor's tunables exist as long as a policy uses it, and start with its defaults.
     void start(const std::string& governor) {
         if (const auto found = defaults.find(governor); found != defaults.end()) {
             shared.insert(*found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A policy's ladder and back-end, from what its driver says of it: docs/daemon.md, "Back-ends".
+// Derives a policy's ladder and back-end from its driver's description: docs/daemon.md, "Back-ends".
 #pragma once
 
 #include "governor/core/ladder.h"
@@ -12,16 +12,18 @@ namespace happe {
 
 enum class Backend : std::uint8_t {
     Setspeed,  // the governor userspace and scaling_setspeed
-    Cap,       // scaling_max_freq, below which the driver chooses
+    Cap,       // scaling_max_freq: the driver chooses a frequency below it
 };
 
-// SETSPEED if all policies can have the governor userspace.
+// SETSPEED if the governor userspace is available on all policies.
 [[nodiscard]] Backend backend_of(std::span<const CpufreqPolicy> policies);
 
-inline constexpr std::size_t kEvenSteps = 10;  // most entries of a ladder that is made
+inline constexpr std::size_t kEvenSteps = 10;
 
-// The driver's table, else even steps. `speeds`: the real speeds of listed frequencies, where the driver's name for
-// them differs; those that aren't this policy's do nothing.
-[[nodiscard]] Result<Ladder> make_ladder(const CpufreqPolicy& policy, const std::map<Khz, Khz>& speeds);
+// The driver's table, or at most `steps` even steps. `speeds`: the real speeds of listed frequencies that differ from
+// the
+// driver's numbers; entries for frequencies that this policy lacks have no effect.
+[[nodiscard]] Result<Ladder> make_ladder(const CpufreqPolicy& policy, const std::map<Khz, Khz>& speeds,
+                                         std::size_t steps = kEvenSteps);
 
 }  // namespace happe

@@ -73,15 +73,17 @@ TEST(CpufreqLadder, OfANarrowRangeHasItsEnds) {
     EXPECT_EQ(steps(make_ladder(range(1'000'000, 1'000'000), {})), (Steps{1'000'000}));
 }
 
-// Every range gives an ascending ladder of at most ten entries from end to end.
+// Every range gives an ascending ladder of at most as many entries as asked for, from end to end.
 TEST(CpufreqLadder, CanBeMadeOfAnyRange) {
     for (std::uint32_t lowest = 1; lowest < 3'000'000; lowest += 77'777) {
         for (std::uint32_t span = 0; span < 6'000'000; span += 55'555) {
-            const auto ladder = make_ladder(range(lowest, lowest + span), {});
-            ASSERT_TRUE(ladder) << lowest << " + " << span;
-            ASSERT_LE(ladder->size(), kEvenSteps);
-            ASSERT_EQ(ladder->lowest().value, lowest);
-            ASSERT_EQ(ladder->top().value, lowest + span);
+            for (const std::size_t steps : {std::size_t{2}, kEvenSteps, std::size_t{32}}) {
+                const auto ladder = make_ladder(range(lowest, lowest + span), {}, steps);
+                ASSERT_TRUE(ladder) << lowest << " + " << span;
+                ASSERT_LE(ladder->size(), steps);
+                ASSERT_EQ(ladder->lowest().value, lowest);
+                ASSERT_EQ(ladder->top().value, lowest + span);
+            }
         }
     }
 }

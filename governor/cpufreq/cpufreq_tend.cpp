@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The part of CpufreqControl that holds its own against hotplug and other programs.
+// The part of CpufreqControl that defends its settings against hotplug and other programs.
 #include "governor/cpufreq/cpufreq_control.h"
 
 #include <fmt/format.h>
@@ -19,35 +19,67 @@ Status CpufreqControl::tend(MonoTime now) {
     if (mode_ == Mode::Released) {
         return {};
     }
-    forget_trouble();
-    for (Hold& hold : holds_) {
-        heeded(look(hold));
+    errors_.clear();
+    if (!has_driver(now)) {
+        return heeded(std::nullopt,
+                      failure(fmt::format("the driver {} is gone or has changed its mode: HAPPE looks for "
+                                          "the present driver",
+                                          known_.front().driver)));
     }
+    for (Hold& hold : holds_) {
+        heeded(hold.id, look(hold));
+    }
+    if (unsaved_) {
+        unsaved_ = !heeded(std::nullopt, save_found(settings_.found, found_));
+    }
+    if (std::ranges::all_of(holds_, [](const Hold& hold) { return hold.state == State::OffLine; })) {
+        heeded(std::nullopt, failure("every policy is off line"));
+    }
+    measure();
     const auto is_taken = [](const Hold& hold) { return hold.state == State::Taken; };
     if (std::ranges::any_of(holds_, is_taken) && !may_retake(now)) {
         return give_up();
     }
     for (Hold& hold : holds_) {
-        heeded(retake(hold));
+        heeded(hold.id, retake(hold));
     }
-    return trouble_.empty() ? Status() : failure(trouble());
+    return errors_.empty() ? Status() : failure(in_words(errors_));
 }
 
-// The cheap look of every period: one file tells whether we are in control still, and of what.
+// One policy is enough: all have the kernel's only driver. A turn that begins with a press skips this look.
+bool CpufreqControl::has_driver(MonoTime now) {
+    if (!driver_seen_ || now - *driver_seen_ >= kDriverInterval) {
+        driver_seen_ = now;
+        const auto driver = cpufreq_.driver(known_.front().id);
+        replaced_ = driver && *driver && **driver != known_.front().driver;
+    }
+    return !replaced_;
+}
+
+// The fast look of every period: a few files show whether we still have control, and the present limits.
 Status CpufreqControl::look(Hold& hold) {
-    hold.latest.reset();
     if (mode_ == Mode::Lent || hold.state != State::Kept) {
+        hold.latest.reset();
         return look_closer(hold);
     }
-    const auto seen = cpufreq_.frequency(hold.id, file_);
-    if (!seen) {
-        return tl::unexpected<Error>(seen.error());
+    return backend_ == Backend::Setspeed ? look_at_speed(hold) : look_at_cap(hold);
+}
+
+// For a CPU that has been idle for some milliseconds the kernel has no measurement: it shows the lower limit
+// (drivers/cpufreq/intel_pstate.c, 6.6 and later), or an error. While all CPUs are idle, the last measurement stays.
+void CpufreqControl::measure() {
+    if (mode_ != Mode::Governing || backend_ == Backend::Setspeed) {
+        return;
     }
-    if (!*seen) {
-        return look_closer(hold);
+    bool any = false;
+    for (Hold& hold : holds_) {
+        const auto now = cpufreq_.frequency(hold.id, speedometer_);
+        hold.measured = now && *now != hold.floor ? *now : std::nullopt;
+        any = any || hold.measured;
     }
-    hold.latest = *seen;
-    return hold.wanted && *seen != hold.shown ? insist(hold, **seen) : Status();
+    for (Hold& hold : holds_) {
+        hold.ran = any ? hold.measured : hold.ran;
+    }
 }
 
 Status CpufreqControl::look_closer(Hold& hold) {
@@ -60,6 +92,8 @@ Status CpufreqControl::look_closer(Hold& hold) {
     } else if (hold.state == State::OffLine || hold.state == State::Lost) {
         hold.state = State::Lost;
     } else {
+        hold.floor = (*now)->min;
+        hold.ceiling = (*now)->max;
         return compare(hold, (*now)->governor);
     }
     return {};
@@ -81,18 +115,16 @@ Status CpufreqControl::compare(Hold& hold, const std::string& governor) {
     return {};
 }
 
-// Something else is shown than what came of our last write. If writing it again makes no difference, it is the kernel
-// that limits us.
+// The file shows another value than our last write produced. If writing it again changes nothing, the kernel limits us.
 Status CpufreqControl::insist(Hold& hold, Khz seen) {
-    const Status written = write(hold);
+    const Status written = write_speed(hold);
     if (!written) {
-        return look_closer(hold);  // it may have been changed or gone off line since
+        return look_closer(hold);  // it may have changed or gone off line since
     }
     if (hold.shown != seen) {
         hold.state = State::Taken;
         hold.theirs = seen;
-        hold.what = fmt::format("{} was set to {}",
-                                backend_ == Backend::Setspeed ? "scaling_setspeed" : "scaling_max_freq", seen.value);
+        hold.what = fmt::format("scaling_setspeed was set to {}", seen.value);
     }
     return {};
 }
@@ -111,10 +143,11 @@ bool CpufreqControl::may_retake(MonoTime now) {
 Status CpufreqControl::retake(Hold& hold) {
     switch (hold.state) {
         case State::Kept:
+            return bring_about(hold);
         case State::OffLine:
             return {};
         case State::Taken:
-            if (hold.theirs) {  // insist() has set ours again
+            if (hold.theirs) {  // insist() has restored our setting
                 hold.theirs.reset();
                 hold.state = State::Kept;
                 return {};
@@ -128,7 +161,7 @@ Status CpufreqControl::retake(Hold& hold) {
     return {};
 }
 
-// What was taken is forgotten: it is the other's now.
+// Forgets what the other program took, because it belongs to that program now.
 Status CpufreqControl::give_up() {
     std::string what;
     std::string errors;
@@ -138,7 +171,8 @@ Status CpufreqControl::give_up() {
         }
         append(what, fmt::format("policy{}: {}", hold.id.value, hold.what));
         std::erase_if(found_, [&](const FoundPolicy& entry) { return entry.id == hold.id; });
-        if (const Status theirs = hold.theirs ? cpufreq_.set_frequency(hold.id, file_, *hold.theirs) : Status();
+        if (const Status theirs =
+                hold.theirs ? cpufreq_.set_frequency(hold.id, Cpufreq::Frequency::Speed, *hold.theirs) : Status();
             !theirs) {
             append(errors, theirs.error().message);
         }
@@ -147,7 +181,7 @@ Status CpufreqControl::give_up() {
         append(errors, given.error().message);
     }
     contested_ = true;
-    append(errors, fmt::format("{} by another program, once more after {} times within {} s: HAPPE gives up", what,
+    append(errors, fmt::format("{} by another program, again after {} corrections within {} s: HAPPE gives up", what,
                                kMostRetakes, kRetakesWithin / std::chrono::seconds{1}));
     return failure(std::move(errors));
 }

@@ -16,7 +16,10 @@ protected:
         good(control->set({1}, khz));
     }
     Status tend() { return tend_at(now + std::chrono::seconds{1}); }
-    Status tend_at(Micros then) { return control->tend(MonoTime{now = then}); }
+    Status tend_at(Micros then) {
+        kernel.wait_for_maximum();
+        return control->tend(MonoTime{now = then});
+    }
     void tended() { good(tend()); }
     [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
 
@@ -61,25 +64,26 @@ TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
     given_a_t61();
     kernel.refused["policy1/scaling_governor"] = "Input/output error";
     EXPECT_FALSE(control->acquire());
-    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    EXPECT_EQ(in_words(control->errors()), "policy1/scaling_governor: Input/output error");
     kernel.refused.clear();
     good(control->acquire());
-    EXPECT_EQ(control->trouble(), "");
+    EXPECT_EQ(in_words(control->errors()), "");
 
     kernel.refused["scaling_setspeed"] = "Input/output error";
     EXPECT_FALSE(control->set({0}, kHigh));
     EXPECT_FALSE(control->set({1}, kHigh));
-    EXPECT_EQ(control->trouble(), "policy0/scaling_setspeed: Input/output error (and 1 more)");
+    EXPECT_EQ(in_words(control->errors()),
+              "policy0/scaling_setspeed: Input/output error; the same or another error on policy 1");
     kernel.refused.clear();
     tended();
-    EXPECT_EQ(control->trouble(), "");
+    EXPECT_EQ(in_words(control->errors()), "");
 
     policy(1).governor = "performance";
     kernel.refused["policy1/scaling_governor"] = "Input/output error";
     EXPECT_EQ(error_of(control->tend(MonoTime())), "policy1/scaling_governor: Input/output error");
-    EXPECT_EQ(control->trouble(), "policy1/scaling_governor: Input/output error");
+    EXPECT_EQ(in_words(control->errors()), "policy1/scaling_governor: Input/output error");
     good(control->release());
-    EXPECT_EQ(control->trouble(), "");
+    EXPECT_EQ(in_words(control->errors()), "");
 }
 
 TEST_F(Tend, SetsATargetAgain) {
@@ -116,7 +120,7 @@ TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
         tended();
         good(control->set({1}, kHigh));  // decided while it was away
         kernel.on_line(1);
-        policy(1).governor = i % 2 == 0 ? "ondemand" : "userspace";  // the driver began anew, or not
+        policy(1).governor = i % 2 == 0 ? "ondemand" : "userspace";  // the driver began again, or not
         tended();
         EXPECT_EQ(policy(1).governor, "userspace");
         EXPECT_EQ(runs_at(1), kHigh);
@@ -158,9 +162,10 @@ TEST_F(Tend, GivesUpAfterThreeRetakesAndSaysSoOnce) {
     given_retakes_are_used_up();
     policy(1).governor = "performance";
     const std::string error = error_of(tend());
-    EXPECT_EQ(error,
-              "policy1: scaling_governor was set to \"performance\" by another program, once more after 3 times within "
-              "60 s: HAPPE gives up");
+    EXPECT_EQ(
+        error,
+        "policy1: scaling_governor was set to \"performance\" by another program, again after 3 corrections within "
+        "60 s: HAPPE gives up");
     EXPECT_TRUE(control->contested());
     EXPECT_EQ(policy(1).governor, "performance");
     EXPECT_EQ(policy(0).governor, "ondemand");
@@ -262,40 +267,29 @@ TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
     EXPECT_EQ(policy(0).governor, "ondemand");
 }
 
-TEST_F(Tend, SetsACapAgainThatAnotherProgramHasRaised) {
-    given_a_pstate();
-    good(control->acquire());
-    good(control->set({0}, {1'700'000}));
-    policy(0).user_max = {4'200'000};
-    tended();
-    EXPECT_EQ(policy(0).user_max, Khz{1'700'000});
-}
-
-TEST_F(Tend, TakesATemperatureLimitBelowTheCapForNoFight) {
-    given_a_pstate();
-    good(control->acquire());
-    good(control->set({0}, {3'400'000}));
-    for (int i = 0; i < 10; ++i) {
-        policy(0).kernel_max = {i % 2 == 0 ? 900'000U : 4'200'000U};
-        tended();
-    }
-    EXPECT_FALSE(control->contested());
+TEST_F(Tend, NoticesAnotherDriverAndTouchesNothing) {
+    given_both_policies_at(kHigh);
+    policy(0).is.driver = policy(1).is.driver = "intel_pstate";
+    policy(0).governor = "powersave";
+    const int before = writes();
+    EXPECT_EQ(error_of(tend()),
+              "the driver acpi-cpufreq is gone or has changed its mode: HAPPE looks for the present driver");
+    EXPECT_TRUE(control->replaced());
+    good(control->set({0}, kLowest));
+    EXPECT_EQ(writes(), before);
     good(control->release());
-    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+    EXPECT_EQ(policy(0).governor, "powersave") << "what was found went with the driver";
+    EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
-TEST_F(Tend, LeavesTheOthersCapWhenItGivesUp) {
-    given_a_pstate();
-    good(control->acquire());
-    good(control->set({0}, {1'700'000}));
-    for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
-        policy(0).user_max = {2'000'000};
-        tended();
-    }
-    policy(0).user_max = {2'000'000};
-    EXPECT_TRUE(error_of(tend()).starts_with("policy0: scaling_max_freq was set to 2000000 by another program"));
-    EXPECT_EQ(policy(0).user_max, Khz{2'000'000});
-    EXPECT_FALSE(is_file_there());
+TEST_F(Tend, SaysThatEveryPolicyIsOffLine) {
+    given_both_policies_at(kHigh);
+    kernel.off_line(0);
+    tended();
+    kernel.off_line(1);
+    EXPECT_EQ(error_of(tend()), "every policy is off line");
+    kernel.on_line(0);
+    tended();
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <system_error>
 
 namespace happe {
@@ -20,7 +23,8 @@ namespace {
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr std::size_t kLongestTunable = 255;
-constexpr std::size_t kOtherFiles = 64;  // which the process may have open besides those kept here
+constexpr const char* kEpp = "energy_performance_preference";
+constexpr std::size_t kOtherFiles = 64;  // files that the process may open in addition to those kept open here
 
 std::optional<unsigned long> number(std::string_view text) {
     unsigned long value = 0;
@@ -33,7 +37,7 @@ std::optional<Khz> khz(unsigned long value) {
                                                     : std::nullopt;
 }
 
-// Governors and tunables become parts of paths.
+// Names of governors and tunables become parts of paths, so we check them.
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -44,6 +48,8 @@ const char* file_of(Cpufreq::Frequency which) {
     switch (which) {
         case Cpufreq::Frequency::Current:
             return "scaling_cur_freq";
+        case Cpufreq::Frequency::Average:
+            return "cpuinfo_avg_freq";
         case Cpufreq::Frequency::Speed:
             return "scaling_setspeed";
         case Cpufreq::Frequency::Min:
@@ -54,7 +60,7 @@ const char* file_of(Cpufreq::Frequency which) {
     std::abort();
 }
 
-// libcpupower's lists, freed by the function that belongs to each.
+// libcpupower's lists, each freed with its own function.
 template <typename Item, typename Take>
 auto values_of(Item* first, void (*put)(Item*), Take take) {
     const std::unique_ptr<Item, void (*)(Item*)> owner(first, put);
@@ -87,6 +93,11 @@ std::vector<std::string> governors_of(unsigned cpu) {
                      [](const cpufreq_available_governors& item) { return std::string(item.governor); });
 }
 
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::vector<unsigned> cpus_of(cpufreq_affected_cpus* first, void (*put)(cpufreq_affected_cpus*)) {
     auto cpus = values_of(first, put, [](const cpufreq_affected_cpus& item) { return item.cpu; });
     std::ranges::sort(cpus);
@@ -98,16 +109,30 @@ std::string driver_of(unsigned cpu) {
     return driver ? driver.get() : "";
 }
 
-// What a document can hold and give back: a short line of ASCII.
+// Text that a document can store and return unchanged: a short line of ASCII.
 bool is_plain(std::string_view text) {
     return !text.empty() && text.size() <= kLongestTunable &&
            std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// A file that only its owner may write can be written by this process, else the write will say so.
+// Assumes that this process can write a file that its owner can write. If not, the write fails with the reason.
 bool is_writable(const fs::path& path) {
     struct stat status{};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & S_IWUSR) != 0;
+}
+
+Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file) {
+    std::array<char, kLongestNumber> buffer{};
+    const auto line = file.read(buffer);
+    if (!line) {
+        return tl::unexpected<Error>(line.error());
+    }
+    if (!*line || **line == "<unsupported>") {
+        return std::nullopt;
+    }
+    const auto value = khz(number(**line).value_or(0));
+    return value ? Result<std::optional<Khz>>(value)
+                 : failure(fmt::format("{}: not a frequency: \"{}\"", file.path().string(), **line));
 }
 
 }  // namespace
@@ -116,14 +141,14 @@ fs::path Cpupower::directory(PolicyId policy) const {
     return root_ / "cpufreq" / fmt::format("policy{}", policy.value);
 }
 
-// A driver has them for each policy, or for all.
+// Tunables belong to one policy or to all, depending on the driver.
 fs::path Cpupower::tunables_of(PolicyId policy, const std::string& governor) const {
     std::error_code none;
     const fs::path own = directory(policy) / governor;
     return fs::is_directory(own, none) ? own : root_ / "cpufreq" / governor;
 }
 
-// Not by libcpupower, which takes a file that cannot be opened for a policy off line.
+// Without libcpupower, which treats a file that cannot be opened as a policy that is off line.
 Result<bool> Cpupower::is_on_line(PolicyId policy) const {
     return sysfs::read_line(directory(policy) / "affected_cpus").map([](const std::optional<std::string>& cpus) {
         return cpus && !cpus->empty();
@@ -149,28 +174,31 @@ Result<std::vector<PolicyId>> Cpupower::ids() const {
     return result;
 }
 
-// A policy has the number of one of its CPUs, by which libcpupower knows it.
+// A policy's number is the number of one of its CPUs. libcpupower takes such a number.
 Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
     const auto on_line = is_on_line(id);
     if (!on_line || !*on_line) {
         return on_line.map([](bool) { return std::optional<CpufreqPolicy>(); });
     }
-    errno = 0;  // libcpupower takes an old ERANGE for its own
+    errno = 0;  // libcpupower mistakes an old ERANGE for its own
     unsigned long lowest = 0;
     unsigned long highest = 0;
     static_cast<void>(::cpufreq_get_hardware_limits(id.value, &lowest, &highest));
     if (!khz(lowest) || !khz(highest) || lowest > highest) {
-        return failure(fmt::format("{}: cpuinfo_min_freq and cpuinfo_max_freq are no range of frequencies: {} and {}",
-                                   directory(id).string(), lowest, highest));
+        return failure(
+            fmt::format("{}: cpuinfo_min_freq and cpuinfo_max_freq are not a range of frequencies: {} and {}",
+                        directory(id).string(), lowest, highest));
     }
     const auto limit = sysfs::read_line(directory(id) / "bios_limit");
-    if (!limit) {
-        return tl::unexpected<Error>(limit.error());
+    const auto epps = sysfs::read_line(directory(id) / "energy_performance_available_preferences");
+    if (!limit || !epps) {
+        return tl::unexpected<Error>((limit ? epps : limit).error());
     }
     return CpufreqPolicy{.id = id,
                          .cpus = cpus_of(::cpufreq_get_related_cpus(id.value), ::cpufreq_put_related_cpus),
                          .driver = driver_of(id.value),
                          .governors = governors_of(id.value),
+                         .epps = words_of(epps->value_or("")),
                          .frequencies = frequencies_of(id.value),
                          .lowest = *khz(lowest),
                          .highest = *khz(highest),
@@ -195,6 +223,10 @@ Result<std::vector<CpufreqPolicy>> Cpupower::policies() const {
     return result;
 }
 
+std::vector<Khz> Cpupower::table(PolicyId policy) const {
+    return frequencies_of(policy.value);
+}
+
 Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const {
     errno = 0;
     const std::unique_ptr<cpufreq_policy, void (*)(cpufreq_policy*)> now(::cpufreq_get_policy(policy.value),
@@ -206,42 +238,46 @@ Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const
         });
     }
     if (!khz(now->min) || !khz(now->max)) {
-        return failure(fmt::format("{}: scaling_min_freq and scaling_max_freq are no frequencies: {} and {}",
+        return failure(fmt::format("{}: scaling_min_freq and scaling_max_freq are not frequencies: {} and {}",
                                    directory(policy).string(), now->min, now->max));
     }
-    return frequency(policy, Frequency::Speed).map([&](const std::optional<Khz>& speed) {
+    sysfs::Attribute speed_file(directory(policy) /
+                                file_of(Frequency::Speed));  // not kept open, because it is seldom read
+    return frequency_in(speed_file).map([&](const std::optional<Khz>& speed) {
         return std::optional(
             CpufreqSettings{.governor = now->governor, .min = *khz(now->min), .max = *khz(now->max), .speed = speed});
     });
 }
 
-// An error where the process may not keep another file open and still open what it needs for giving back.
-Result<sysfs::Attribute*> Cpupower::attribute(PolicyId policy, Frequency which) const {
-    const std::pair key(policy, which);
-    if (const auto found = attributes_.find(key); found != attributes_.end()) {
-        return &found->second;
+Result<std::optional<std::string>> Cpupower::driver(PolicyId policy) const {
+    if (!driver_ || driver_->first != policy) {
+        driver_.emplace(policy, sysfs::Attribute(directory(policy) / "scaling_driver"));
     }
-    fs::path path = directory(policy) / file_of(which);
+    std::array<char, kLongestName + 2> buffer{};
+    return driver_->second.read(buffer).map(
+        [](const auto& line) { return line ? std::optional<std::string>(*line) : std::nullopt; });
+}
+
+// Keeps the file open while the process may open more files. Other files are opened each time.
+sysfs::Attribute& Cpupower::attribute(PolicyId policy, Frequency which) const {
+    if (attributes_.size() <= policy.value) {
+        attributes_.resize(std::size_t{policy.value} + 1);
+    }
+    std::optional<sysfs::Attribute>& kept = attributes_[policy.value].at(static_cast<std::size_t>(which));
+    if (kept) {
+        return *kept;
+    }
+    sysfs::Attribute file(directory(policy) / file_of(which));
     rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && attributes_.size() + kOtherFiles >= files.rlim_cur) {
-        return sysfs::refused(path, EMFILE);
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && kept_ + kOtherFiles >= files.rlim_cur) {
+        return passing_ = std::move(file);
     }
-    return &attributes_.emplace(key, sysfs::Attribute(std::move(path))).first->second;
+    ++kept_;
+    return kept.emplace(std::move(file));
 }
 
 Result<std::optional<Khz>> Cpupower::frequency(PolicyId policy, Frequency which) const {
-    std::array<char, kLongestNumber> buffer{};
-    const auto file = attribute(policy, which);
-    const auto line = file.and_then([&](sysfs::Attribute* kept) { return kept->read(buffer); });
-    if (!line) {
-        return tl::unexpected<Error>(line.error());
-    }
-    if (!*line || **line == "<unsupported>") {
-        return std::nullopt;
-    }
-    const auto value = khz(number(**line).value_or(0));
-    return value ? Result<std::optional<Khz>>(value)
-                 : failure(fmt::format("{}: not a frequency: \"{}\"", (*file)->path().string(), **line));
+    return frequency_in(attribute(policy, which));
 }
 
 Status Cpupower::set_frequency(PolicyId policy, Frequency which, Khz khz) {
@@ -249,19 +285,37 @@ Status Cpupower::set_frequency(PolicyId policy, Frequency which, Khz khz) {
     char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size() - 1, khz.value).ptr;
     *end = '\n';
     const std::string_view text(buffer.data(), static_cast<std::size_t>(end + 1 - buffer.data()));
-    return attribute(policy, which).and_then([&](sysfs::Attribute* kept) { return kept->write(text); });
+    return attribute(policy, which).write(text);
 }
 
-// Not cpufreq_set_frequency() nor cpufreq_set_policy(): they write more than they are asked to.
+void Cpupower::wait_for_maximum() {
+    const timespec moment{.tv_sec = 0, .tv_nsec = 20'000'000};
+    ::nanosleep(&moment, nullptr);
+}
+
+// We avoid cpufreq_set_frequency() and cpufreq_set_policy(), which also write other values.
 Status Cpupower::set_governor(PolicyId policy, const std::string& governor) {
     std::string name = governor;
     errno = 0;
     if (::cpufreq_modify_policy_governor(policy.value, name.data()) == 0) {
         return {};
     }
-    const int why = errno == 0 ? EINVAL : errno;  // none: it was not even tried
+    const int why = errno == 0 ? EINVAL : errno;  // no errno: libcpupower did not even try
     return failure(fmt::format("{}: cannot be set to \"{}\": {}", (directory(policy) / "scaling_governor").string(),
                                governor, std::generic_category().message(why)));
+}
+
+Result<std::optional<std::string>> Cpupower::epp(PolicyId policy) const {
+    return sysfs::read_line(directory(policy) / kEpp)
+        .and_then([&](std::optional<std::string>&& line) -> Result<std::optional<std::string>> {
+            const bool known = !line || is_name(*line);
+            return known ? Result<std::optional<std::string>>(std::move(line))
+                         : failure(fmt::format("{}: not a preference", (directory(policy) / kEpp).string()));
+        });
+}
+
+Status Cpupower::set_epp(PolicyId policy, const std::string& epp) {
+    return sysfs::write_line(directory(policy) / kEpp, epp);
 }
 
 Result<Tunables> Cpupower::tunables(PolicyId policy, const std::string& governor) const {
@@ -289,7 +343,7 @@ Result<Tunables> Cpupower::tunables(PolicyId policy, const std::string& governor
 Status Cpupower::set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
                              const std::string& value) {
     if (!is_name(governor) || !is_name(name)) {
-        return failure(fmt::format("\"{}\" of \"{}\" is no tunable of a governor", name, governor));
+        return failure(fmt::format("\"{}\" of \"{}\" is not a tunable of a governor", name, governor));
     }
     return sysfs::write_line(tunables_of(policy, governor) / name, value);
 }

@@ -238,6 +238,23 @@ TEST_F(CpupowerTest, SaysWhichGovernorCouldNotBeSet) {
     EXPECT_FALSE(cpupower.set_governor({0}, std::string(200, 'x')));
 }
 
+TEST_F(CpupowerTest, ReadsAndSetsThePreference) {
+    given_a_t61();
+    EXPECT_EQ(cpupower.policies()->front().epps, std::vector<std::string>());
+    EXPECT_EQ(*cpupower.epp({0}), std::nullopt);
+    EXPECT_NE(error_of(cpupower.set_epp({0}, "power")), "no error");
+    put_policy("energy_performance_available_preferences", "default  power \n");
+    put_policy("energy_performance_preference", "128\n");
+    EXPECT_EQ(cpupower.policies()->front().epps, (std::vector<std::string>{"default", "power"}));
+    EXPECT_EQ(*cpupower.epp({0}), "128");
+    EXPECT_EQ(error_of(cpupower.set_epp({0}, "power")), "no error");
+    EXPECT_EQ(text("cpufreq/policy0/energy_performance_preference"), "power\n");
+    for (const char* const odd : {"\n", "two words\n", "p\x7f\n"}) {
+        put_policy("energy_performance_preference", odd);
+        EXPECT_NE(cpupower.epp({0}).has_value(), true) << odd;
+    }
+}
+
 TEST_F(CpupowerTest, ReadsTunablesOfAllPoliciesOrOfOne) {
     given_a_t61();
     EXPECT_TRUE(cpupower.tunables({0}, "ondemand")->empty());
@@ -271,7 +288,7 @@ TEST_F(CpupowerTest, StaysWithinAGovernorsTunables) {
     put("secret", "1\n");
     for (const char* const name : {"../../secret", "..", "", "/etc/passwd"}) {
         EXPECT_EQ(error_of(cpupower.set_tunable({0}, "ondemand", name, "2")),
-                  "\"" + std::string(name) + "\" of \"ondemand\" is no tunable of a governor");
+                  "\"" + std::string(name) + "\" of \"ondemand\" is not a tunable of a governor");
         EXPECT_FALSE(cpupower.set_tunable({0}, name, "secret", "2"));
         EXPECT_TRUE(cpupower.tunables({0}, name)->empty());
     }

@@ -32,13 +32,20 @@ CpufreqSettings found_settings(const json::Field& found) {
 }
 
 FoundPolicy found_policy(const json::Field& entry) {
-    static_cast<void>(entry.object({"policy", "found", "sets_governor", "caps"}));
+    static_cast<void>(entry.object({"policy", "found", "sets_governor", "epp", "caps", "unknown_max_khz"}));
     const json::Field found = entry.at("found");
     const auto governor = entry.find("sets_governor");
+    const auto unknown = entry.find("unknown_max_khz");
     FoundPolicy policy{.id = {static_cast<std::uint16_t>(entry.at("policy").integer(0, kHighestPolicyId.value))},
                        .found = found_settings(found),
                        .governor = governor ? governor->name() : "",
-                       .capped = entry.at("caps").boolean()};
+                       .capped = entry.at("caps").boolean(),
+                       .unknown_max = unknown ? std::optional(khz(*unknown)) : std::nullopt};
+    if (const auto epp = entry.find("epp")) {
+        static_cast<void>(epp->object({"found", "sets"}));
+        policy.epp = epp->at("sets").name();
+        policy.found_epp = epp->at("found").name();
+    }
     for (const auto& [name, value] : found.at("tunables").members(0, kMaxTunables)) {
         policy.tunables.emplace(name, value.name());
     }
@@ -56,7 +63,13 @@ nlohmann::ordered_json document_of(const FoundPolicy& policy) {
     if (!policy.governor.empty()) {
         entry["sets_governor"] = policy.governor;
     }
+    if (!policy.epp.empty()) {
+        entry["epp"] = {{"found", policy.found_epp}, {"sets", policy.epp}};
+    }
     entry["caps"] = policy.capped;
+    if (policy.unknown_max) {
+        entry["unknown_max_khz"] = policy.unknown_max->value;
+    }
     return entry;
 }
 

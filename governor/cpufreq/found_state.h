@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What HAPPE found on the machine, kept in a file from before the first write until it has been given back, so that it
-// can be given back after a crash too (docs/daemon.md, "What is found is given back").
+// The state in which HAPPE found the machine. A file holds it from before the first write until everything is restored,
+// so
+// that it survives a crash (docs/daemon.md, "Restoring the machine").
 #pragma once
 
 #include "governor/cpufreq/cpufreq.h"
@@ -12,13 +13,20 @@
 
 namespace happe {
 
-// One policy as it was found, and what HAPPE makes of it.
+// A policy as HAPPE found it, and HAPPE's settings for it.
 struct FoundPolicy {
     PolicyId id;
     CpufreqSettings found;
-    Tunables tunables;     // of found.governor
-    std::string governor;  // the one HAPPE sets; empty if it leaves that alone
-    bool capped = false;   // HAPPE writes scaling_max_freq, never above the one found
+    Tunables tunables;      // of found.governor
+    std::string governor;   // HAPPE's governor; empty if HAPPE leaves the governor unchanged
+    std::string epp;        // HAPPE's energy performance preference; empty if HAPPE leaves it unchanged
+    std::string found_epp;  // the preference that HAPPE replaced
+    bool capped = false;    // HAPPE writes scaling_max_freq, never above found.max, the newest limit by others
+
+    // The value that scaling_max_freq showed in place of HAPPE's cap, until HAPPE knows whether a program wrote it or
+    // the kernel
+    // limits the cap: docs/limits.md.
+    std::optional<Khz> unknown_max;
     bool operator==(const FoundPolicy&) const = default;
 };
 
@@ -28,20 +36,29 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 [[nodiscard]] std::string write_found(const FoundState& state);
 [[nodiscard]] Result<FoundState> read_found(std::string_view text);
 
-// Whole or not at all, on the disk when this returns, mode 0600. With nothing found there is no file.
+// Writes the file completely or not at all. It is on the disk when this returns, with mode 0600. An empty state: no
+// file.
 [[nodiscard]] Status save_found(const std::filesystem::path& path, const FoundState& state);
-[[nodiscard]] Result<FoundState> load_found(const std::filesystem::path& path);  // no file: nothing found
+[[nodiscard]] Result<FoundState> load_found(const std::filesystem::path& path);  // no file: an empty state
 
-// Whether it is still as HAPPE makes it. Otherwise it belongs to whoever changed it, and is left alone.
-[[nodiscard]] bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now);
+// Finds out whether a program or the kernel set a limit. happed writes this value in its place. If a program wrote the
+// limit,
+// the file then shows this value; otherwise the kernel's limit remains. The kernel rounds a maximum down to the
+// driver's
+// table (cpufreq_set_policy() in drivers/cpufreq/cpufreq.c, Linux 5.15 and later), so this is the table's next entry.
+// Without a table it is 1 kHz more.
+[[nodiscard]] Khz probe_of(Khz limit, PolicyId policy, const Cpufreq& cpufreq);
 
-// Gives back what is still ours, writing only what differs from what was found and reading what came of it. Keeps in
-// `state` what couldn't be given back: policies that are off line, which is no error, and those that were refused,
-// which is.
+// True if the policy still has HAPPE's settings. Otherwise another program has changed it, and HAPPE leaves it alone.
+[[nodiscard]] bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now, const Cpufreq& cpufreq);
+
+// Restores all that still has HAPPE's settings. Writes only values that differ from the original ones, and reads the
+// results. `state` keeps what could not be restored: policies that are off line (no error) and policies that refuse (an
+// error).
 [[nodiscard]] Status give_back(FoundState& state, Cpufreq& cpufreq);
 
-// What `happed --restore` does: gives back what the file says was found, and removes the file when nothing is left in
-// it. Does nothing where nothing was found.
+// The action of `happed --restore`: restores the state in the file, and removes the file when it is empty. Does
+// nothing without a file.
 [[nodiscard]] Status restore_found(const std::filesystem::path& path, Cpufreq& cpufreq);
 
 }  // namespace happe

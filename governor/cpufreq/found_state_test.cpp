@@ -26,6 +26,8 @@ FoundPolicy ondemand(std::uint16_t id) {
 FoundPolicy capped(std::uint16_t id) {
     return {.id = {id},
             .found = {.governor = "powersave", .min = {400'000}, .max = {3'000'000}, .speed = std::nullopt},
+            .epp = "power",
+            .found_epp = "128",
             .capped = true};
 }
 
@@ -62,6 +64,8 @@ TEST(FoundState, RefusesWhatIsNotItsDocumentAndNamesTheField) {
     EXPECT_EQ(read_error(replaced(good, "\"policy\":1", "\"policy\":0")),
               "policies[1].policy: must be above the one before");
     EXPECT_EQ(read_error(replaced(good, "\"caps\":true", "\"caps\":1")), "policies[1].caps: must be true or false");
+    EXPECT_EQ(read_error(replaced(good, "\"found\":\"128\"", "\"found\":128")),
+              "policies[1].epp.found: must be a string");
     EXPECT_EQ(read_error(replaced(good, "\"80000\"", "80000")),
               "policies[0].found.tunables.sampling_rate: must be a string");
     EXPECT_EQ(read_error(replaced(good, "\"ondemand\"", "\"" + std::string(256, 'x') + "\"")),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The half of found_state.h that writes to the machine.
+// The part of found_state.h that writes to the machine.
 #include "governor/cpufreq/found_state.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace happe {
 namespace {
 
-// One may depend on another (conservative's two thresholds), so what is refused is tried again after the others.
+// A tunable may depend on another (conservative's two thresholds), so refused ones are tried again after the others.
 Status give_back_tunables(const FoundPolicy& policy, Cpufreq& cpufreq) {
     Status status;
     for (int turn = 0; turn < 2; ++turn) {
@@ -38,16 +39,30 @@ Status give_back_governor(const FoundPolicy& policy, const CpufreqSettings& now,
     return status ? give_back_tunables(policy, cpufreq) : status;
 }
 
-// Limits first: a governor starts within them.
+// The newest limit by others. If nobody knows who set a limit, we treat it as a program's: people notice a limit that
+// is too
+// low, but not a limit that was lost.
+Khz newest_max(const FoundPolicy& policy, Khz now, const Cpufreq& cpufreq) {
+    if (!policy.unknown_max) {
+        return policy.found.max;
+    }
+    const Khz unknown = *policy.unknown_max;
+    const bool is_the_kernels =
+        unknown < policy.found.max && (now == unknown || now > probe_of(unknown, policy.id, cpufreq));
+    return is_the_kernels ? policy.found.max : unknown;
+}
+
+// Limits come first, because a governor starts within them.
 Status give_back_settings(const FoundPolicy& policy, const CpufreqSettings& now, Cpufreq& cpufreq) {
     Status status;
-    if (policy.capped && now.max != policy.found.max) {
-        status = cpufreq.set_frequency(policy.id, Cpufreq::Frequency::Max, policy.found.max);
+    if (const Khz newest = newest_max(policy, now.max, cpufreq); policy.capped && now.max != newest) {
+        status = cpufreq.set_frequency(policy.id, Cpufreq::Frequency::Max, newest);
     }
     return status && !policy.governor.empty() ? give_back_governor(policy, now, cpufreq) : status;
 }
 
-// A limit that still shows less than was found is another's, or the kernel's: ours is gone once it is overwritten.
+// If the file still shows less than the original limit, another program or the kernel set that limit. Ours is
+// overwritten.
 Status check(const FoundPolicy& policy, const CpufreqSettings& after) {
     if (policy.governor.empty() || after.governor == policy.found.governor) {
         return {};
@@ -56,16 +71,30 @@ Status check(const FoundPolicy& policy, const CpufreqSettings& after) {
                                after.governor, policy.found.governor));
 }
 
-// Whether nothing of it is left to give back.
+// Happens even if other parts of the policy fail. Later changes by other programs stay.
+Status give_back_epp(const FoundPolicy& policy, Cpufreq& cpufreq) {
+    if (policy.epp.empty() || policy.epp == policy.found_epp) {
+        return {};
+    }
+    return cpufreq.epp(policy.id).and_then([&](const std::optional<std::string>& now) {
+        return now == policy.epp ? cpufreq.set_epp(policy.id, policy.found_epp) : Status();
+    });
+}
+
+// True if everything is restored.
 Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     const auto before = cpufreq.settings(policy.id);
     if (!before) {
         return tl::unexpected<Error>(before.error());
     }
-    if (!*before || !is_ours(policy, **before)) {
-        return before->has_value();
+    if (!*before) {
+        return false;
     }
-    const Status written = give_back_settings(policy, **before, cpufreq);
+    Status written = give_back_epp(policy, cpufreq);
+    if (is_ours(policy, **before, cpufreq)) {
+        const Status settings = give_back_settings(policy, **before, cpufreq);
+        written = written ? settings : written;
+    }
     const auto after = cpufreq.settings(policy.id);
     if (after && !*after) {
         return false;  // went off line meanwhile
@@ -73,17 +102,53 @@ Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     if (!written || !after) {
         return tl::unexpected<Error>(written ? after.error() : written.error());
     }
-    return check(policy, **after).map([] { return true; });
+    return (is_ours(policy, **before, cpufreq) ? check(policy, **after) : Status()).map([] { return true; });
+}
+
+// True if the file shows the limit whose origin is unknown.
+bool shows_unknown(const FoundPolicy& policy, const Cpufreq& cpufreq) {
+    if (!policy.capped || !policy.unknown_max || *policy.unknown_max >= policy.found.max) {
+        return false;
+    }
+    const auto now = cpufreq.frequency(policy.id, Cpufreq::Frequency::Max);
+    return now && *now == policy.unknown_max;
+}
+
+// Probes all such policies at once and waits for the answers. If a policy still shows its limit afterwards, the limit
+// is the
+// kernel's.
+void probe(const FoundState& state, Cpufreq& cpufreq) {
+    constexpr int kMostWaits = 10;
+    FoundState asked;
+    for (const FoundPolicy& policy : state) {
+        if (shows_unknown(policy, cpufreq) &&
+            cpufreq.set_frequency(policy.id, Cpufreq::Frequency::Max,
+                                  probe_of(*policy.unknown_max, policy.id, cpufreq))) {
+            asked.push_back(policy);
+        }
+    }
+    for (int wait = 0; wait < kMostWaits && !asked.empty(); ++wait) {
+        cpufreq.wait_for_maximum();
+        std::erase_if(asked, [&](const FoundPolicy& policy) { return !shows_unknown(policy, cpufreq); });
+    }
 }
 
 }  // namespace
 
-bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now) {
-    return (policy.governor.empty() || now.governor == policy.governor) &&
-           (!policy.capped || now.max <= policy.found.max);
+Khz probe_of(Khz limit, PolicyId policy, const Cpufreq& cpufreq) {
+    const std::vector<Khz> table = cpufreq.table(policy);
+    const auto above = std::ranges::upper_bound(table, limit);
+    return above == table.end() ? Khz{limit.value + 1} : *above;
+}
+
+bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now, const Cpufreq& cpufreq) {
+    const Khz most =
+        std::max(policy.found.max, policy.unknown_max ? probe_of(*policy.unknown_max, policy.id, cpufreq) : Khz{});
+    return (policy.governor.empty() || now.governor == policy.governor) && (!policy.capped || now.max <= most);
 }
 
 Status give_back(FoundState& state, Cpufreq& cpufreq) {
+    probe(state, cpufreq);
     FoundState left;
     std::string errors;
     for (const FoundPolicy& policy : state) {
@@ -94,6 +159,10 @@ Status give_back(FoundState& state, Cpufreq& cpufreq) {
         if (!gone || !*gone) {
             left.push_back(policy);
         }
+    }
+    if (std::ranges::any_of(state, &FoundPolicy::capped)) {
+        cpufreq
+            .wait_for_maximum();  // otherwise the next look would mistake HAPPE's last cap for another program's limit
     }
     state = std::move(left);
     return errors.empty() ? Status() : failure(std::move(errors));

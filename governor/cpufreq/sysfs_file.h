@@ -13,33 +13,34 @@
 
 namespace happe::sysfs {
 
-// "PATH: why", of errno.
+// "PATH: reason", with the text of errno.
 [[nodiscard]] tl::unexpected<Error> refused(const std::filesystem::path& path, int error);
 
-// Whether an error says that what the attribute belongs to is not there just now: removed, or its CPUs off line.
+// True if the error means that the attribute's object is missing now: removed, or its CPUs off line.
 [[nodiscard]] bool is_absent(int error);
 
-// The first line. Nothing if it is absent.
+// The first line. Empty if the file is missing.
 [[nodiscard]] Result<std::optional<std::string>> read_line(const std::filesystem::path& path);
 
-// Followed by a newline. Never creates a file.
+// Adds a newline. Never creates a file.
 [[nodiscard]] Status write_line(const std::filesystem::path& path, std::string_view text);
 
-// An attribute that is used often: its descriptor stays open, and is opened anew when what it belonged to was replaced.
-// Does not allocate but to say what is wrong, and when opened.
+// An attribute that is used often. Its descriptor stays open, and is opened again when the object behind it was
+// replaced.
+// Allocates memory only for error messages and for opening.
 class Attribute {
 public:
-    // Writing needs the permission for it only when it comes to that.
+    // A missing permission to write is an error only when writing.
     explicit Attribute(std::filesystem::path path) : path_(std::move(path)) {}
 
-    // The first line, in `buffer`. Nothing if it is absent. An error if the line has no end within the buffer.
+    // The first line, in `buffer`. Empty if the file is missing. An error if the line does not fit into the buffer.
     [[nodiscard]] Result<std::optional<std::string_view>> read(std::span<char> buffer);
     [[nodiscard]] Status write(std::string_view text);  // `text` ends with a newline
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
 private:
-    // Zero or errno.
+    // zero, or errno
     template <typename Transfer>
     int transfer(Transfer transfer);
     void open();

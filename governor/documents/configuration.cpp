@@ -264,7 +264,7 @@ private:
         std::vector<std::string> lines;
         for (const auto& [line, message] : mistakes_) {
             if (lines.size() == kMostMistakes) {
-                lines.push_back(fmt::format("{}: and {} mistakes more", file_, mistakes_.size() - kMostMistakes));
+                lines.push_back(fmt::format("{}: and {} more mistakes", file_, mistakes_.size() - kMostMistakes));
                 break;
             }
             lines.push_back(fmt::format("{}:{}: {}", file_, line, message));

@@ -27,6 +27,12 @@ struct Configuration {
     bool observe = false;   // decide and show, write nothing
     bool immediate = true;  // act on a press at once, not at the end of the period
     Micros period = std::chrono::seconds{1};
+    bool together = true;             // all policies are one domain, else each is its own
+    std::uint32_t ladder_steps = 10;  // of a driver that lists no frequencies
+    bool govern_on_mains = true;
+    bool own_profiles_on_mains = false;
+    std::string mains_epp;  // one of kEpps; empty: leave it
+    std::string battery_epp;
     std::string performance_key = "KEY_PROG1";
     std::string power_key = "KEY_PROG2";
     bool extended = false;  // if not, `algorithm` is the paper's

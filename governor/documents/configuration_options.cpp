@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/configuration.h"
 
+#include "governor/documents/epp.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
@@ -23,11 +25,21 @@ bool is(const OptionValue& value, std::string_view word) {
     return std::get<std::string>(value) == word;
 }
 
+std::string epp_or_leave(const std::string& epp) {
+    return epp.empty() ? "leave" : epp;
+}
+
+std::string epp_of(const OptionValue& value) {
+    return is(value, "leave") ? std::string() : std::get<std::string>(value);
+}
+
+const AcceptsWord kAcceptsEpp{{"leave", kEpps[0], kEpps[1], kEpps[2], kEpps[3]}};
+
 const std::array kOptions{
     ConfigurationOption{
         .name = "mode",
         .accepts = AcceptsWord{{"govern", "observe"}},
-        .description = "Whether to set frequencies, or to decide and show only and write nothing to the kernel.",
+        .description = "Whether to set frequencies, or only to decide and show the decisions.",
         .example = "\"observe\"",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("govern", "observe", c.observe); },
@@ -36,7 +48,7 @@ const std::array kOptions{
     ConfigurationOption{
         .name = "feedback",
         .accepts = AcceptsWord{{"immediate", "next-sample"}},
-        .description = "When a press of a key is acted on: at once, or at the end of the period as in the paper.",
+        .description = "When HAPPE acts on a press: at once, or at the end of the period as in the paper.",
         .example = "\"next-sample\"",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("next-sample", "immediate", c.immediate); },
@@ -45,7 +57,8 @@ const std::array kOptions{
     ConfigurationOption{
         .name = "period_ms",
         .accepts = AcceptsNumber{100, 10'000},
-        .description = "How long utilisation is measured before each decision, in milliseconds. The paper's is 1000.",
+        .description =
+            "How long happed measures utilisation before each decision, in milliseconds. The paper uses 1000.",
         .example = "500",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return in_milliseconds(c.period); },
@@ -53,9 +66,69 @@ const std::array kOptions{
                   const OptionValue& value) { c.period = Milliseconds(std::get<std::uint32_t>(value)); },
     },
     ConfigurationOption{
+        .name = "domains",
+        .accepts = AcceptsWord{{"all", "policy"}},
+        .description =
+            "Whether all CPUs share one level, since work moves between them, or each policy has its own level.",
+        .example = "\"policy\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return word("all", "policy", !c.together); },
+        .set = [](Configuration& c, const OptionValue& value) { c.together = is(value, "all"); },
+    },
+    ConfigurationOption{
+        .name = "ladder_steps",
+        .accepts = AcceptsNumber{2, 32},
+        .description = "How many frequencies HAPPE uses if the driver lists none. Each press goes one step.",
+        .example = "16",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.ladder_steps; },
+        .set = [](Configuration& c, const OptionValue& value) { c.ladder_steps = std::get<std::uint32_t>(value); },
+    },
+    ConfigurationOption{
+        .name = "mains.govern",
+        .accepts = AcceptsBool{},
+        .description = "Whether HAPPE governs while the laptop is plugged in, or steps aside until it runs on its "
+                       "battery.",
+        .example = "false",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.govern_on_mains; },
+        .set = [](Configuration& c, const OptionValue& value) { c.govern_on_mains = std::get<bool>(value); },
+    },
+    ConfigurationOption{
+        .name = "mains.own_profiles",
+        .accepts = AcceptsBool{},
+        .description = "Whether each application has a profile of its own on mains. It begins as a copy of the one on "
+                       "battery, and each of the two learns on its own.",
+        .example = "true",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return c.own_profiles_on_mains; },
+        .set = [](Configuration& c, const OptionValue& value) { c.own_profiles_on_mains = std::get<bool>(value); },
+    },
+    ConfigurationOption{
+        .name = "mains.epp",
+        .accepts = kAcceptsEpp,
+        .description =
+            "The energy performance preference that HAPPE sets while it governs a laptop that is plugged in, "
+            "or a computer without a battery. This preference tells the "
+            "processor how to weigh saving against speed.",
+        .example = "\"balance_performance\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return epp_or_leave(c.mains_epp); },
+        .set = [](Configuration& c, const OptionValue& value) { c.mains_epp = epp_of(value); },
+    },
+    ConfigurationOption{
+        .name = "battery.epp",
+        .accepts = kAcceptsEpp,
+        .description = "The energy performance preference that HAPPE sets while it governs a laptop on its battery.",
+        .example = "\"power\"",
+        .extended = false,
+        .get = [](const Configuration& c) -> OptionValue { return epp_or_leave(c.battery_epp); },
+        .set = [](Configuration& c, const OptionValue& value) { c.battery_epp = epp_of(value); },
+    },
+    ConfigurationOption{
         .name = "keys.performance",
         .accepts = AcceptsKey{},
-        .description = "The key that asks for more speed, by its name in the kernel, with modifiers before it if any.",
+        .description = "The key that asks for more speed, by its name in the kernel. Modifiers come before it.",
         .example = "\"LEFTCTRL+KEY_F12\"",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.performance_key; },
@@ -73,17 +146,23 @@ const std::array kOptions{
     ConfigurationOption{
         .name = "algorithm.mode",
         .accepts = AcceptsWord{{"paper", "extended"}},
-        .description = "Whether to keep to the paper's algorithm, or to allow the three options below.",
+        .description =
+            "Whether to keep to the paper's algorithm, or also to start in the middle of the ladder, to hold "
+            "a level for 30 seconds, and to try less by itself.",
         .example = "\"extended\"",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.extended); },
-        .set = [](Configuration& c, const OptionValue& value) { c.extended = is(value, "extended"); },
+        .set =
+            [](Configuration& c, const OptionValue& value) {
+                c.extended = is(value, "extended");
+                c.algorithm.middle_start = c.algorithm.hold = c.algorithm.descent = c.extended;
+            },
     },
     ConfigurationOption{
         .name = "algorithm.hysteresis_ppm",
         .accepts = AcceptsNumber{0, 50'000},
-        .description = "How far past the border of its level a utilisation may stray without leaving the level, in "
-                       "parts per million.",
+        .description =
+            "How far a utilisation may cross the border of its level before the level changes, in parts per million.",
         .example = "20000",
         .extended = true,
         .get = [](const Configuration& c) -> OptionValue { return c.algorithm.hysteresis.value; },
@@ -93,7 +172,7 @@ const std::array kOptions{
     ConfigurationOption{
         .name = "algorithm.fixed_point",
         .accepts = AcceptsBool{},
-        .description = "Whether to go to a frequency that is already learned at once, not a step a period.",
+        .description = "Whether to go to a learned frequency at once, instead of one step each period.",
         .example = "true",
         .extended = true,
         .get = [](const Configuration& c) -> OptionValue { return c.algorithm.fixed_point; },
@@ -111,8 +190,9 @@ const std::array kOptions{
     ConfigurationOption{
         .name = "calibration",
         .accepts = AcceptsCalibration{},
-        .description = "The real speed, in kHz, of frequencies that the driver lists under another name. acpi-cpufreq "
-                       "lists turbo as 1 MHz above the nominal frequency.",
+        .description =
+            "The real speed, in kHz, of frequencies that the driver lists as another number. acpi-cpufreq lists turbo as "
+            "1 MHz above the nominal frequency.",
         .example = "{ 2201000 = 2300000 }",
         .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.calibration; },
@@ -145,7 +225,8 @@ struct InWords {
         return fmt::format("{} to {}", accepts.least, accepts.most);
     }
     std::string operator()(const AcceptsWord& accepts) const {
-        return fmt::format("\"{}\"", fmt::join(accepts.words, "\" or \""));
+        const auto but_last = std::span(accepts.words).first(accepts.words.size() - 1);
+        return fmt::format("\"{}\" or \"{}\"", fmt::join(but_last, "\", \""), accepts.words.back());
     }
     std::string operator()(const AcceptsKey&) const { return "the name of a key, 1 to 64 characters of ASCII"; }
     std::string operator()(const AcceptsCalibration&) const {

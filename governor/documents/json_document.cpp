@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-constexpr std::size_t kLongestMessage = 400;  // of a part of it; what is wrong is said at its end
+constexpr std::size_t kLongestMessage = 400;  // The parser puts the cause last, so longer messages lose their middle.
 
 std::string in_words(const std::string& message) {
     if (message.size() <= kLongestMessage) {
@@ -118,7 +118,7 @@ nlohmann::json parse(std::string_view text) {
     } catch (const nlohmann::json::parse_error& error) {
         throw FieldError(fmt::format("not JSON at byte {}: {}", error.byte, why(error)));
     } catch (const nlohmann::json::exception& error) {
-        throw FieldError("not JSON that can be read: " + why(error));
+        throw FieldError("unreadable JSON: " + why(error));
     }
 }
 

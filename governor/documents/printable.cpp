@@ -25,4 +25,19 @@ std::string printable(std::string_view text, std::size_t longest) {
     return result;
 }
 
+std::string number_list(const std::vector<std::uint32_t>& numbers) {
+    std::string result;
+    for (std::size_t first = 0; first < numbers.size();) {
+        std::size_t last = first;
+        while (last + 1 < numbers.size() && numbers[last + 1] > numbers[last] &&
+               numbers[last + 1] - numbers[last] == 1) {
+            ++last;
+        }
+        result += fmt::format("{}{}", result.empty() ? "" : ",", numbers[first]);
+        result += last > first ? fmt::format("-{}", numbers[last]) : "";
+        first = last + 1;
+    }
+    return result;
+}
+
 }  // namespace happe

@@ -53,8 +53,9 @@ Result<ProfileDocument> read_profiles(std::string_view text) try {
 std::string write_profiles(const ProfileDocument& document) {
     auto profiles = nlohmann::ordered_json::array();
     for (const StoredProfile& profile : document.profiles) {
-        profiles.push_back(
-            {{"user", profile.whom.user}, {"app", profile.whom.app}, {"khz", numbers(profile.uafp.values())}});
+        profiles.push_back({{"user", profile.whom.user},
+                            {"app", profile_name(profile.whom)},
+                            {"khz", numbers(profile.uafp.values())}});
     }
     const nlohmann::ordered_json whole = {
         {"format", "happe-profile/1"}, {"f_max_khz", document.f_ref.value}, {"profiles", std::move(profiles)}};

@@ -14,6 +14,7 @@ struct RunPlan {
     std::string application;
     std::optional<std::uint32_t> sampling_rate_us;  // of ondemand
     std::optional<std::uint32_t> up_threshold;      // of ondemand, percent
+    std::string epp;                                // energy performance preference, one of kEpps; empty: as it is
     bool indicator = false;                         // the battery indicator is on the screen
     bool sham = false;                              // the keys are recorded and do nothing
     bool operator==(const RunPlan&) const = default;

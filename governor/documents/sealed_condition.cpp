@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/sealed_condition.h"
 
+#include "governor/documents/epp.h"
 #include "governor/documents/json_document.h"
 
 #include <algorithm>
@@ -75,11 +76,13 @@ void check(const Field& document, const RunPlan& plan) {
 }
 
 RunPlan plan_of(const Field& document) {
+    const auto preferred = document.find("epp");
     RunPlan plan{.condition = condition(document.at("condition")),
                  .subject = code(document.at("subject")),
                  .application = slug(document.at("application")),
                  .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
                  .up_threshold = tunable(document, "up_threshold", 100),
+                 .epp = preferred ? read_epp(*preferred) : std::string(),
                  .indicator = document.at("indicator").boolean(),
                  .sham = document.at("keys").one_of({"act", "sham"}) == 1};
     check(document, plan);
@@ -88,7 +91,7 @@ RunPlan plan_of(const Field& document) {
 
 SealedCondition read(const Field& document) {
     static_cast<void>(document.object({"format", "study", "run", "subject", "application", "condition", "indicator",
-                                       "keys", "sampling_rate_us", "up_threshold", "pad"}));
+                                       "keys", "epp", "sampling_rate_us", "up_threshold", "pad"}));
     static_cast<void>(document.at("format").one_of({"happe-condition/1"}));
     if (const Field pad = document.at("pad"); !consists_of(pad.text(kSealedDocumentBytes), ".")) {
         pad.refuse("not dots");

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/trace_reader.h"
 
+#include "governor/documents/epp.h"
 #include "governor/documents/json_document.h"
 #include "governor/documents/profile_document.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace happe {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::int64_t kLargestHysteresisPpm = 50'000;
 constexpr std::size_t kMaxPolicies = 1024;
 constexpr std::size_t kMaxCpus = 65'536;
 constexpr std::size_t kMaxPresses = 65'536;
+constexpr std::size_t kMaxPatience = 65'536;
 
 Khz khz(const Field& field) {
     return Khz{static_cast<std::uint32_t>(field.integer(1, kHighestKhz.value))};
@@ -78,6 +81,34 @@ std::vector<PolicyLadder> ladders(const Field& header) {
     return result;
 }
 
+PolicyId policy_of(const Field& field) {
+    return PolicyId{static_cast<std::uint16_t>(field.integer(0, kHighestPolicyId.value))};
+}
+
+// Each of the policies in one domain.
+Domains domains(const Field& array, const std::vector<PolicyLadder>& ladders) {
+    Domains result;
+    std::set<PolicyId> named;
+    for (const Field& entry : array.items(1, kMaxPolicies)) {
+        std::vector<PolicyId>& domain = result.emplace_back();
+        for (const Field& item : entry.items(1, kMaxPolicies)) {
+            domain.push_back(policy_of(item));
+            if (!std::ranges::binary_search(ladders, domain.back(), {}, &PolicyLadder::id)) {
+                item.refuse("there is no ladder of this policy");
+            }
+            if (!named.insert(domain.back()).second) {
+                item.refuse("a policy can be in one domain only");
+            }
+        }
+    }
+    for (const PolicyLadder& policy : ladders) {
+        if (!named.contains(policy.id)) {
+            array.refuse(fmt::format("policy {} is in no domain", policy.id.value));
+        }
+    }
+    return result;
+}
+
 Settings settings(const Field& header) {
     const bool extended = header.at("mode").one_of({"paper", "extended"}) == 1;
     const auto given = header.find("settings");
@@ -88,7 +119,8 @@ Settings settings(const Field& header) {
     if (!extended) {
         given->refuse("only with \"mode\":\"extended\"");
     }
-    static_cast<void>(given->object({"hysteresis_ppm", "fixed_point", "warm_start"}));
+    static_cast<void>(
+        given->object({"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent"}));
     if (const auto field = given->find("hysteresis_ppm")) {
         result.hysteresis = Ppm{static_cast<std::uint32_t>(field->integer(0, kLargestHysteresisPpm))};
     }
@@ -98,33 +130,71 @@ Settings settings(const Field& header) {
     if (const auto field = given->find("warm_start")) {
         result.warm_start = field->boolean();
     }
+    if (const auto field = given->find("middle_start")) {
+        result.middle_start = field->boolean();
+    }
+    if (const auto field = given->find("hold")) {
+        result.hold = field->boolean();
+    }
+    if (const auto field = given->find("descent")) {
+        result.descent = field->boolean();
+    }
+    return result;
+}
+
+std::vector<std::pair<Served, Patience>> patience(const Field& header, const Settings& settings) {
+    std::vector<std::pair<Served, Patience>> result;
+    const auto given = header.find("patience");
+    if (given && !settings.descent) {
+        given->refuse("only with the setting descent");
+    }
+    const std::vector<Field> entries = given ? given->items(0, kMaxPatience) : std::vector<Field>();
+    for (const Field& entry : entries) {
+        static_cast<void>(entry.object({"user", "app", "wait_us", "quiet_us"}));
+        Served whom{entry.at("user").name(), entry.at("app").name()};
+        if (std::ranges::find(result, whom, &std::pair<Served, Patience>::first) != result.end()) {
+            entry.refuse("a second one of the same user and application");
+        }
+        const Micros wait{entry.at("wait_us").integer(Patience::kFirst.count(), Patience::kMost.count())};
+        const Micros quiet{entry.at("quiet_us").integer(0, Patience::kMost.count())};
+        result.push_back({std::move(whom), {.wait = wait, .quiet = quiet}});
+    }
     return result;
 }
 
 TraceHeader read_header(const Field& header) {
-    static_cast<void>(header.object(
-        {"format", "mode", "feedback", "period_us", "keys", "ladders_khz", "uafp", "calibrated_khz", "settings"}));
+    static_cast<void>(header.object({"format", "mode", "feedback", "period_us", "keys", "ladders_khz", "domains",
+                                     "uafp", "calibrated_khz", "epp", "settings", "patience"}));
     static_cast<void>(header.at("format").one_of({"happe-trace/1"}));
     const auto keys = header.find("keys");
+    const auto epp = header.find("epp");
     const auto profiles = header.find("uafp");
-    return {.settings = settings(header),
+    const auto together = header.find("domains");
+    const std::vector<PolicyLadder> policies = ladders(header);
+    const Settings rules = settings(header);
+    return {.settings = rules,
             .immediate = header.at("feedback").one_of({"next-sample", "immediate"}) == 1,
             .period = Micros(header.at("period_us").integer(1, kLongestPeriodUs)),
             .sham = keys && keys->one_of({"act", "sham"}) == 1,
-            .ladders = ladders(header),
-            .profiles = profiles ? profile_list(*profiles) : std::vector<StoredProfile>()};
+            .epp = epp ? read_epp(*epp) : std::string(),
+            .ladders = policies,
+            .domains = together ? domains(*together, policies) : Domains(),
+            .profiles = profiles ? profile_list(*profiles) : std::vector<StoredProfile>(),
+            .patience = patience(header, rules)};
 }
 
 TracedPolicy traced_policy(const Field& entry, const std::vector<PolicyId>& known) {
-    static_cast<void>(entry.object({"id", "cur_khz", "util_ppm"}));
+    static_cast<void>(entry.object({"id", "cur_khz", "ran_khz", "util_ppm"}));
     const Field id = entry.at("id");
-    TracedPolicy policy{
-        .id = PolicyId{static_cast<std::uint16_t>(id.integer(0, kHighestPolicyId.value))}, .current = {}, .cpus = {}};
+    TracedPolicy policy{.id = policy_of(id), .current = {}, .ran = {}, .cpus = {}};
     if (!std::ranges::binary_search(known, policy.id)) {
         id.refuse("the header has no ladder of this policy");
     }
     if (const auto current = entry.find("cur_khz")) {
         policy.current = khz(*current);
+    }
+    if (const auto ran = entry.find("ran_khz")) {
+        policy.ran = khz(*ran);
     }
     for (const Field& cpu : entry.at("util_ppm").items(1, kMaxCpus)) {
         policy.cpus.push_back(Ppm{static_cast<std::uint32_t>(cpu.integer(0, kOne.value))});
@@ -137,7 +207,7 @@ std::vector<TracedPolicy> traced_policies(const Field& array, const std::vector<
     for (const Field& entry : array.items(0, kMaxPolicies)) {
         policies.push_back(traced_policy(entry, known));
         if (std::ranges::count(policies, policies.back().id, &TracedPolicy::id) > 1) {
-            entry.at("id").refuse("a policy is listed once at most");
+            entry.at("id").refuse("each policy can be listed only once");
         }
     }
     std::ranges::sort(policies, {}, &TracedPolicy::id);
@@ -153,6 +223,12 @@ std::optional<Served> served(const Field& line) {
         return std::nullopt;
     }
     return Served{*std::move(user_name), *std::move(app_name)};
+}
+
+std::optional<PowerSource> source(const Field& line) {
+    const auto given = line.find("source");
+    return given ? std::optional(given->one_of({"mains", "battery"}) == 0 ? PowerSource::Mains : PowerSource::Battery)
+                 : std::nullopt;
 }
 
 // The presses of one line; `last_*`: each key's press before it, moved on.
@@ -218,16 +294,21 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     }
     const nlohmann::json parsed = json::parse(line_);
     const Field line(parsed, "");
-    static_cast<void>(line.object({"t_us", "user", "app", "policies", "keys"}));
+    static_cast<void>(line.object({"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present"}));
     const MonoTime at = instant(line.at("t_us"));
     if (last_ && at <= *last_) {
         line.at("t_us").refuse("must be later than the line before");
     }
     const auto keys = line.find("keys");
+    const auto saver = line.find("power_saver");
+    const auto present = line.find("present");
     TraceObservation seen{.at = at,
                           .served = served(line),
                           .policies = traced_policies(line.at("policies"), known_),
-                          .presses = keys ? presses(*keys, at, last_performance_, last_power_) : std::vector<Press>()};
+                          .source = source(line),
+                          .presses = keys ? presses(*keys, at, last_performance_, last_power_) : std::vector<Press>(),
+                          .power_saver = saver && saver->boolean(),
+                          .present = present && present->boolean()};
     last_ = at;
     return seen;
 } catch (const json::FieldError& error) {

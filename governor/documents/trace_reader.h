@@ -10,6 +10,7 @@
 #include <istream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace happe {
@@ -19,13 +20,17 @@ struct TraceHeader {
     bool immediate = false;
     Micros period{};
     bool sham = false;                  // no press is acted on
+    std::string epp = {};               // that HAPPE set on every policy; empty: none
     std::vector<PolicyLadder> ladders;  // ascending ids
+    Domains domains;
     std::vector<StoredProfile> profiles;
+    std::vector<std::pair<Served, Patience>> patience;  // of profiles, known or not; others have a new one
 };
 
 struct TracedPolicy {
     PolicyId id;
     std::optional<Khz> current;
+    std::optional<Khz> ran;
     std::vector<Ppm> cpus;
 };
 
@@ -33,7 +38,10 @@ struct TraceObservation {
     MonoTime at;
     std::optional<Served> served;
     std::vector<TracedPolicy> policies;  // ascending ids
+    std::optional<PowerSource> source;   // of the laptop's power
     std::vector<Press> presses;
+    bool power_saver = false;
+    bool present = false;
 };
 
 class TraceReader {

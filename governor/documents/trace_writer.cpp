@@ -29,6 +29,17 @@ Json calibrated(const TraceHeader& header) {
     return result;
 }
 
+Json domains(const TraceHeader& header) {
+    auto result = Json::array();
+    for (const std::vector<PolicyId>& domain : header.domains) {
+        auto& ids = result.emplace_back(Json::array());
+        for (const PolicyId policy : domain) {
+            ids.push_back(policy.value);
+        }
+    }
+    return result;
+}
+
 }  // namespace
 
 std::string header_line(const TraceHeader& header) {
@@ -47,8 +58,14 @@ std::string header_line(const TraceHeader& header) {
                  {"period_us", header.period.count()},
                  {"ladders_khz", ladders},
                  {"uafp", profiles}};
+    if (!header.domains.empty() && header.domains.size() < header.ladders.size()) {  // else each policy is its own
+        json["domains"] = domains(header);
+    }
     if (header.sham) {
         json["keys"] = "sham";
+    }
+    if (!header.epp.empty()) {
+        json["epp"] = header.epp;
     }
     if (auto speeds = calibrated(header); !speeds.empty()) {
         json["calibrated_khz"] = std::move(speeds);
@@ -56,17 +73,29 @@ std::string header_line(const TraceHeader& header) {
     if (extended) {
         json["settings"] = {{"hysteresis_ppm", header.settings.hysteresis.value},
                             {"fixed_point", header.settings.fixed_point},
-                            {"warm_start", header.settings.warm_start}};
+                            {"warm_start", header.settings.warm_start},
+                            {"middle_start", header.settings.middle_start},
+                            {"hold", header.settings.hold},
+                            {"descent", header.settings.descent}};
+    }
+    for (const auto& [whom, patience] : header.patience) {
+        json["patience"].push_back({{"user", whom.user},
+                                    {"app", whom.app},
+                                    {"wait_us", patience.wait.count()},
+                                    {"quiet_us", patience.quiet.count()}});
     }
     return line(json);
 }
 
-std::string observation_line(const Turn& turn) {
+std::string observation_line(const Turn& turn, std::optional<PowerSource> source) {
     auto policies = Json::array();
-    for (const auto& [sample, cpus] : turn.policies) {
-        Json policy = {{"id", sample.id.value}};
-        if (sample.current) {
-            policy["cur_khz"] = sample.current->value;
+    for (const auto& [id, current, ran, cpus] : turn.policies) {
+        Json policy = {{"id", id.value}};
+        if (current) {
+            policy["cur_khz"] = current->value;
+        }
+        if (ran) {
+            policy["ran_khz"] = ran->value;
         }
         policy["util_ppm"] = numbers(cpus);
         policies.push_back(std::move(policy));
@@ -75,11 +104,21 @@ std::string observation_line(const Turn& turn) {
     for (const Press& press : turn.presses) {
         keys.push_back({{"t_us", press.at.time_since_epoch().count()}, {"key", name_of(press.key)}});
     }
-    return line({{"t_us", turn.at.time_since_epoch().count()},
+    Json json = {{"t_us", turn.at.time_since_epoch().count()},
                  {"user", turn.served != nullptr ? Json(turn.served->user) : Json(nullptr)},
                  {"app", turn.served != nullptr ? Json(turn.served->app) : Json(nullptr)},
                  {"policies", policies},
-                 {"keys", keys}});
+                 {"keys", keys}};
+    if (turn.power_saver) {
+        json["power_saver"] = true;
+    }
+    if (source) {
+        json["source"] = name_of(*source);
+    }
+    if (turn.present) {
+        json["present"] = true;
+    }
+    return line(json);
 }
 
 std::string decision_line(const Turn& turn) {
@@ -98,6 +137,9 @@ std::string decision_line(const Turn& turn) {
                            {"level", lesson->level.value},
                            {"khz", lesson->to.value},
                            {"uafp_khz", numbers(turn.uafp->values())}};
+    }
+    if (turn.decision.probe) {
+        json["probe"] = name_of(*turn.decision.probe);
     }
     return line(json);
 }

@@ -10,7 +10,7 @@
 namespace happe {
 
 std::string header_line(const TraceHeader& header);
-std::string observation_line(const Turn& turn);
+std::string observation_line(const Turn& turn, std::optional<PowerSource> source = {});
 std::string decision_line(const Turn& turn);
 
 }  // namespace happe

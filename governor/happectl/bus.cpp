@@ -32,7 +32,7 @@ Outcome<Bus> Bus::open() {
     if (const int error = sd_bus_open_system(&bus); error < 0) {
         return trouble(
             EX_UNAVAILABLE,
-            fmt::format("the system bus is not there: {}; start it (systemctl start dbus), or run this on the "
+            fmt::format("the system bus does not answer: {}; start it (systemctl start dbus), or run this on the "
                         "machine rather than in a container",
                         std::strerror(-error)));
     }

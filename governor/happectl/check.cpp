@@ -117,7 +117,7 @@ Outcome<Configuration> configuration_in(const std::string& path) {
 }
 
 void add_check(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("check", "Whether a configuration is valid, and what it says");
+    CLI::App* const command = program.add_subcommand("check", "Check a configuration, and print its settings");
     const auto options = std::make_shared<CheckOptions>();
     command->add_option("FILE", options->file, "The file; - is standard input")->capture_default_str();
     command->add_flag("--json", options->json, "Print JSON, in ASCII");

@@ -14,7 +14,7 @@ namespace happe::ctl {
 
 class Child {
 public:
-    // Exit statuses of a command that cannot be run, as shells have them.
+    // Exit statuses of a command that cannot be run, as in shells.
     static constexpr int kNotFound = 127;
     static constexpr int kNotExecutable = 126;
 

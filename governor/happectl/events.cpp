@@ -28,17 +28,37 @@ std::int64_t micros(const LearningEvent& event) {
 
 nlohmann::ordered_json event_json(const LearningEvent& event) {
     const Lesson& lesson = event.lesson;
-    return {{"number", event.seq},           {"time", utc_time(micros(event))}, {"key", name_of(lesson.key)},
-            {"policy", lesson.policy.value}, {"level", lesson.level.value},     {"from_khz", lesson.from.value},
-            {"to_khz", lesson.to.value},     {"ran_khz", lesson.current.value}, {"util_ppm", lesson.utilisation.value}};
+    nlohmann::ordered_json all = {{"number", event.seq},
+                                  {"time", utc_time(micros(event))},
+                                  {"key", event.undoes != 0 ? "undo" : cause_of(lesson)},
+                                  {"policy", lesson.policy.value},
+                                  {"level", lesson.level.value},
+                                  {"from_khz", lesson.from.value},
+                                  {"to_khz", lesson.to.value},
+                                  {"ran_khz", lesson.current.value},
+                                  {"util_ppm", lesson.utilisation.value}};
+    if (event.undoes != 0) {
+        all["undoes"] = event.undoes;
+    }
+    return all;
+}
+
+std::string what(const LearningEvent& event) {
+    if (event.undoes != 0) {
+        return fmt::format("undo {}", event.undoes);
+    }
+    if (event.lesson.probe) {
+        return "probe";
+    }
+    return event.lesson.key == Key::Performance ? "faster" : "save power";
 }
 
 // Columns of a fixed width, so that pages and what follows later stand below each other.
 std::string event_line(const LearningEvent& event, const Style& style) {
     const Lesson& lesson = event.lesson;
     return fit(fmt::format("{:<7} {:<19}  {:<10}  {:>5}  {:>9} -> {:<9}  {:>11}", event.seq, local_time(micros(event)),
-                           lesson.key == Key::Performance ? "faster" : "save power", lesson.level.value,
-                           gigahertz(lesson.from), gigahertz(lesson.to), percent(lesson.utilisation)),
+                           what(event), lesson.level.value, gigahertz(lesson.from), gigahertz(lesson.to),
+                           percent(lesson.utilisation)),
                style.columns) +
            '\n';
 }
@@ -107,9 +127,9 @@ Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
 }  // namespace
 
 void add_events(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("events", "Each key press that taught an application's profile");
+    CLI::App* const command = program.add_subcommand("events", "List the key presses that taught a profile");
     const auto options = std::make_shared<EventsOptions>();
-    command->add_option("APPLICATION", options->application, "As happectl profiles list names it")
+    command->add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
         ->required()
         ->check(kName);
     command->add_option("--user", options->user, "Another user's; an administrator may [your own]")->check(kName);

@@ -70,7 +70,7 @@ Outcome<std::size_t> NewFile::copy(int from) {
             return bytes;
         }
         if (read < 0 && errno != EINTR) {
-            return trouble(EX_IOERR, fmt::format("cannot read what happed has: {}", std::strerror(errno)));
+            return trouble(EX_IOERR, fmt::format("cannot read happed's file: {}", std::strerror(errno)));
         }
         const std::size_t got = read < 0 ? 0 : static_cast<std::size_t>(read);
         if (const auto written = write({piece.data(), got}); !written) {

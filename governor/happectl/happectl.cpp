@@ -43,8 +43,8 @@ void occupy_closed_descriptors() {
 }
 
 void add_commands(CLI::App& program, Task& task) {
-    for (const auto add : {add_status, add_doctor, add_profiles, add_events, add_hold, add_feedback, add_keys, add_run,
-                           add_study, add_restore, add_check, add_reload, add_setup}) {
+    for (const auto add : {add_status, add_doctor, add_profiles, add_events, add_undo, add_hold, add_feedback, add_keys,
+                           add_run, add_study, add_restore, add_check, add_reload, add_setup}) {
         add(program, task);
     }
 }
@@ -65,8 +65,8 @@ int main(int argc, char** argv) try {
     happe::ctl::occupy_closed_descriptors();
     CLI::App program(
         "happectl - talks to happed, the governor that learns from two keys.\n\n"
-        "Shows what it does and why, what it has learned, finds what is in its way, steps it aside, and gives the\n"
-        "machine back to the kernel's governor.",
+        "Shows HAPPE's state and what it has learned, finds problems, pauses HAPPE, and restores the\n"
+        "kernel's governor.",
         "happectl");
     program.set_version_flag("--version", "happectl " HAPPE_VERSION);
     program.require_subcommand(1);
@@ -77,8 +77,8 @@ int main(int argc, char** argv) try {
         "  happectl doctor                what is in its way, and what to do\n"
         "  happectl profiles show torcs   what it learned from you in this application\n"
         "  happectl hold -- make          the kernel's governor while a command runs\n\n"
-        "Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 happed or\n"
-        "the bus is not there, 73 cannot create a file, 74 cannot write or read, 75 busy, 76 happed is of another\n"
+        "Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 happed or\n"
+        "the bus does not answer, 73 cannot create a file, 74 cannot write or read, 75 busy, 76 happed is of another\n"
         "version, 77 not allowed.  `happectl COMMAND --help` has more examples.");
     happe::ctl::Task task;
     happe::ctl::add_commands(program, task);

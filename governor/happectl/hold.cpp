@@ -43,11 +43,11 @@ Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Vigil& vigil,
                 vigil.pass_signal_to(*child);
                 break;
             case Vigil::Event::Left:
-                remark("happed went away, and the hold with it; it is taken again when happed is back");
+                remark("happed ended, and the hold with it; the hold begins again when happed is back");
                 break;
             case Vigil::Event::Returned:
                 if (const auto again = take_hold(daemon, options); !again) {
-                    remark("the hold could not be taken again: " + again.error().message);
+                    remark("the hold could not begin again: " + again.error().message);
                 }
                 break;
             case Vigil::Event::Changed:
@@ -78,12 +78,12 @@ Outcome<int> hold(DaemonProxy& daemon, const HoldOptions& options) {
 }  // namespace
 
 void add_hold(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("hold", "The kernel's governor while a command runs");
+    CLI::App* const command = program.add_subcommand("hold", "Use the kernel's governor while a command runs");
     const auto options = std::make_shared<HoldOptions>();
     command->add_option("--reason", options->reason, "Shown by happectl status")->check(kName);
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     command->footer(
-        "HAPPE gives the machine back as it found it, until the command ends; several holds may overlap. The exit\n"
+        "HAPPE restores the machine until the command ends; several holds may overlap. The exit\n"
         "status is the command's; 127 if it is not found, 126 if it cannot be run.\n\n"
         "Examples:\n"
         "  happectl hold -- make -j8\n"

@@ -22,7 +22,7 @@ const CLI::Validator kName(
 
 void add_output(CLI::App& command, Output& output) {
     command.add_flag("--json", output.json, "Print JSON, in ASCII");
-    command.add_flag("--ascii", output.ascii, "Draw with ASCII, as where the locale isn't UTF-8");
+    command.add_flag("--ascii", output.ascii, "Draw with ASCII; the default if the locale isn't UTF-8");
 }
 
 void say(const std::string& text) {

@@ -49,7 +49,8 @@ Outcome<int> list(DaemonProxy& daemon, const ProfilesOptions& options) {
         }
         rows.push_back({fit(printable(application, style), 40), values.substr(0, values.find_last_not_of(' ') + 1)});
     }
-    say(profiles->empty() ? "nothing is learned yet: press a key, or happectl feedback faster\n" : table(rows, style));
+    say(profiles->empty() ? "HAPPE has learned nothing yet: press a key, or happectl feedback faster\n"
+                          : table(rows, style));
     return EX_OK;
 }
 
@@ -75,7 +76,7 @@ Outcome<bool> confirmed(const ProfilesOptions& options) {
         return true;
     }
     if (::isatty(STDIN_FILENO) == 0) {
-        return trouble(EX_USAGE, "reset forgets what was learned: confirm with --yes where there is no terminal");
+        return trouble(EX_USAGE, "reset deletes the profile; without a terminal, confirm with --yes");
     }
     std::cerr << fmt::format("Forget the profile for {} and how it was learned? [y/N] ",
                              printable(options.application, style_of_output(options.output.ascii)))
@@ -152,11 +153,11 @@ CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOption
 }  // namespace
 
 void add_profiles(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("profiles", "What was learned, application by application");
+    CLI::App* const command = program.add_subcommand("profiles", "Show what HAPPE learned, by application");
     command->require_subcommand(1);
     const auto options = std::make_shared<ProfilesOptions>();
     const auto add_application = [&](CLI::App& to) {
-        to.add_option("APPLICATION", options->application, "As happectl profiles list names it")
+        to.add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
             ->required()
             ->check(kName);
     };
@@ -171,12 +172,14 @@ void add_profiles(CLI::App& program, Task& task) {
     add(*command, task, options, "export", "Every profile as a JSON document", export_them)
         ->add_option("--out", options->file, "The file, for you alone; - is standard output")
         ->capture_default_str();
-    CLI::App* const import = add(*command, task, options, "import", "Take over an exported document", import_them);
-    import->add_option("FILE", options->file, "What export wrote, at most 1 MiB; - is standard input")->required();
+    CLI::App* const import = add(*command, task, options, "import", "Import an exported document", import_them);
+    import->add_option("FILE", options->file, "A file that export wrote, at most 1 MiB; - is standard input")
+        ->required();
     import->add_flag("--json", options->output.json, "Print JSON, in ASCII");
     command->footer(
         "A profile (UAFP) has ten values: the lowest frequency that satisfied you at each tenth of normalised\n"
-        "utilisation. Whatever user a document names, import stores it as yours, or as --user's.\n\n"
+        "utilisation. Whatever user a document names, import stores it as yours, or as --user's. With mains.own_profiles\n"
+        "torcs is what counts on battery, and torcs/mains on mains.\n\n"
         "Examples:\n"
         "  happectl profiles list\n"
         "  happectl profiles show torcs\n"

@@ -71,13 +71,13 @@ std::string daemon_program() {
     return "happed";
 }
 
-// What was found and not given back is given back by happed itself.
+// What was found and not restored is restored by happed itself.
 Outcome<bool> restore_rest(const Root& root) {
     if (presence(root / kFoundState) != Presence::Present) {
         return false;
     }
     if (::geteuid() != 0) {
-        return trouble(EX_NOPERM, "what HAPPE found is not given back yet; try sudo happectl restore");
+        return trouble(EX_NOPERM, "the machine is not restored yet; try sudo happectl restore");
     }
     sigset_t none;
     sigemptyset(&none);
@@ -86,13 +86,13 @@ Outcome<bool> restore_rest(const Root& root) {
         return pass_on(child);
     }
     if (const int status = child->wait(); status != 0) {
-        return trouble(status, "happed --restore could not give back everything; it says why above");
+        return trouble(status, "happed --restore could not restore everything; the reason is above");
     }
     return true;
 }
 
 std::string as_text(bool stopped, const std::vector<PolicyFound>& policies) {
-    std::string text = stopped ? "happed is stopped; until the machine starts again, or: systemctl start happed\n"
+    std::string text = stopped ? "happed is stopped until the next boot, or until: systemctl start happed\n"
                                : "happed was not running\n";
     for (const PolicyFound& policy : policies) {
         text += fmt::format("policy {}: {}\n", policy.policy, printable(policy.governor, {}));
@@ -128,7 +128,7 @@ Outcome<int> restore(const RestoreOptions& options) {
 }  // namespace
 
 void add_restore(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("restore", "Stop HAPPE and give the machine back");
+    CLI::App* const command = program.add_subcommand("restore", "Stop HAPPE and restore the kernel's governor");
     const auto options = std::make_shared<RestoreOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
     add_output(*command, options->output);

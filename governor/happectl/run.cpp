@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl run: a study's run, and its trace.
+#include "governor/documents/epp.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/files.h"
 #include "governor/happectl/view.h"
@@ -146,7 +147,7 @@ private:
         if (event == Vigil::Event::Signal) {
             vigil_.pass_signal_to(child);
         } else if (event == Vigil::Event::Left) {
-            remark("happed went away and the run with it; the command goes on");
+            remark("happed ended, and the run with it; the command continues");
         } else {
             child.tell(SIGTERM);
         }
@@ -191,7 +192,7 @@ Outcome<int> live(DaemonProxy& daemon, const RunOptions& options, NewFile& file)
     bool left = false;
     const Outcome<int> status = attend(vigil, options, *run, left);
     if (left) {
-        return trouble(EX_UNAVAILABLE, "happed went away and the run with it; when it is back, " + how_to_fetch(*run));
+        return trouble(EX_UNAVAILABLE, "happed ended, and the run with it; when it is back, " + how_to_fetch(*run));
     }
     const auto saved = save(daemon, *run, file, options.json);
     return saved ? status : saved;
@@ -283,8 +284,14 @@ void add_plan(CLI::App& command, RunOptions& options) {
         ->check(CLI::Range(1U, UINT32_MAX));
     command.add_option("--up-threshold", options.plan.up_threshold, "ondemand's tunable, percent")
         ->check(CLI::Range(1U, 100U));
-    command.add_flag("--blind", options.blind, "Nobody else sees what is decided while it runs");
-    command.add_flag("--indicator", options.plan.indicator, "The battery indicator is on the screen; B-HAPPE has it");
+    command
+        .add_option(
+            "--epp", options.plan.epp,
+            "Energy performance preference: performance,\nbalance_performance, balance_power or power [as it is]")
+        ->check(CLI::IsMember(std::vector<std::string>(kEpps.begin(), kEpps.end())).description(""))
+        ->needs(command.get_option("--condition"));
+    command.add_flag("--blind", options.blind, "Hide the decisions from everybody else during the run");
+    command.add_flag("--indicator", options.plan.indicator, "Show the battery indicator; B-HAPPE does so anyway");
 }
 
 void add_sealed(CLI::App& command, RunOptions& options) {
@@ -307,7 +314,8 @@ void add_afterwards(CLI::App& command, const std::shared_ptr<RunOptions>& option
     again->add_option("--out", options->out, "The file for the trace; - is standard output")->required();
     again->add_flag("--json", options->json, "Print the run's code and file as JSON");
     again->callback([options, &task] { task = [options] { return with_file(*options, fetch); }; });
-    CLI::App* const facts = command.add_subcommand("facts", "What a run's record has besides its trace, as JSON");
+    CLI::App* const facts =
+        command.add_subcommand("facts", "Print the rest of a run's record, besides its trace, as JSON");
     facts->add_option("RUN", options->code, "The run's code")->required()->check(kName);
     facts->callback([options, &task] { task = [options] { return show_facts(options->code); }; });
 }
@@ -315,21 +323,22 @@ void add_afterwards(CLI::App& command, const std::shared_ptr<RunOptions>& option
 }  // namespace
 
 void add_run(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("run", "A study's run under one condition, with its trace");
+    CLI::App* const command =
+        program.add_subcommand("run", "Run a command under one condition of a study, and save the trace");
     const auto options = std::make_shared<RunOptions>();
     add_plan(*command, *options);
     add_sealed(*command, *options);
     command->add_option("--out", options->out, "The file for the trace, JSON lines; - is standard output");
-    command->add_option("--seconds", options->seconds, "Stop after so many, the command too [no limit]")
+    command->add_option("--seconds", options->seconds, "Stop the run and the command after so many [no limit]")
         ->check(CLI::Range(1U, 86'400U));
     command->add_flag("--json", options->json, "Print the run's code and file as JSON");
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     add_afterwards(*command, options, task);
     command->footer(
-        "Begins a run with the paper's settings, waits for the command, the time or Ctrl-C, ends it, and saves the trace\n"
-        "(docs/traces.md). --condition, --subject, --application and --out are required, or --sealed, --study, --run and\n"
-        "--out: then happed alone knows the condition, and nobody sees what is decided. Ctrl-C ends a run early and\n"
-        "saves its trace all the same. The exit status is the command's. An administrator may.\n\n"
+        "Begins a run with the paper's settings, ends it with the command, after the time or on Ctrl-C, and saves the\n"
+        "trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed, --study, --run and\n"
+        "--out. In a sealed run only happed knows the condition, and no program shows its decisions. Ctrl-C saves the\n"
+        "trace too. The exit status is the command's. Only for administrators.\n\n"
         "Examples:\n"
         "  happectl run --condition O-HAPPE --subject P07 --application torcs --out p07.jsonl -- torcs\n"
         "  happectl run --condition ondemand --up-threshold 80 --subject P07 --application torcs --blind \\\n"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl feedback, reload and keys: a call each.
+#include "governor/cli/near_name.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
 
 #include <fmt/format.h>
+#include <array>
 #include <iostream>
 #include <memory>
 
@@ -16,9 +18,25 @@ struct KeyOptions {
     std::uint32_t seconds = 30;
 };
 
+// The keys' names on the command line: those of the configuration, and those that people say.
+CLI::Validator key_name() {
+    const auto of_configuration = [](std::string& name) {
+        if (name == "faster" || name == "save") {
+            name = name == "faster" ? "performance" : "power";
+        }
+        if (name == "performance" || name == "power") {
+            return std::string();
+        }
+        constexpr std::array<std::string_view, 4> kNames{"faster", "performance", "power", "save"};
+        const std::string_view near = nearest_name(name, kNames);
+        return fmt::format("unknown key '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+    };
+    return {of_configuration, "{faster,performance,power,save}"};
+}
+
 Outcome<int> feedback(const std::string& key) {
     return with_daemon([&](DaemonProxy& daemon) {
-        return daemon.call_within(kPrompt, method::kFeedback, key == "save" ? Key::Power : Key::Performance).map([] {
+        return daemon.call_within(kPrompt, method::kFeedback, key == "power" ? Key::Power : Key::Performance).map([] {
             return EX_OK;
         });
     });
@@ -38,13 +56,13 @@ Outcome<int> show_keys(const KeyOptions& options) {
                     ? json_text({{"performance", performance}, {"power", power}, {"keyboards", state.keyboards}})
                     : fmt::format("faster      {}\nsave power  {}\nkeyboards   {}{}\n", printable(performance, style),
                                   printable(power, style), state.keyboards,
-                                  state.keyboards == 0 ? ", none has either key: happectl keys learn" : ""));
+                                  state.keyboards == 0 ? ", no keyboard has either key: happectl keys learn" : ""));
             return EX_OK;
         });
     });
 }
 
-// The line for the configuration's file. A key's name needs no escapes in TOML, or it is no key's name.
+// The line for the configuration's file. A key's name needs no escapes in TOML, or it is not a key's name.
 Outcome<std::string> configuration_line(const std::string& option, const std::string& key) {
     if (key.empty() || key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+") != std::string::npos) {
         return trouble(EX_PROTOCOL, fmt::format("happed answered with a key named {}", key));
@@ -77,11 +95,11 @@ Outcome<int> learn_key(const KeyOptions& options) {
 }  // namespace
 
 void add_feedback(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("feedback", "As if a key were pressed now");
+    CLI::App* const command = program.add_subcommand("feedback", "Teach as if you pressed a key now");
     const auto key = std::make_shared<std::string>();
-    command->add_option("KEY", *key, "faster, or save (power)")->required()->check(CLI::IsMember({"faster", "save"}));
+    command->add_option("KEY", *key, "faster (or performance), save (or power)")->required()->transform(key_name());
     command->footer(
-        "For whoever is at the machine: teaches the profile of the application in front.\n\n"
+        "Only the person at the machine can use it. It teaches the profile of the application in front.\n\n"
         "Examples:\n"
         "  happectl feedback faster\n"
         "  happectl feedback save");
@@ -89,33 +107,33 @@ void add_feedback(CLI::App& program, Task& task) {
 }
 
 void add_reload(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("reload", "Read the configuration anew");
+    CLI::App* const command = program.add_subcommand("reload", "Read the configuration again");
     command->footer(
-        "If the file has an error, the old configuration stays in force and the error is shown; happectl check shows\n"
-        "it beforehand. Tries to govern again where another program did. An administrator may.\n\n"
+        "If the file has an error, happectl prints it, and the old configuration stays in force. happectl check finds\n"
+        "errors beforehand. happed also tries again to govern where another program did. Only for administrators.\n\n"
         "Examples:\n"
         "  happectl check && happectl reload");
     command->callback([&task] { task = reload; });
 }
 
 void add_keys(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("keys", "The two keys that teach");
+    CLI::App* const command = program.add_subcommand("keys", "Show or find the two keys that teach");
     command->require_subcommand(1);
     const auto options = std::make_shared<KeyOptions>();
-    CLI::App* const shown = command->add_subcommand("show", "Which they are, and on how many keyboards");
+    CLI::App* const shown = command->add_subcommand("show", "Print the two keys, and how many keyboards have them");
     add_output(*shown, options->output);
     shown->callback([options, &task] { task = [options] { return show_keys(*options); }; });
     CLI::App* const learned = command->add_subcommand("learn", "Press a key, and see what the configuration calls it");
-    learned->add_option("KEY", options->key, "Which of the two: performance or power [performance]")
-        ->check(CLI::IsMember({"performance", "power"}));
+    learned->add_option("KEY", options->key, "faster (or performance), save (or power) [performance]")
+        ->transform(key_name());
     learned->add_option("--seconds", options->seconds, "How long to wait")
         ->check(CLI::Range(1U, 60U))
         ->capture_default_str();
     add_output(*learned, options->output);
     learned->callback([options, &task] { task = [options] { return learn_key(*options); }; });
     command->footer(
-        "learn prints the line to put into /etc/happe/happe.toml. Only a key that types no text is taken. An\n"
-        "administrator may.\n\n"
+        "learn prints the line for /etc/happe/happe.toml. It takes only keys that type no text. Only for\n"
+        "administrators.\n\n"
         "Examples:\n"
         "  happectl keys show\n"
         "  sudo happectl keys learn performance");

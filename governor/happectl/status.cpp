@@ -159,14 +159,16 @@ Outcome<int> show_status(DaemonProxy& daemon, const StatusOptions& options) {
 }  // namespace
 
 void add_status(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("status", "What HAPPE does now, for whom, and why");
+    CLI::App* const command = program.add_subcommand("status", "Show what HAPPE does now, for whom, and why");
     const auto options = std::make_shared<StatusOptions>();
-    command->add_flag("--watch", options->watch, "Go on showing it, until Ctrl-C; into a pipe, a line each second");
+    command->add_flag("--watch", options->watch, "Update it until Ctrl-C; into a pipe, a line each second");
     add_output(*command, options->output);
     command->footer(
-        "For each policy (CPUs that share a frequency): the frequency decided and its place in the ladder, what it ran\n"
-        "at in the last period, its busiest CPU, the level of normalised utilisation. Below, the profile (UAFP) in\n"
-        "use: a step for each level, the present one in brackets.\n\n"
+        "Shows for each policy (CPUs that share a frequency): the decided frequency and its step of the ladder, the\n"
+        "frequency in the last period, the utilisation of its busiest CPU, and the level. Below is the profile (UAFP) in\n"
+        "use: a value for each level, with the current level in brackets. \"limits\" shows limits by other programs or\n"
+        "the kernel. \"lower\" names programs that asked for one step less than learned. The state is \"failing\" while\n"
+        "HAPPE cannot govern a policy; a line below the table gives the reason.\n\n"
         "Examples:\n"
         "  happectl status\n"
         "  happectl status --watch\n"

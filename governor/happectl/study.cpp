@@ -24,15 +24,16 @@ Outcome<int> show_key(const Output& output) {
 }  // namespace
 
 void add_study(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("study", "What a study server wants of this laptop");
+    CLI::App* const command =
+        program.add_subcommand("study", "Print the data that a study server needs from this laptop");
     command->require_subcommand(1);
     const auto output = std::make_shared<Output>();
     CLI::App* const key = command->add_subcommand("key", "Its public key, to which conditions are sealed");
     add_output(*key, *output);
     key->callback([output, &task] { task = [output] { return show_key(*output); }; });
     command->footer(
-        "The first time, happed makes a pair of keys; the secret one never leaves /var/lib/happe. The public one goes\n"
-        "into the laptop's enrolment as it is printed; by its SHA-256 the server's audit log knows the laptop.\n\n"
+        "The first time, happed makes a pair of keys. The secret key never leaves /var/lib/happe. Copy the printed public\n"
+        "key into the laptop's enrolment. The server's audit log identifies the laptop by the SHA-256 of that key.\n\n"
         "Examples:\n"
         "  happectl study key\n"
         "  happectl study key --json | jq -r .public_key");

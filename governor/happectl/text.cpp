@@ -23,7 +23,7 @@ struct Character {
     std::size_t bytes = 1;
 };
 
-// The text's first character; nothing if it's no UTF-8 (RFC 3629: no surrogates, nothing overlong).
+// The text's first character; empty if it is not UTF-8 (RFC 3629: without surrogates and overlong forms).
 std::optional<Character> first_of(std::string_view text) {
     const auto byte = [&](std::size_t index) -> std::uint32_t { return static_cast<unsigned char>(text[index]); };
     const std::uint32_t lead = byte(0);
@@ -195,21 +195,6 @@ std::string utc_time(std::int64_t micros) {
     return ::gmtime_r(&time, &parts) != nullptr
                ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", parts, ((micros % kSecond) + kSecond) % kSecond)
                : "-";
-}
-
-std::string number_list(const std::vector<std::uint32_t>& numbers) {
-    std::string result;
-    for (std::size_t first = 0; first < numbers.size();) {
-        std::size_t last = first;
-        while (last + 1 < numbers.size() && numbers[last + 1] > numbers[last] &&
-               numbers[last + 1] - numbers[last] == 1) {
-            ++last;
-        }
-        result += fmt::format("{}{}", result.empty() ? "" : ",", numbers[first]);
-        result += last > first ? fmt::format("-{}", numbers[last]) : "";
-        first = last + 1;
-    }
-    return result;
 }
 
 }  // namespace happe::ctl

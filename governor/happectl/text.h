@@ -35,10 +35,9 @@ std::string fit(std::string_view text, std::size_t columns);
 using Rows = std::vector<std::vector<std::string>>;
 std::string table(const Rows& rows, const Style& style);
 
-std::string gigahertz(Khz khz);                                      // "2.2 GHz", "2.201 GHz"
-std::string percent(Ppm share);                                      // "97 %"
-std::string local_time(std::int64_t micros);                         // since 1970; "2026-03-29 14:05:06"
-std::string utc_time(std::int64_t micros);                           // "2026-03-29T12:05:06.123456Z"
-std::string number_list(const std::vector<std::uint32_t>& numbers);  // ascending: "0-3,6"
+std::string gigahertz(Khz khz);               // "2.2 GHz", "2.201 GHz"
+std::string percent(Ppm share);               // "97 %"
+std::string local_time(std::int64_t micros);  // since 1970; "2026-03-29 14:05:06"
+std::string utc_time(std::int64_t micros);    // "2026-03-29T12:05:06.123456Z"
 
 }  // namespace happe::ctl

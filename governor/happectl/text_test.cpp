@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happectl/text.h"
 
+#include "governor/documents/printable.h"
+
 #include <gtest/gtest.h>
 #include <clocale>
 

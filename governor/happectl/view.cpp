@@ -2,10 +2,12 @@
 #include "governor/happectl/view.h"
 
 #include "governor/documents/json_values.h"
+#include "governor/documents/printable.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -34,6 +36,12 @@ const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
 }
 const Target* target_of(const Properties& state, PolicyId policy) {
     return of_policy(state.targets, policy, &Target::policy);
+}
+const PolicyLimits* limits_of(const Properties& state, PolicyId policy) {
+    return of_policy(state.limits, policy, &PolicyLimits::policy);
+}
+const ShownError* error_of(const Properties& state, PolicyId policy) {
+    return of_policy(state.errors, policy, &ShownError::policy);
 }
 const SampledPolicy* sample_of(const Properties& state, PolicyId policy) {
     return of_policy(state.sample, policy, &SampledPolicy::policy);
@@ -98,17 +106,85 @@ std::string keys_text(const Properties& state, const Style& style) {
     return fmt::format("faster {}, save power {}; {}", name("keys.performance"), name("keys.power"), keyboards);
 }
 
-std::string holds_text(const Properties& state, const Style& style) {
+std::string holds_text(const std::vector<ShownHold>& holds, const Style& style) {
     std::string text;
-    for (const auto& [application, reason] : state.holds) {
+    for (const auto& [application, reason] : holds) {
         text += fmt::format("{}{}", text.empty() ? "" : "; ", printable(application, style));
         text += reason.empty() ? "" : fmt::format(" ({})", printable(reason, style));
     }
     return text.empty() ? "none" : text;
 }
 
+Json holds_json(const std::vector<ShownHold>& holds) {
+    Json json = Json::array();
+    for (const auto& [application, reason] : holds) {
+        json.push_back({{"application", application}, {"reason", reason}});
+    }
+    return json;
+}
+
+// Policies of the same limits together.
+std::string limits_text(const Properties& state) {
+    std::map<std::pair<Khz, Khz>, std::vector<std::uint32_t>> policies;
+    for (const PolicyLimits& limits : state.limits) {
+        policies[{limits.least, limits.most}].push_back(limits.policy.value);
+    }
+    std::string text;
+    for (const auto& [range, numbers] : policies) {
+        text += fmt::format("{}policy {} from {} to {}", text.empty() ? "" : "; ", number_list(numbers),
+                            gigahertz(range.first), gigahertz(range.second));
+    }
+    return text.empty() ? "none" : text + ", by another program or the kernel";
+}
+
+std::string errors_text(const Properties& state, const Style& style) {
+    std::string text;
+    for (const ShownError& error : state.errors) {
+        text += fit(fmt::format("policy {} is not governed: {}", error.policy.value, printable(error.message, style)),
+                    style.columns) +
+                '\n';
+    }
+    return text;
+}
+
+// Whole, however long: who reads it wants the numbers at its end.
+std::string database_text(const Properties& state, const Style& style) {
+    return state.database.empty() ? std::string() : "\n" + printable(state.database, style) + '\n';
+}
+
 std::string field(std::string_view name, const std::string& value, const Style& style) {
     return fit(fmt::format("{:<9}{}", name, value), style.columns) + '\n';
+}
+
+std::string savers_text(const Properties& state, const Style& style) {
+    return state.savers.empty() ? "" : field("lower", holds_text(state.savers, style), style);
+}
+
+std::string domains_text(const Properties& state, const Style& style) {
+    const bool together = state.domains.size() == 1;
+    return state.policies.size() > 1 ? field("levels", together ? "one for all policies" : "one for each policy", style)
+                                     : "";
+}
+
+// A machine without a battery and without a preference has no such line.
+std::string power_text(const Properties& state, const Style& style) {
+    std::string text = state.source.empty() ? "" : "on " + printable(state.source, style);
+    if (!state.epp.empty()) {
+        text +=
+            fmt::format("{}energy performance preference {}", text.empty() ? "" : "; ", printable(state.epp, style));
+    }
+    return text.empty() ? text : field("power", text, style);
+}
+
+Json domains_json(const Properties& state) {
+    Json domains = Json::array();
+    for (const std::vector<PolicyId>& domain : state.domains) {
+        Json& policies = domains.emplace_back(Json::array());
+        for (const PolicyId policy : domain) {
+            policies.push_back(policy.value);
+        }
+    }
+    return domains;
 }
 
 Json known(const std::string& text) {
@@ -120,13 +196,18 @@ Json policies_json(const Properties& state) {
     for (const auto& [id, cpus, ladder] : state.policies) {
         const Target* const target = target_of(state, id);
         const SampledPolicy* const sample = sample_of(state, id);
-        policies.push_back({{"policy", id.value},
-                            {"cpus", cpus},
-                            {"ladder_khz", numbers(ladder.khz())},
-                            {"target_khz", target == nullptr ? Json() : Json(target->khz.value)},
-                            {"khz", sample == nullptr ? Json() : Json(sample->current.value)},
-                            {"util_ppm", sample == nullptr ? Json() : Json(sample->utilisation.value)},
-                            {"level", sample == nullptr ? Json() : Json(sample->level.value)}});
+        const PolicyLimits* const limits = limits_of(state, id);
+        const ShownError* const error = error_of(state, id);
+        policies.push_back(
+            {{"policy", id.value},
+             {"cpus", cpus},
+             {"ladder_khz", numbers(ladder.khz())},
+             {"target_khz", target == nullptr ? Json() : Json(target->khz.value)},
+             {"khz", sample == nullptr ? Json() : Json(sample->current.value)},
+             {"util_ppm", sample == nullptr ? Json() : Json(sample->utilisation.value)},
+             {"level", sample == nullptr ? Json() : Json(sample->level.value)},
+             {"limits_khz", limits == nullptr ? Json() : Json({limits->least.value, limits->most.value})},
+             {"error", error == nullptr ? Json() : Json(error->message)}});
     }
     return policies;
 }
@@ -187,11 +268,14 @@ std::string setting(const Properties& state, const std::string& name) {
 }
 
 std::string status_text(const Properties& state, const Style& style) {
-    std::string text = field("HAPPE", printable(state.version, style) + "  " + state_text(state, style), style) +
-                       field("serving", served_text(state, style), style) +
-                       field("keys", keys_text(state, style), style) + field("holds", holds_text(state, style), style) +
-                       field("run", state.run.empty() ? "none" : printable(state.run, style), style) + '\n' +
-                       policies_text(state, style);
+    std::string text =
+        field("HAPPE", printable(state.version, style) + "  " + state_text(state, style), style) +
+        field("serving", served_text(state, style), style) + field("keys", keys_text(state, style), style) +
+        field("mode", printable(setting(state, "algorithm.mode"), style), style) +
+        field("holds", holds_text(state.holds, style), style) + savers_text(state, style) +
+        field("run", state.run.empty() ? "none" : printable(state.run, style), style) + domains_text(state, style) +
+        power_text(state, style) + field("limits", limits_text(state), style) + '\n' + policies_text(state, style) +
+        errors_text(state, style) + database_text(state, style);
     if (state.profile) {
         text +=
             fit(fmt::format("\nUAFP of {}", served_text(state, style)), style.columns + (style.columns > 0 ? 1 : 0)) +
@@ -212,10 +296,6 @@ std::string status_line(const Properties& state, const Style& style) {
 }
 
 nlohmann::ordered_json status_json(const Properties& state) {
-    Json holds = Json::array();
-    for (const auto& [application, reason] : state.holds) {
-        holds.push_back({{"application", application}, {"reason", reason}});
-    }
     return {{"version", state.version},
             {"backend", state.backend},
             {"state", state.state},
@@ -225,9 +305,14 @@ nlohmann::ordered_json status_json(const Properties& state) {
             {"application", known(state.application)},
             {"profile_khz", state.profile ? numbers(state.profile->values()) : Json()},
             {"policies", policies_json(state)},
+            {"domains", domains_json(state)},
+            {"database", known(state.database)},
             {"keyboards", state.keyboards},
-            {"holds", holds},
+            {"holds", holds_json(state.holds)},
+            {"savers", holds_json(state.savers)},
             {"run", known(state.run)},
+            {"source", known(state.source)},
+            {"epp", known(state.epp)},
             {"settings", settings_json(state)}};
 }
 

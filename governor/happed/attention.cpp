@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace happe {
+namespace {
+
+constexpr std::size_t kLongestProfileName = 255;  // of a profile, in bytes: docs/dbus.md
+
+}  // namespace
 
 void Attention::session(const std::optional<Session>& active) {
     session_ = active;
@@ -26,8 +31,22 @@ void Attention::holder(std::string who) {
     decide();
 }
 
+void Attention::saver(bool wanted) {
+    saver_ = wanted;
+}
+
 void Attention::run(std::optional<RunFocus> run) {
     run_ = std::move(run);
+    decide();
+}
+
+void Attention::aside(bool aside) {
+    aside_ = aside;
+    decide();
+}
+
+void Attention::profiles_of(PowerSource whose) {
+    profiles_of_ = whose;
     decide();
 }
 
@@ -41,6 +60,8 @@ void Attention::decide() {
         nobody(State::Released, std::move(absent));
     } else if (!holder_.empty()) {
         nobody(State::Held, "held by " + holder_);
+    } else if (aside_ && !run_) {
+        nobody(State::Aside, "the laptop is plugged in, and mains.govern is false");
     } else if (!contested_.empty()) {
         nobody(State::Contested, contested_);
     } else if (run_) {
@@ -50,7 +71,12 @@ void Attention::decide() {
     } else {
         state_ = State::Serving;
         reason_.clear();
-        served_ = Served{.user = session_->user, .app = application_of_ == session_->uid ? application_ : "desktop"};
+        served_ = Served{.user = session_->user,
+                         .app = application_of_ == session_->uid ? application_ : "desktop",
+                         .source = profiles_of_};
+        if (profile_name(*served_).size() > kLongestProfileName) {
+            served_->source = PowerSource::Both;
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 
 namespace happe {
 
-enum class State : std::uint8_t { Serving, Released, Held, Run, Contested };
+enum class State : std::uint8_t { Serving, Released, Aside, Held, Run, Contested };
 
 // A study's run. Kernel conditions serve nobody.
 struct RunFocus {
@@ -27,10 +27,15 @@ public:
     void asleep(bool asleep);
     void application(std::string name);  // of the active session's user; "desktop" where none is known
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
+    void saver(bool wanted);             // somebody asks for one step lower; a run does not hear it
     void run(std::optional<RunFocus> run);
-    void contested(std::string by);  // what another program did; empty: nothing
+    void aside(bool aside);               // on mains, as the configuration says; not from a run
+    void profiles_of(PowerSource whose);  // which are served; a run has those of both
+    void contested(std::string by);       // what another program did; empty: nothing
 
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
+    [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }
+    [[nodiscard]] bool present() const override { return session_ && !session_->idle; }
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] const std::string& reason() const { return reason_; }  // a sentence; empty while it serves
     [[nodiscard]] bool is_asleep() const { return asleep_; }
@@ -46,7 +51,10 @@ private:
     std::string application_ = "desktop";
     std::optional<uid_t> application_of_;  // whose it is: another user is at the desktop
     std::string holder_;
+    bool saver_ = false;
     std::optional<RunFocus> run_;
+    bool aside_ = false;
+    PowerSource profiles_of_ = PowerSource::Both;
     std::string contested_;
 
     State state_ = State::Released;

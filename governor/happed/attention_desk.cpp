@@ -72,19 +72,28 @@ Answer<void> AttentionDesk::clear_focus(const Caller& caller) {
 }
 
 Answer<std::uint32_t> AttentionDesk::hold(const Caller& caller, const std::string& program, const std::string& reason) {
-    if (program.empty()) {
+    return keep({.kind = Kept::Hold, .bus_name = caller.bus_name, .program = program, .reason = reason});
+}
+
+Answer<std::uint32_t> AttentionDesk::save_power(const Caller& caller, const std::string& program,
+                                                const std::string& reason) {
+    return keep({.kind = Kept::Saver, .bus_name = caller.bus_name, .program = program, .reason = reason});
+}
+
+Answer<std::uint32_t> AttentionDesk::keep(Held wanted) {
+    if (wanted.program.empty()) {
         return refusal(Kind::InvalidArgument, "application: empty");
     }
     const auto held =
-        std::ranges::count_if(holds_, [&](const auto& entry) { return entry.second.bus_name == caller.bus_name; });
+        std::ranges::count_if(holds_, [&](const auto& entry) { return entry.second.bus_name == wanted.bus_name; });
     if (static_cast<std::size_t>(held) >= kMostHolds) {
         return refusal(Kind::LimitsExceeded, fmt::format("you hold {} times already", kMostHolds));
     }
     do {
         ++last_cookie_;
     } while (last_cookie_ == 0 || holds_.contains(last_cookie_));
-    holds_.emplace(last_cookie_, Held{caller.bus_name, program, reason});
-    tell_holder();
+    holds_.emplace(last_cookie_, std::move(wanted));
+    tell_holders();
     return last_cookie_;
 }
 
@@ -94,7 +103,7 @@ Answer<void> AttentionDesk::release(const Caller& caller, std::uint32_t cookie) 
         return refusal(Kind::NotFound, "cookie: not one of your holds");
     }
     holds_.erase(found);
-    tell_holder();
+    tell_holders();
     return {};
 }
 
@@ -106,26 +115,28 @@ void AttentionDesk::left(const std::string& bus_name) {
         hooks_.changed();
     }
     if (held) {
-        tell_holder();
+        tell_holders();
     }
 }
 
-std::vector<ShownHold> AttentionDesk::holds() const {
+std::vector<ShownHold> AttentionDesk::shown(Kept kind) const {
     std::vector<ShownHold> all;
-    all.reserve(holds_.size());
     for (const auto& [cookie, held] : holds_) {
-        all.push_back({held.program, held.reason});
+        if (held.kind == kind) {
+            all.push_back({held.program, held.reason});
+        }
     }
     return all;
 }
 
-void AttentionDesk::tell_holder() {
+void AttentionDesk::tell_holders() {
     std::string holder;
-    if (!holds_.empty()) {
-        const Held& first = holds_.begin()->second;
-        holder = first.reason.empty() ? first.program : fmt::format("{}: {}", first.program, first.reason);
+    if (const auto all = holds(); !all.empty()) {
+        const auto& [program, reason] = all.front();
+        holder = reason.empty() ? program : fmt::format("{}: {}", program, reason);
     }
     attention_.holder(holder);
+    attention_.saver(!savers().empty());
     hooks_.changed();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What callers on the bus say about who is at the machine: focus, holds, feedback.
+// Requests on the bus that change whom HAPPE serves, or that count as presses: focus, holds, feedback.
 #pragma once
 
 #include "governor/bus/services.h"
@@ -13,7 +13,7 @@ namespace happe {
 
 class AttentionDesk final : public AttentionService {
 public:
-    static constexpr std::size_t kMostHolds = 16;  // of one caller
+    static constexpr std::size_t kMostHolds = 16;  // of one caller, of both kinds together
 
     struct Hooks {
         std::function<void()> changed;  // `attention` may have another answer now
@@ -26,21 +26,28 @@ public:
     Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint) override;
     Answer<void> clear_focus(const Caller& caller) override;
     Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason) override;
+    Answer<std::uint32_t> save_power(const Caller& caller, const std::string& program,
+                                     const std::string& reason) override;
     Answer<void> release(const Caller& caller, std::uint32_t cookie) override;
 
     // A caller left the bus: what it held is dropped.
     void left(const std::string& bus_name);
 
-    [[nodiscard]] std::vector<ShownHold> holds() const;
+    [[nodiscard]] std::vector<ShownHold> holds() const { return shown(Kept::Hold); }
+    [[nodiscard]] std::vector<ShownHold> savers() const { return shown(Kept::Saver); }
 
 private:
+    enum class Kept : std::uint8_t { Hold, Saver };
     struct Held {
+        Kept kind;
         std::string bus_name;
         std::string program;
         std::string reason;
     };
     [[nodiscard]] Answer<void> at_the_machine(const Caller& caller) const;
-    void tell_holder();
+    Answer<std::uint32_t> keep(Held wanted);
+    [[nodiscard]] std::vector<ShownHold> shown(Kept kind) const;
+    void tell_holders();
 
     Attention& attention_;
     Hooks hooks_;

@@ -29,6 +29,30 @@ TEST(Attention, AnActiveSessionIsServedAsTheDesktop) {
     EXPECT_EQ(attention.reason(), "");
 }
 
+TEST(Attention, OneStepLowerIsForWhomHappeServesAndNotForARun) {
+    Attention attention = attentive();
+    attention.saver(true);
+    EXPECT_TRUE(attention.saves_power());
+    attention.run(RunFocus{.whom = {.user = "subject:p1", .app = "torcs"}});
+    EXPECT_FALSE(attention.saves_power());
+    attention.run({});
+    EXPECT_TRUE(attention.saves_power());
+    attention.saver(false);
+    EXPECT_FALSE(attention.saves_power());
+}
+
+TEST(Attention, SomebodyIsPresentWhileTheSessionIsNotIdle) {
+    Attention attention;
+    EXPECT_FALSE(attention.present());
+    Session session = kAlice;
+    attention.session(session);
+    EXPECT_TRUE(attention.present());
+    session.idle = true;
+    attention.session(session);
+    EXPECT_FALSE(attention.present());
+    EXPECT_EQ(attention.served()->user, "alice") << "who only watches a film is served";
+}
+
 TEST(Attention, GreetersLocksAndSleepServeNobodyAndSayWhy) {
     Attention attention;
     attention.session(Session{.id = "c1", .user = "gdm", .uid = 120, .session_class = "greeter"});
@@ -83,6 +107,29 @@ TEST(Attention, ARunServesItsSubjectWhateverHasFocus) {
     EXPECT_EQ(*attention.served(), (Served{"subject:p07", "torcs"}));
     attention.run(std::nullopt);
     EXPECT_EQ(*attention.served(), (Served{"alice", "mail"}));
+}
+
+TEST(Attention, AProfileOnMainsIsServedUnlessARunIsOnOrNobodyCouldNameIt) {
+    Attention attention = attentive();
+    attention.profiles_of(PowerSource::Mains);
+    attention.application("mail");
+    EXPECT_EQ(*attention.served(), (Served{"alice", "mail", PowerSource::Mains}));
+    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
+    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "torcs"}));
+    attention.run(std::nullopt);
+    attention.application(std::string(249, 'x'));
+    EXPECT_EQ(attention.served()->source, PowerSource::Mains);
+    attention.application(std::string(250, 'x'));
+    EXPECT_EQ(attention.served()->source, PowerSource::Both);
+}
+
+TEST(Attention, StepsAsideOnMainsButNotFromARun) {
+    Attention attention = attentive();
+    attention.aside(true);
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "the laptop is plugged in, and mains.govern is false");
+    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
+    EXPECT_EQ(attention.state(), State::Run);
 }
 
 TEST(Attention, AKernelConditionIsARunThatServesNobody) {

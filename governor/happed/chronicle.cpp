@@ -5,12 +5,21 @@
 #include <optional>
 
 namespace happe {
+namespace {
+
+// Of a policy that the turn lists.
+std::size_t domain_of(const Turn& turn, PolicyId policy) {
+    const auto found = std::ranges::find(turn.policies, policy, &PolicySample::id);
+    return turn.decision.running[static_cast<std::size_t>(found - turn.policies.begin())].domain;
+}
+
+}  // namespace
 
 void Chronicle::turned(const Turn& turn) {
     now_ = turn.at;
     RunSession* const run = runs_.session();
     if (run != nullptr) {
-        if (const Status recorded = run->turned(turn); !recorded) {
+        if (const Status recorded = run->turned(turn, power_.source()); !recorded) {
             failed(recorded.error());
         }
     }
@@ -34,14 +43,10 @@ void Chronicle::failed(const Error& error) {
 
 void Chronicle::show(const Turn& turn) {
     shown_.sample.clear();
-    for (const auto& [sample, cpus] : turn.policies) {
-        const auto policy = std::ranges::find(shown_.policies, sample.id, &Policy::id);
-        if (policy != shown_.policies.end()) {
-            const Khz current = sample.current.value_or(policy->ladder.lowest());
-            const NormalisedUtilisation normalised{
-                std::uint64_t{sample.utilisation.value} * policy->ladder.speed(current).value, policy->ladder.f_max()};
-            shown_.sample.push_back({sample.id, current, sample.utilisation, normalised.level()});
-        }
+    for (std::size_t i = 0; i < turn.policies.size(); ++i) {
+        const Running& policy = turn.decision.running[i];
+        const Khz ran = policy.ran ? policy.speed() : policy.current;
+        shown_.sample.push_back({turn.policies[i].id, ran, policy.utilisation, policy.level});
     }
     show_targets(turn);
     if (turn.served == nullptr && runs_.session() == nullptr) {
@@ -50,16 +55,17 @@ void Chronicle::show(const Turn& turn) {
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;
 }
 
-// A decision names the frequencies that change; that of any other policy is to stay as it is.
+// A decision names only the frequencies that change. Every other policy keeps its frequency.
 void Chronicle::show_targets(const Turn& turn) {
     shown_.targets.clear();
     if (turn.decision.released) {
         return;
     }
-    for (const SampledPolicy& sampled : shown_.sample) {
-        const auto target = std::ranges::find(turn.decision.targets, sampled.policy, &Target::policy);
-        shown_.targets.push_back(target != turn.decision.targets.end() ? *target
-                                                                       : Target{sampled.policy, sampled.current});
+    for (std::size_t i = 0; i < turn.policies.size(); ++i) {
+        const PolicyId policy = turn.policies[i].id;
+        const auto target = std::ranges::find(turn.decision.targets, policy, &Target::policy);
+        shown_.targets.push_back(
+            target != turn.decision.targets.end() ? *target : Target{policy, turn.decision.running[i].current});
     }
 }
 
@@ -68,7 +74,8 @@ void Chronicle::tell(const Turn& turn) {
         journal_.learned(*turn.served, *turn.decision.lesson);
     }
     for (const Target& target : turn.decision.targets) {
-        const bool taught = turn.decision.lesson && turn.decision.lesson->policy == target.policy;
+        const bool taught =
+            turn.decision.lesson && domain_of(turn, turn.decision.lesson->policy) == domain_of(turn, target.policy);
         journal_.decided(*turn.served, target, taught ? "key" : "profile");
     }
 }

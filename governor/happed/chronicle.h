@@ -6,6 +6,7 @@
 #include "governor/core/witness.h"
 #include "governor/happed/journal.h"
 #include "governor/happed/runs/run_desk.h"
+#include "governor/system/power_supplies.h"
 
 #include <functional>
 
@@ -16,8 +17,9 @@ namespace happe {
 class Chronicle final : public Witness {
 public:
     // `counted` hears of each series of presses while somebody is served or a run goes on.
-    Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, std::function<void(Key)> counted)
-        : shown_(shown), journal_(journal), runs_(runs), counted_(std::move(counted)) {}
+    Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, const PowerSupplies& power,
+              std::function<void(Key)> counted)
+        : shown_(shown), journal_(journal), runs_(runs), power_(power), counted_(std::move(counted)) {}
 
     void turned(const Turn& turn) override;
     void failed(const Error& error) override;
@@ -30,6 +32,7 @@ private:
     Shown& shown_;
     Journal& journal_;
     const RunDesk& runs_;
+    const PowerSupplies& power_;
     std::function<void(Key)> counted_;
     MonoTime now_;  // of the last turn
 };

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kDescription =
     "happed(8) reads /etc/happe/happe.toml, a TOML file of at most 64 KiB in UTF-8, when it starts and on `happectl\n"
-    "reload` or SIGHUP. Every option has a default; without the file all of them hold. What is not understood is an\n"
-    "error that names file, line and option, and then the configuration before stays in force. `happectl check` says\n"
-    "what is wrong without applying anything.\n\n"
+    "reload` or SIGHUP. Every option has a default, so the file may be missing. A message names the file, line and\n"
+    "option of each mistake. If a file that happed reads again has mistakes, the previous configuration stays in force.\n"
+    "`happectl check` reports mistakes and applies nothing.\n\n"
     "Names are dotted: keys.power is the option power in the table [keys].";
 
 std::string option_text(const ConfigurationOption& option) {
@@ -31,9 +31,9 @@ nlohmann::ordered_json description() {
     }
     const auto files = nlohmann::ordered_json::array(
         {{{"name", "/etc/happe/happe.toml"},
-          {"text", "The file, which happectl setup makes. Without it every option has its default."}},
+          {"text", "The configuration file. `happectl setup` creates it. Without it every option has its default."}},
          {{"name", "/usr/share/happe/happe.toml"},
-          {"text", "What it is made from: every option with its default, as a comment."}}});
+          {"text", "The template of that file: every option with its default, as a comment."}}});
     return {{"version", HAPPE_VERSION}, {"description", kDescription}, {"options", options}, {"files", files}};
 }
 

@@ -7,7 +7,8 @@
 
 namespace happe {
 
-// The configuration in a file, with keys that can be bound and told apart. Without a file the defaults.
+// Reads a configuration file, and checks that happed can bind both keys and that they differ. Without a file: the
+// defaults.
 Result<Configuration> load_configuration(const std::filesystem::path& path);
 
 }  // namespace happe

@@ -6,6 +6,7 @@
 #include "governor/system/monotonic_clock.h"
 
 #include <sys/signalfd.h>
+#include <sysexits.h>
 #include <csignal>
 #include <utility>
 
@@ -19,6 +20,7 @@ const char* state_name(State state, bool observing) {
         case State::Serving:
             return observing ? "observing" : "governing";
         case State::Released:
+        case State::Aside:
             return "released";
         case State::Held:
             return "held";
@@ -42,21 +44,28 @@ KeyBindings bindings_of(const Configuration& configuration) {
 
 // How it is put together.
 
-Result<std::unique_ptr<Daemon>> Daemon::start(sd_event* event, sd_bus* bus, const DaemonFiles& files) {
+tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(sd_event* event, sd_bus* bus,
+                                                                     const DaemonFiles& files) {
+    const auto failed = [](const Error& error, int exit) { return tl::unexpected<Failure>(Failure{error, exit}); };
     auto configuration = load_configuration(files.configuration);
     if (!configuration) {
-        return tl::unexpected<Error>(configuration.error());
+        return failed(configuration.error(), EX_CONFIG);
     }
     auto store = SqliteProfileStore::open(files.database, wall_now);
     if (!store) {
-        return tl::unexpected<Error>(store.error());
+        return failed(store.error(), EX_IOERR);
     }
     std::unique_ptr<Daemon> daemon(new Daemon(event, bus, files, *std::move(configuration), *std::move(store)));
-    return daemon->open_machine()
-        .and_then([&] { return daemon->begin_turns_of(event); })
-        .and_then([&] { return daemon->bus_.start(); })
-        .and_then([&] { return daemon->logind_.start(); })
-        .map([&] { return std::move(daemon); });
+    if (const Status opened = daemon->open_machine(); !opened) {
+        return failed(opened.error(), EX_UNAVAILABLE);
+    }
+    const Status begun = daemon->begin_turns_of(event).and_then([&] { return daemon->bus_.start(); }).and_then([&] {
+        return daemon->logind_.start();
+    });
+    if (!begun) {
+        return failed(begun.error(), EX_TEMPFAIL);
+    }
+    return daemon;
 }
 
 Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
@@ -64,14 +73,15 @@ Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configura
     : configuration_file_(files.configuration),
       configuration_(std::move(configuration)),
       store_(std::move(store)),
-      hardware_(files.cpus, files.found),
+      hardware_(files.cpus, files.stat, files.found),
+      power_(files.power, [this] { source_changed(); }),
       presses_(event, bindings_of(configuration_),
                {.pressed = [this] { pressed(); },
                 .keyboards_changed = [this] { show(); },
                 .failed = [this](const Error& error) { journal_.trouble(error.message, monotonic_now()); }},
                files.keys),
       attention_desk_(attention_, {.changed = [this] { attend(); }, .pressed = [this](Key key) { said(key); }}),
-      profile_desk_(*store_, shown_,
+      profile_desk_(*store_, shown_, journal_,
                     [this] {
                         if (runs_.session() == nullptr) {  // a run's loop knows its subject's alone
                             new_loop();
@@ -80,7 +90,7 @@ Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configura
       runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
             {.changed = [this] { run_changed(); }, .failed = [this](const Error& error) { chronicle_.failed(error); }}),
       settings_desk_(event, files.keys.helper, [this] { return reload(); }),
-      chronicle_(shown_, journal_, runs_, [this](Key key) { bus_.key_counted(key); }),
+      chronicle_(shown_, journal_, runs_, power_, [this](Key key) { bus_.key_counted(key); }),
       bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_}, shown_,
            [this](const std::string& left) { caller_left(left); }),
       logind_(bus, files.seat, [this] { session_changed(); }) {
@@ -89,7 +99,7 @@ Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configura
 
 Status Daemon::open_machine() {
     if (const Status restored = hardware_.restore(); !restored) {
-        journal_.warning("what an earlier happed found cannot be given back: " + restored.error().message);
+        journal_.warning("the state that an earlier happed found cannot be restored: " + restored.error().message);
     }
     auto control = hardware_.open(configuration_);
     if (!control) {
@@ -107,9 +117,24 @@ Status Daemon::begin_turns_of(sd_event* event) {
         return tl::unexpected<Error>(turns.error());
     }
     turns_ = *std::move(turns);
+    if (const Status watched = power_.watch(event); !watched) {
+        journal_.warning(watched.error().message);
+    }
+    auto truce = Truce::create(
+        event, [this] { return hardware_.scene(); },
+        [this] {
+            attention_.contested("");
+            attend();
+        });
+    if (!truce) {
+        return tl::unexpected<Error>(truce.error());
+    }
+    truce_ = *std::move(truce);
+    follow_source();
     new_loop();
     show_settings();
     show();
+    follow_store();
     EventSource::pointer source = nullptr;
     sd_event_add_signal(event, &source, SIGHUP, on_hangup, this);
     hangup_.reset(source);
@@ -119,8 +144,10 @@ Status Daemon::begin_turns_of(sd_event* event) {
 Status Daemon::stop() {
     Status status = runs_.end();
     give_back();
-    if (const Status flushed = store_->flush(); !flushed) {
-        status = flushed;
+    for (const Status& stored : {store_->flush(), store_->store_patience()}) {
+        if (!stored) {
+            status = stored;
+        }
     }
     return status;
 }
@@ -135,7 +162,10 @@ void Daemon::attend() {
         begin_turns();
     } else if (!wanted && turns_->on()) {
         turns_->end();
-        turns_->turn_once(monotonic_now());  // serves nobody, and so gives the machine back
+        turns_->turn_once(monotonic_now());  // serves nobody, and so restores the machine
+        if (const Status stored = store_->store_patience(); !stored) {
+            chronicle_.failed(stored.error());
+        }
     }
     if (attention_.state() == State::Released && logind_.asleep()) {
         logind_.ready_to_sleep();
@@ -156,23 +186,63 @@ void Daemon::before_turn(MonoTime now) {
     if (!tended) {
         chronicle_.failed(tended.error());
     }
+    if (hardware_.replaced() && runs_.session() == nullptr) {
+        follow_hardware();
+        show();
+        return;
+    }
+    tell_limits(now);
     if (hardware_.contested() && attention_.state() != State::Contested) {
         const RunSession* const run = runs_.session();
         const bool told = !tended && (run == nullptr || !run->blind());
-        attention_.contested(told ? tended.error().message : "another program governs");
-        attend();
+        contest(told ? tended.error().message : "another program governs", now);
+    }
+}
+
+// The truce ends when the other program has been quiet for long enough.
+void Daemon::contest(std::string reason, MonoTime now) {
+    attention_.contested(std::move(reason));
+    truce_->begin(now, configuration_.period);
+    attend();
+}
+
+// Somebody has come or asked for it, so that the circumstances are others.
+void Daemon::end_contest() {
+    attention_.contested("");
+    truce_->cancel();
+}
+
+// During a blind run the journal says nothing of frequencies.
+void Daemon::tell_limits(MonoTime now) {
+    auto limits = hardware_.limits();
+    if (limits == told_limits_) {
+        return;
+    }
+    told_limits_ = std::move(limits);
+    RunSession* const run = runs_.session();
+    if (run != nullptr && run->blind()) {
+        run->facts().happened(now, "other", in_words(told_limits_));
+    } else {
+        journal_.notice(in_words(told_limits_), now);
     }
 }
 
 void Daemon::after_turn() {
-    if (const auto notice = store_->take_notice()) {
-        chronicle_.failed(Error{*notice});
-    }
+    follow_store();
     runs_.turned();
-    if (attention_.state() == State::Serving && trouble() != shown_.reason) {
+    if (attention_.state() == State::Serving &&
+        (in_words(hardware_.errors()) != shown_.reason || hardware_.limits() != shown_.limits)) {
         show();
     }
     bus_.turned();
+}
+
+void Daemon::follow_store() {
+    if (const auto notice = store_->take_notice()) {
+        chronicle_.failed(Error{*notice});
+        told_of_store_ = *notice;
+        show();
+    }
 }
 
 // By a key, or by Feedback. With nobody served the turn only counts the press.
@@ -189,7 +259,7 @@ void Daemon::session_changed() {
     const auto& before = attention_.active_session();
     const auto& now = logind_.active();
     if (!before || !now || before->id != now->id) {
-        attention_.contested("");
+        end_contest();
     }
     attention_.session(now);
     attention_.asleep(logind_.asleep());
@@ -213,12 +283,29 @@ void Daemon::run_changed() {
     attend();
 }
 
+// A run ignores it. Where another preference is in force on the other source, the machine is taken anew.
+void Daemon::source_changed() {
+    follow_source();
+    if (RunSession* const run = runs_.session()) {
+        run->facts().happened(monotonic_now(), "power", power_.source() ? name_of(*power_.source()) : "unknown");
+    } else if (configuration_.mains_epp != configuration_.battery_epp) {
+        new_loop();
+    }
+    attend();
+}
+
+void Daemon::follow_source() {
+    const bool plugged = power_.source() == PowerSource::Mains;
+    attention_.aside(plugged && !configuration_.govern_on_mains);
+    attention_.profiles_of(plugged && configuration_.own_profiles_on_mains ? PowerSource::Mains : PowerSource::Both);
+}
+
 // What it runs on.
 
 int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/, void* data) {
     auto* const self = static_cast<Daemon*>(data);
     if (const auto reloaded = self->reload(); !reloaded) {
-        self->journal_.warning("the configuration stays as it was: " + reloaded.error().message);
+        self->journal_.warning("the old configuration stays in force: " + reloaded.error().message);
     }
     return 0;
 }
@@ -231,10 +318,17 @@ Answer<void> Daemon::reload() {
     if (!read) {
         return refusal(ServiceError::Kind::Failed, read.error().message);
     }
-    const bool other = read->observe != configuration_.observe || read->calibration != configuration_.calibration;
+    const bool other = read->observe != configuration_.observe || read->calibration != configuration_.calibration ||
+                       read->ladder_steps != configuration_.ladder_steps;
     auto control = other ? hardware_.open(*read) : nullptr;
     if (!control) {
         return refusal(ServiceError::Kind::Failed, control.error().message);
+    }
+    for (const std::string& wanted : {read->mains_epp, read->battery_epp}) {
+        const Status taken = *control ? (*control)->takes(wanted) : hardware_.takes(wanted);
+        if (!taken && !read->observe) {
+            return refusal(ServiceError::Kind::Failed, taken.error().message);
+        }
     }
     const bool rebound = bindings_of(*read) != bindings_of(configuration_);
     configuration_ = *std::move(read);
@@ -244,7 +338,8 @@ Answer<void> Daemon::reload() {
     if (rebound) {
         presses_.rebind(bindings_of(configuration_));
     }
-    attention_.contested("");
+    end_contest();
+    follow_source();
     new_loop();
     show_settings();
     journal_.info("configuration read");
@@ -252,11 +347,11 @@ Answer<void> Daemon::reload() {
     return {};
 }
 
-// After hotplug, another driver, boost switched. What cannot be governed as it is now is governed as it was.
+// After hotplug, a change of driver, or a switch of boost. If the new state cannot be governed, the old one stays.
 void Daemon::follow_hardware() {
     auto control = hardware_.open(configuration_);
     if (!control) {
-        journal_.warning("the machine's cpufreq policies have changed: " + control.error().message);
+        journal_.trouble("the machine's cpufreq policies have changed: " + control.error().message, monotonic_now());
         return;
     }
     journal_.info("the machine's cpufreq policies have changed");
@@ -276,7 +371,7 @@ void Daemon::use(Hardware::Control control) {
     shown_.backend = hardware_.backend();
 }
 
-// What the loop before had taken is given back, so that the new one begins as every loop does. What was pressed under
+// What the loop before had taken is restored, so that the new one begins as every loop does. What was pressed under
 // it teaches nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or
 // of the person before it, is shown to the other.
 void Daemon::new_loop() {
@@ -285,11 +380,22 @@ void Daemon::new_loop() {
     }
     const MonoTime now = monotonic_now();
     presses_.forget(runs_.session() != nullptr ? now : MonoTime());
+    const LoopSettings settings = loop_settings();
+    hardware_.prefer(epp());
     turns_->set_loop({hardware_.utilisation(), hardware_.frequency(), presses_, attention_, *store_, chronicle_},
-                     loop_settings(), now);
+                     settings, now);
+    shown_.domains = settings.domains;
     shown_.targets.clear();
     shown_.profile.reset();
     shown_.sample.clear();
+}
+
+// That of a run is its plan's.
+std::string Daemon::epp() const {
+    if (const RunSession* const run = runs_.session()) {
+        return run->terms().plan.epp;
+    }
+    return power_.source() == PowerSource::Battery ? configuration_.battery_epp : configuration_.mains_epp;
 }
 
 LoopSettings Daemon::loop_settings() const {
@@ -298,7 +404,8 @@ LoopSettings Daemon::loop_settings() const {
     }
     return {.algorithm = configuration_.algorithm,
             .feedback = configuration_.immediate ? Feedback::Immediate : Feedback::NextSample,
-            .period = configuration_.period};
+            .period = configuration_.period,
+            .domains = domains_of(hardware_.frequency().policies(), configuration_.together)};
 }
 
 void Daemon::give_back() {
@@ -316,8 +423,12 @@ void Daemon::show() {
     }
     shown_.keyboards = keyboards;
     shown_.holds = attention_desk_.holds();
+    shown_.savers = attention_desk_.savers();
+    shown_.source = power_.source() ? name_of(*power_.source()) : "";
     show_attention();
+    show_hardware();
     show_run();
+    shown_.database = shown_.blind ? std::string() : told_of_store_;
     bus_.changed();
 }
 
@@ -329,19 +440,21 @@ void Daemon::show_settings() {
 }
 
 void Daemon::show_attention() {
-    const std::string trouble = this->trouble();
+    const bool serving = attention_.state() == State::Serving;
+    const std::string trouble = serving ? in_words(hardware_.errors()) : std::string();
     shown_.state = trouble.empty() ? state_name(attention_.state(), hardware_.observes()) : kFailing;
     shown_.reason = trouble.empty() ? attention_.reason() : trouble;
     const auto& session = attention_.active_session();
     shown_.served_uid = session ? std::optional(session->uid) : std::nullopt;
     const Served* const whom = attention_.served();
-    const Served shown = whom != nullptr ? *whom : Served{};
-    if (shown != Served{shown_.user, shown_.application}) {  // until the next turn nothing is known of the new one
+    const std::string user = whom != nullptr ? whom->user : "";
+    const std::string application = whom != nullptr ? profile_name(*whom) : "";
+    if (user != shown_.user || application != shown_.application) {  // until the next turn nothing is known of it
         shown_.profile.reset();
         shown_.sample.clear();
     }
-    shown_.user = shown.user;
-    shown_.application = shown.app;
+    shown_.user = user;
+    shown_.application = application;
 }
 
 void Daemon::show_run() {
@@ -355,9 +468,21 @@ void Daemon::show_run() {
         one && run->terms().sight == RunSession::Sight::Blind ? run->terms().owner.bus_name : std::string();
 }
 
-// Why not every policy is governed, while somebody is served. A run's trouble is in its facts.
-std::string Daemon::trouble() const {
-    return attention_.state() == State::Serving ? hardware_.trouble() : std::string();
+// What keeps HAPPE from governing, while somebody is served. A run's trouble is in its facts.
+void Daemon::show_hardware() {
+    shown_.limits.clear();
+    shown_.errors.clear();
+    shown_.epp.clear();
+    if (attention_.state() != State::Serving) {
+        return;
+    }
+    shown_.epp = hardware_.observes() ? std::string() : epp();
+    shown_.limits = hardware_.limits();
+    for (const PolicyError& error : hardware_.errors()) {
+        if (error.policy) {
+            shown_.errors.push_back({*error.policy, error.message});
+        }
+    }
 }
 
 }  // namespace happe

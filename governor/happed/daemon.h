@@ -15,9 +15,11 @@
 #include "governor/happed/profile_desk.h"
 #include "governor/happed/runs/run_desk.h"
 #include "governor/happed/settings_desk.h"
+#include "governor/happed/truce.h"
 #include "governor/happed/turns.h"
 #include "governor/store/sqlite_profile_store.h"
 #include "governor/system/event_loop.h"
+#include "governor/system/power_supplies.h"
 
 #include <filesystem>
 #include <memory>
@@ -33,6 +35,8 @@ struct DaemonFiles {
     std::filesystem::path device_key = "/var/lib/happe/device.key";
     std::filesystem::path found = "/run/happe/found.json";
     std::filesystem::path cpus = "/sys/devices/system/cpu";
+    std::filesystem::path stat = "/proc/stat";
+    std::filesystem::path power = "/sys/class/power_supply";
     EvdevKeys::Paths keys;
     std::string seat = "seat0";
 };
@@ -45,14 +49,20 @@ public:
     // What the event loop returns: at a signal, and when the bus is gone.
     enum Exit : int { kStop = 0, kBusLost = 1 };
 
+    // Why it did not start, and the exit status (sysexits.h) that tells systemd whether another start may succeed.
+    struct Failure {
+        Error error;
+        int exit;
+    };
+
     // Takes the bus's name; the machine only when somebody is there. `event` and `bus`, which it is attached to,
     // outlive it.
-    static Result<std::unique_ptr<Daemon>> start(sd_event* event, sd_bus* bus, const DaemonFiles& files);
+    static tl::expected<std::unique_ptr<Daemon>, Failure> start(sd_event* event, sd_bus* bus, const DaemonFiles& files);
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
     ~Daemon() = default;
 
-    // Gives the machine back and stores what waits.
+    // Restores the machine and stores pending lessons.
     [[nodiscard]] Status stop();
 
 private:
@@ -65,24 +75,31 @@ private:
     void begin_turns();
     void before_turn(MonoTime now);
     void after_turn();
+    void follow_store();
     void pressed();
     void said(Key key);
     void session_changed();
+    void contest(std::string reason, MonoTime now);
+    void end_contest();
     void caller_left(const std::string& bus_name);
     void run_changed();
+    void source_changed();
 
     Answer<void> reload();
     void follow_hardware();
     void use(Hardware::Control control);
     void new_loop();
     [[nodiscard]] LoopSettings loop_settings() const;
+    [[nodiscard]] std::string epp() const;
+    void follow_source();
     void give_back();
 
     void show();
     void show_settings();
     void show_run();
     void show_attention();
-    [[nodiscard]] std::string trouble() const;
+    void show_hardware();
+    void tell_limits(MonoTime now);
 
     static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* data);
 
@@ -92,6 +109,7 @@ private:
     Shown shown_;
     std::unique_ptr<SqliteProfileStore> store_;
     Hardware hardware_;
+    PowerSupplies power_;
     Attention attention_;
     Presses presses_;
     AttentionDesk attention_desk_;
@@ -99,7 +117,10 @@ private:
     RunDesk runs_;
     SettingsDesk settings_desk_;
     Chronicle chronicle_;
-    std::unique_ptr<Turns> turns_;  // from the end of start() on
+    std::unique_ptr<Turns> turns_;  // from the end of start() on, and so is the truce
+    std::unique_ptr<Truce> truce_;
+    std::vector<PolicyLimits> told_limits_;
+    std::string told_of_store_;
     DaemonObject bus_;
     Logind logind_;
     EventSource hangup_;

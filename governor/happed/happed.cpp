@@ -7,6 +7,7 @@
 #include "governor/happed/daemon.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 #include <CLI/CLI.hpp>
@@ -16,9 +17,9 @@
 namespace happe {
 namespace {
 
-// sysexits.h: systemd does not start it again after these two (packaging/systemd/happed.service).
-constexpr int kBadConfiguration = EX_CONFIG;
-constexpr int kNoCpufreq = EX_UNAVAILABLE;
+// Exit statuses are those of sysexits.h. After an error that only a person can correct, such as no cpufreq
+// (EX_UNAVAILABLE) or a bad configuration (EX_CONFIG), systemd does not start happed again;
+// packaging/systemd/happed.service names these statuses.
 
 int complain(const Error& error, int status) {
     std::fputs(fmt::format("happed: {}\n", error.message).c_str(), stderr);
@@ -57,8 +58,8 @@ Result<bus::Connection> connect(sd_event* loop) {
     return connection;
 }
 
-// From start to SIGTERM, or until everything must be made anew: Daemon::Exit, or sysexits.h.
-// `tries` to reach the bus are counted anew once it runs.
+// Runs from start to SIGTERM, or until happed must build everything again. Returns a Daemon::Exit, or a status of
+// sysexits.h. Once happed runs, `tries` (to reach the bus) starts at 0 again.
 int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     const auto loop = new_event_loop();
     if (!loop) {
@@ -71,11 +72,11 @@ int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     }
     const auto daemon = Daemon::start(loop->get(), connection->get(), files);
     if (!daemon && sd_bus_is_open(connection->get()) <= 0) {
-        trouble = daemon.error();
+        trouble = daemon.error().error;
         return Daemon::kBusLost;
     }
     if (!daemon) {
-        return complain(daemon.error(), load_configuration(files.configuration) ? kNoCpufreq : kBadConfiguration);
+        return complain(daemon.error().error, daemon.error().exit);
     }
     tries = 0;
     sd_notify(0, "READY=1\nSTATUS=learns from two keys");
@@ -87,7 +88,7 @@ int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     return exit;
 }
 
-// A second, or less if this process is to end.
+// Waits for a second. Returns at once, and true, when a signal asks happed to end.
 bool told_to_end_while_waiting() {
     sigset_t ends;
     sigemptyset(&ends);
@@ -97,7 +98,7 @@ bool told_to_end_while_waiting() {
     return sigtimedwait(&ends, nullptr, &second) > 0;
 }
 
-// The bus may be away for a while as it restarts.
+// While the bus restarts, happed cannot reach it for some time.
 int run(const DaemonFiles& files) {
     constexpr int kMostTries = 30;
     Error trouble;
@@ -113,7 +114,16 @@ int run(const DaemonFiles& files) {
             return exit;
         }
     }
-    return complain(trouble, EX_UNAVAILABLE);
+    return complain(trouble, EX_TEMPFAIL);
+}
+
+// Raises the limit of open files to the administrator's maximum: happed keeps the policies' files open.
+void lift_file_limit() {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));  // if this fails, happed opens them each time
+    }
 }
 
 int restore(const DaemonFiles& files) {
@@ -124,27 +134,32 @@ int restore(const DaemonFiles& files) {
 
 int check(const DaemonFiles& files) {
     const auto configuration = load_configuration(files.configuration);
-    return configuration ? EX_OK : complain(configuration.error(), kBadConfiguration);
+    return configuration ? EX_OK : complain(configuration.error(), EX_CONFIG);
 }
 
 void add_options(CLI::App& program, DaemonFiles& files) {
-    program.add_option("--config", files.configuration, "The configuration; need not exist")->capture_default_str();
-    program.add_option("--database", files.database, "Where profiles are kept")->capture_default_str();
-    program.add_option("--runs", files.runs, "Where study runs leave their traces")->capture_default_str();
-    program.add_option("--device-key", files.device_key, "Where this laptop's key for sealed runs is kept")
+    program.add_option("--config", files.configuration, "The configuration file; it need not exist")
         ->capture_default_str();
-    program.add_option("--found", files.found, "Where it is kept what was found on the machine")->capture_default_str();
+    program.add_option("--database", files.database, "The file of profiles")->capture_default_str();
+    program.add_option("--runs", files.runs, "The folder of study runs' traces")->capture_default_str();
+    program.add_option("--device-key", files.device_key, "The file of this laptop's key for sealed runs")
+        ->capture_default_str();
+    program
+        .add_option("--found", files.found, "The file in which happed notes the machine's state before it changes it")
+        ->capture_default_str();
     program.add_option("--cpus", files.cpus, "The kernel's directory of CPUs")->capture_default_str();
+    program.add_option("--stat", files.stat, "The kernel's file of CPU times")->capture_default_str();
+    program.add_option("--power", files.power, "The kernel's directory of power supplies")->capture_default_str();
     program.add_option("--input", files.keys.devices, "The directory of input devices")->capture_default_str();
     program.add_option("--keys", files.keys.helper, "The socket of happed-keys")->capture_default_str();
-    program.add_option("--seat", files.seat, "The seat that is served")->capture_default_str();
+    program.add_option("--seat", files.seat, "The seat whose user happed serves")->capture_default_str();
 }
 
 }  // namespace
 }  // namespace happe
 
 int main(int argc, char** argv) try {
-    // Blocked for good: the event loop takes them.
+    // Blocked for the whole run: the event loop receives them.
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
@@ -157,22 +172,24 @@ int main(int argc, char** argv) try {
     bool check = false;
     CLI::App program(
         "happed - the learning CPU frequency governor, as a system service.\n\n"
-        "Serves the person at the machine: learns from two keys, for each user and application, the lowest frequency\n"
-        "that satisfies at each level of utilisation. Started by systemd (happed.service); happectl talks to it.",
+        "Serves the person at the machine. From two keys it learns, for each user and application, the lowest frequency\n"
+        "that satisfies at each level of utilisation. systemd starts it (happed.service); happectl controls it.",
         "happed");
     program.set_version_flag("--version", "happed " HAPPE_VERSION);
     happe::add_options(program, files);
-    program.add_flag("--restore", restore, "Give back what a killed happed has changed, and end");
-    program.add_flag("--check", check, "Read the configuration, say what is wrong with it, and end");
+    program.add_flag("--restore", restore, "Restore what a killed happed has changed, and end");
+    program.add_flag("--check", check, "Read the configuration, print its mistakes, and end");
     program.footer(
-        "Signals: SIGHUP reads the configuration anew; SIGTERM gives the machine back and ends.\n\n"
-        "Exit status: 0 done, 64 wrong usage, 69 no cpufreq or no system bus, 74 cannot write, 78 bad configuration.");
+        "Signals: SIGHUP reads the configuration again; SIGTERM restores the kernel's governor and ends.\n\n"
+        "Exit status: 0 done, 64 wrong usage, 69 no cpufreq, 74 cannot read or write a file, 75 no system bus, or no\n"
+        "right to its name on the bus, 78 bad configuration. After any failure but 64, 69 and 78 systemd starts happed\n"
+        "again.");
     happe::add_description(program, {.section = 8,
                                      .version = HAPPE_VERSION,
                                      .more = "Files:\n"
                                              "  /etc/happe/happe.toml  the configuration\n"
                                              "  /var/lib/happe  profiles, the traces of study runs, this laptop's key\n"
-                                             "  /run/happe/found.json  what was found on the machine\n\n"
+                                             "  /run/happe/found.json  the machine's state before happed changed it\n\n"
                                              "See also: happectl(1), happe.toml(5), happed-keys(8)"});
     try {
         program.parse(argc, argv);
@@ -184,6 +201,7 @@ int main(int argc, char** argv) try {
     if (restore) {
         return happe::restore(files);
     }
+    happe::lift_file_limit();
     return check ? happe::check(files) : happe::run(files);
 } catch (const std::exception& error) {
     return happe::complain({fmt::format("{}; please report this", error.what())}, EX_SOFTWARE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happed-keys: opens keyboards for happed, so that happed need not. docs/daemon.md, "Two processes".
+// happed-keys: opens keyboards for happed, which has no right to open them. docs/daemon.md, "Two processes".
 #include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
@@ -20,7 +20,7 @@
 namespace happe {
 namespace {
 
-constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};  // with who asks
+constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};  // for the client
 
 struct Options {
     std::filesystem::path devices = "/dev/input";
@@ -47,8 +47,8 @@ bool is_packet_socket(int file) {
 // One question, one answer.
 int serve(int socket, const Options& options) {
     if (!is_packet_socket(socket)) {
-        return complain({"standard input is not a socket: systemd starts this program when happed connects to\n"
-                         "/run/happe-keys.sock, it is nothing to be run by hand"},
+        return complain({"standard input is not a socket: do not run this program by hand. systemd starts it when\n"
+                         "happed connects to /run/happe-keys.sock"},
                         EX_USAGE);
     }
     if (const Status allowed = check_key_peer(socket); !allowed) {
@@ -71,11 +71,11 @@ int serve(int socket, const Options& options) {
 void define(CLI::App& program, Options& options) {
     program.add_option("--config", options.configuration, "The configuration that names the two keys")
         ->capture_default_str();
-    program.add_option("--input-dir", options.devices, "Where the event devices are")->capture_default_str();
+    program.add_option("--input-dir", options.devices, "The directory of input devices")->capture_default_str();
     program.set_version_flag("--version", "happed-keys " HAPPE_VERSION);
     program.footer(
-        "Exit status: 0 answered, 64 wrong usage, 69 a device or the configuration refuses, 76 not a question of\n"
-        "happed's, 77 asked by another user than root.");
+        "Exit status: 0 answered, 64 wrong usage, 69 a device or the configuration cannot be used, 76 the request is not\n"
+        "one of happed's, 77 the client is neither root nor happed.");
     add_description(program, {.section = 8,
                               .version = HAPPE_VERSION,
                               .more = "Files: /run/happe-keys.sock, /etc/happe/happe.toml\n\n"
@@ -88,9 +88,9 @@ void define(CLI::App& program, Options& options) {
 int main(int argc, char** argv) try {
     CLI::App program(
         "happed-keys - opens keyboards for happed.\n\n"
-        "Started by systemd for each connection to /run/happe-keys.sock. Opens a keyboard that has one of the two\n"
-        "configured keys, has the kernel hide every other key from the descriptor, hands it to happed, and ends. Also\n"
-        "waits for a key to be learned, among those that type no text.",
+        "systemd starts this program for each connection to /run/happe-keys.sock. It opens a keyboard that has one of the\n"
+        "two configured keys, makes the kernel hide every other key, passes the open file to happed, and ends. It also\n"
+        "waits for the key that an owner chooses, among keys that type no text.",
         "happed-keys");
     happe::Options options;
     happe::define(program, options);

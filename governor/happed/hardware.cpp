@@ -11,7 +11,8 @@ Status Hardware::restore() {
 }
 
 Result<Hardware::Control> Hardware::open(const Configuration& configuration) {
-    auto control = CpufreqControl::open(cpufreq_, {.found = found_, .speeds = configuration.calibration});
+    auto control = CpufreqControl::open(
+        cpufreq_, {.found = found_, .speeds = configuration.calibration, .steps = configuration.ladder_steps});
     return control || !configuration.observe ? std::move(control) : nullptr;
 }
 
@@ -41,6 +42,19 @@ const char* Hardware::backend() const {
         return "observe";
     }
     return control_->backend() == Backend::Cap ? "cap" : "setspeed";
+}
+
+void Hardware::prefer(const std::string& epp) {
+    if (control_) {
+        control_->prefer(epp);
+    }
+}
+
+Status Hardware::takes(const std::string& epp) const {
+    if (!control_ && !epp.empty()) {
+        return failure("happed only observes this machine");
+    }
+    return control_ ? control_->takes(epp) : Status();
 }
 
 Status Hardware::lend(const RunCondition& condition, const RunPlan& plan) {

@@ -21,17 +21,18 @@ class Hardware {
 public:
     using Control = std::unique_ptr<CpufreqControl>;
 
-    // `cpus`: the kernel's directory; `found`: the file of what was found on the machine.
-    Hardware(std::filesystem::path cpus, std::filesystem::path found)
-        : cpufreq_(std::move(cpus)), found_(std::move(found)) {}
+    // `cpus`: the kernel's directory; `stat`: the kernel's file of CPU times; `found`: the file of what was found on
+    // the machine.
+    Hardware(std::filesystem::path cpus, const std::filesystem::path& stat, std::filesystem::path found)
+        : cpufreq_(std::move(cpus)), found_(std::move(found)), proc_stat_(stat) {}
     Hardware(const Hardware&) = delete;
     Hardware& operator=(const Hardware&) = delete;
     ~Hardware() = default;
 
-    // Gives back what an earlier happed has changed and could not give back.
+    // Restores the changes that an earlier happed could not restore.
     [[nodiscard]] Status restore();
 
-    // What the configuration asks for, as it is now. Null where there is no cpufreq and the configuration only
+    // The hardware as the configuration asks for it now. Null where there is no cpufreq and the configuration only
     // observes.
     [[nodiscard]] Result<Control> open(const Configuration& configuration);
 
@@ -44,11 +45,22 @@ public:
     [[nodiscard]] bool observes() const { return borrowed_ != nullptr; }
     [[nodiscard]] const char* backend() const;  // as on the bus
 
-    // As CpufreqControl has them. A machine that is only observed is never contested, changed or in trouble.
+    // As in CpufreqControl. A machine that is only observed is never contested, changed, limited or in trouble.
     [[nodiscard]] Status tend(MonoTime now) { return control_ ? control_->tend(now) : Status(); }
     [[nodiscard]] bool contested() const { return control_ && control_->contested(); }
     [[nodiscard]] bool changed() const { return control_ && control_->changed(); }
-    [[nodiscard]] std::string trouble() const { return control_ ? control_->trouble() : std::string(); }
+    [[nodiscard]] bool replaced() const { return control_ && control_->replaced(); }
+    [[nodiscard]] std::string scene() const { return control_ ? control_->scene() : std::string(); }
+    [[nodiscard]] std::span<const PolicyError> errors() const {
+        return control_ ? control_->errors() : std::span<const PolicyError>();
+    }
+    [[nodiscard]] std::vector<PolicyLimits> limits() const {
+        return control_ ? control_->limits() : std::vector<PolicyLimits>();
+    }
+
+    // As CpufreqControl has them. A machine that is only observed takes none.
+    void prefer(const std::string& epp);
+    [[nodiscard]] Status takes(const std::string& epp) const;
 
     // Until release() the machine is a kernel condition's. Not while it only observes.
     [[nodiscard]] Status lend(const RunCondition& condition, const RunPlan& plan);

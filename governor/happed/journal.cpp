@@ -32,6 +32,9 @@ void write(bool to_journal, int priority, const std::string& message) {
 }
 
 const char* key_of(const Lesson& lesson) {
+    if (lesson.probe) {
+        return "nobody minded";
+    }
     return lesson.key == Key::Performance ? "performance key" : "power key";
 }
 
@@ -48,31 +51,50 @@ void Journal::warning(const std::string& message) const {
 }
 
 void Journal::trouble(const std::string& message, MonoTime now) {
+    write_once(LOG_ERR, message, now);
+}
+
+void Journal::notice(const std::string& message, MonoTime now) {
+    write_once(LOG_NOTICE, message, now);
+}
+
+void Journal::write_once(int priority, const std::string& message, MonoTime now) {
     std::erase_if(told_, [now](const auto& told) { return now - told.second >= kSilence; });
     if (told_.size() < kMostTold && told_.try_emplace(message, now).second) {
-        write(to_journal_, LOG_ERR, message);
+        write(to_journal_, priority, message);
     }
 }
 
 void Journal::learned(const Served& whom, const Lesson& lesson) const {
-    const std::string message = fmt::format("{} using {}: level {} is {} kHz now, was {} kHz ({})", whom.user, whom.app,
-                                            lesson.level.value, lesson.to.value, lesson.from.value, key_of(lesson));
+    changed(whom, lesson, key_of(lesson));
+}
+
+void Journal::undone(const Served& whom, const Lesson& lesson) const {
+    Lesson back = lesson;
+    std::swap(back.from, back.to);
+    changed(whom, back, "undo");
+}
+
+void Journal::changed(const Served& whom, const Lesson& lesson, const char* why) const {
+    const std::string profile = profile_name(whom);
+    const std::string message = fmt::format("{} using {}: level {} is {} kHz now, was {} kHz ({})", whom.user, profile,
+                                            lesson.level.value, lesson.to.value, lesson.from.value, why);
     if (!to_journal_) {
         info(message);
         return;
     }
     sd_journal_send("MESSAGE=%s", message.c_str(), "PRIORITY=%i", LOG_INFO, "HAPPE_USER=%s", whom.user.c_str(),
-                    "HAPPE_APPLICATION=%s", whom.app.c_str(), "HAPPE_POLICY=%u", unsigned{lesson.policy.value},
+                    "HAPPE_APPLICATION=%s", profile.c_str(), "HAPPE_POLICY=%u", unsigned{lesson.policy.value},
                     "HAPPE_LEVEL=%u", unsigned{lesson.level.value}, "HAPPE_FROM_KHZ=%u", lesson.from.value,
-                    "HAPPE_TO_KHZ=%u", lesson.to.value, "HAPPE_WHY=%s", key_of(lesson), nullptr);
+                    "HAPPE_TO_KHZ=%u", lesson.to.value, "HAPPE_WHY=%s", why, nullptr);
 }
 
 void Journal::decided(const Served& whom, const Target& target, const char* why) const {
     if (to_journal_) {
         sd_journal_send("MESSAGE=policy %u: %u kHz", unsigned{target.policy.value}, target.khz.value, "PRIORITY=%i",
-                        LOG_DEBUG, "HAPPE_USER=%s", whom.user.c_str(), "HAPPE_APPLICATION=%s", whom.app.c_str(),
-                        "HAPPE_POLICY=%u", unsigned{target.policy.value}, "HAPPE_TO_KHZ=%u", target.khz.value,
-                        "HAPPE_WHY=%s", why, nullptr);
+                        LOG_DEBUG, "HAPPE_USER=%s", whom.user.c_str(), "HAPPE_APPLICATION=%s",
+                        profile_name(whom).c_str(), "HAPPE_POLICY=%u", unsigned{target.policy.value}, "HAPPE_TO_KHZ=%u",
+                        target.khz.value, "HAPPE_WHY=%s", why, nullptr);
     }
 }
 

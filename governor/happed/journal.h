@@ -18,14 +18,19 @@ public:
     void info(const std::string& message) const;
     void warning(const std::string& message) const;
 
-    // An error. The same at most once a minute, and no more than 64 in a minute.
+    // An error, or what its reader should know of. The same at most once a minute, and no more than 64 in a minute.
     void trouble(const std::string& message, MonoTime now);
+    void notice(const std::string& message, MonoTime now);
 
     // With HAPPE_USER, HAPPE_APPLICATION, HAPPE_POLICY, HAPPE_LEVEL, HAPPE_FROM_KHZ, HAPPE_TO_KHZ, HAPPE_WHY.
     void learned(const Served& whom, const Lesson& lesson) const;
+    void undone(const Served& whom, const Lesson& lesson) const;
     void decided(const Served& whom, const Target& target, const char* why) const;  // of priority debug
 
 private:
+    void changed(const Served& whom, const Lesson& lesson, const char* why) const;
+    void write_once(int priority, const std::string& message, MonoTime now);
+
     bool to_journal_;
     std::map<std::string, MonoTime> told_;
 };

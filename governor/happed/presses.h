@@ -10,14 +10,14 @@ namespace happe {
 // Presses of the two keys, and presses that a program sends over the bus instead.
 class Presses final : public KeySource {
 public:
-    // As EvdevKeys has them.
+    // As in EvdevKeys.
     Presses(sd_event* loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
         : keys_(loop, bindings, std::move(hooks), std::move(paths)) {}
 
     // A press without a key. As with a keyboard's, the oldest is forgotten beyond EvdevKeys::kMostWaiting in a period.
     void say(const Press& press);
 
-    // In order of time, none of them from before the last forget().
+    // Ordered by time. Presses from before the last forget() are not among them.
     void take(std::vector<Press>& presses) override;
 
     // What waits is dropped, and later what turns out to have been pressed before `since`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "governor/bus/services.h"
+#include "governor/happed/journal.h"
 #include "governor/store/sqlite_profile_store.h"
 
 #include <algorithm>
@@ -13,9 +14,9 @@ namespace happe {
 // What callers on the bus ask of the device database.
 class ProfileDesk final : public ProfileService {
 public:
-    // `shown` has the policies. `changed`: what was stored is not what the loop knows.
-    ProfileDesk(SqliteProfileStore& store, const Shown& shown, std::function<void()> changed)
-        : store_(store), shown_(shown), changed_(std::move(changed)) {}
+    // `shown` has the policies. `changed` is called when stored profiles differ from those that the loop knows.
+    ProfileDesk(SqliteProfileStore& store, const Shown& shown, const Journal& journal, std::function<void()> changed)
+        : store_(store), shown_(shown), journal_(journal), changed_(std::move(changed)) {}
 
     Answer<std::vector<StoredProfile>> list(const std::string& user) override {
         return in_terms_of_service(store_.of_user(user));
@@ -25,6 +26,20 @@ public:
             std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // no number to go on from
             return std::move(all);
         });
+    }
+    Answer<std::vector<UndoneLesson>> undo(const std::string& user, const std::string& profile,
+                                           std::uint32_t most) override {
+        return in_terms_of_service(store_.undo(user, profile, most))
+            .and_then([this](Undone&& undone) -> Answer<std::vector<UndoneLesson>> {
+                if (undone.lessons.empty()) {
+                    return refusal(ServiceError::Kind::NotFound, undone.end);
+                }
+                for (const UndoneLesson& lesson : undone.lessons) {
+                    journal_.undone(lesson.whom, lesson.event.lesson);
+                }
+                changed_();
+                return std::move(undone.lessons);
+            });
     }
     Answer<void> reset(const Served& whom) override { return after(store_.erase(whom)); }
     Answer<void> replace(const std::vector<StoredProfile>& profiles) override {
@@ -47,6 +62,7 @@ private:
 
     SqliteProfileStore& store_;
     const Shown& shown_;
+    const Journal& journal_;
     std::function<void()> changed_;
 };
 

@@ -67,7 +67,7 @@ void Turns::came_due(MonoTime now) {
 
 void Turns::turn(MonoTime now) {
     hooks_.before(now);
-    if (!on_) {
+    if (!on_ || now < loop_->due()) {  // the hook has ended the turns, or begun another loop's
         return;
     }
     loop_->turn(now);

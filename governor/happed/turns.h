@@ -15,7 +15,7 @@ namespace happe {
 class Turns {
 public:
     struct Hooks {
-        std::function<void(MonoTime)> before;  // may end the turns: then this one is not made
+        std::function<void(MonoTime)> before;  // may end the turns or set another loop: then this one is not made
         std::function<void(MonoTime)> after;
     };
 
@@ -35,7 +35,7 @@ public:
     void end();
     [[nodiscard]] bool on() const { return on_; }
 
-    // One turn outside of the periods: with nobody served it gives the machine back, or counts a press.
+    // One turn outside of the periods: with nobody served it restores the machine, or counts a press.
     void turn_once(MonoTime now) { loop_->turn(now); }
 
     // Something waits in the loop's key source.

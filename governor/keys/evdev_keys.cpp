@@ -155,7 +155,7 @@ void EvdevKeys::failed(Wish wish, const Error& error) {
     hooks_.failed(error);
 }
 
-// A node that is there already has another device by now.
+// A node that exists already has another device by now.
 void EvdevKeys::add(HandedKeyboard handed) {
     auto keyboard = std::make_unique<Keyboard>();
     keyboard->owner = this;
@@ -205,7 +205,7 @@ void EvdevKeys::events(Keyboard& keyboard, std::span<const input_event> events) 
     const std::size_t before = waiting_.size();
     for (const input_event& event : events) {
         if (event.type == EV_SYN && event.code == SYN_DROPPED) {
-            keyboard.down = {};  // events are missing; those that were kept are told in full
+            keyboard.down = {};  // events are missing; the kept ones are complete
         } else if (event.type == EV_KEY && (event.value == kUp || event.value == kDown)) {
             key_event(keyboard, event, now);
         }

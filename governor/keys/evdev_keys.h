@@ -32,7 +32,7 @@ public:
         std::string helper = "/run/happe-keys.sock";
     };
 
-    // What the owner is told. All are called from the event loop, never from within a call of this class's.
+    // Callbacks to the owner. The event loop makes all calls, outside of calls of this class.
     struct Hooks {
         std::function<void()> pressed;            // something waits for take()
         std::function<void()> keyboards_changed;  // see keyboards()

@@ -132,11 +132,11 @@ std::optional<std::string_view> take_modifier(std::string_view& text) {
 Status add_modifier(KeyBinding& binding, std::string_view name) {
     const auto* const asked = std::ranges::find(kAskedModifiers, name, &AskedModifier::name);
     if (asked == kAskedModifiers.end()) {
-        return failure(fmt::format("\"{}\" is no modifier{}", printable(name, kLongestBinding),
+        return failure(fmt::format("\"{}\" is not a modifier{}", printable(name, kLongestBinding),
                                    perhaps(name, "", modifier_names())));
     }
     if (binding.modifiers.sides(asked->kind) != 0) {
-        return failure(fmt::format("{} is asked for twice", modifier_name(asked->kind, Modifiers::kEither)));
+        return failure(fmt::format("{} appears twice", modifier_name(asked->kind, Modifiers::kEither)));
     }
     binding.modifiers.add(asked->kind, asked->sides);
     return {};
@@ -148,10 +148,10 @@ Result<KeyCode> parse_key(std::string_view name) {
     const int code = possible ? libevdev_event_code_from_name_n(EV_KEY, name.data(), name.size()) : -1;
     if (code <= kNoKey || code >= KEY_MAX || key_name(static_cast<KeyCode>(code)).empty()) {
         return failure(
-            fmt::format("\"{}\" is no key{}", printable(name, kLongestBinding), perhaps(name, "KEY_", key_names())));
+            fmt::format("\"{}\" is not a key{}", printable(name, kLongestBinding), perhaps(name, "KEY_", key_names())));
     }
     if (modifier_key(static_cast<KeyCode>(code)) != nullptr) {
-        return failure(fmt::format("{} is a modifier, it needs a key after it", name));
+        return failure(fmt::format("{} is a modifier and needs a key after it", name));
     }
     return static_cast<KeyCode>(code);
 }
@@ -221,7 +221,7 @@ Result<KeyBinding> parse_key_binding(std::string_view text) {
     }
     binding.code = *code;
     if (types(binding.code) && !makes_commands(binding.modifiers)) {
-        return failure(fmt::format("{} is a key to type with: it needs CTRL, META or LEFTALT", text));
+        return failure(fmt::format("{} types text, so it needs CTRL, META or LEFTALT", text));
     }
     return binding;
 }
@@ -236,8 +236,8 @@ Result<KeyBindings> parse_key_bindings(std::string_view performance, std::string
         return tl::unexpected<Error>(saving.error());
     }
     if (overlap(*faster, *saving)) {
-        return failure(fmt::format("keys.power: {} cannot be told from keys.performance, {}", to_string(*saving),
-                                   to_string(*faster)));
+        return failure(fmt::format("keys.power: {} cannot be distinguished from keys.performance, {}",
+                                   to_string(*saving), to_string(*faster)));
     }
     return KeyBindings{.performance = *faster, .power = *saving};
 }

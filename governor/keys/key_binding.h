@@ -58,7 +58,7 @@ struct KeyBindings {
 // themselves) needs CTRL, META or LEFTALT: Shift and AltGr type too.
 Result<KeyBinding> parse_key_binding(std::string_view text);
 
-// Both, and they can be told apart. The error names the option, keys.performance or keys.power.
+// Both, if they differ. The error names the option, keys.performance or keys.power.
 Result<KeyBindings> parse_key_bindings(std::string_view performance, std::string_view power);
 
 // The one way to write it that parse_key_binding() reads back.

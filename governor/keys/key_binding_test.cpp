@@ -55,24 +55,24 @@ TEST(KeyBindingText, EachKeyThatNeedsNoModifierIsReadBackFromItsName) {
 }
 
 TEST(KeyBindingText, WhatIsWrongIsSaidAndWhatMayHaveBeenMeant) {
-    EXPECT_EQ(error_of("KEY_PROG"), "\"KEY_PROG\" is no key; perhaps KEY_PROG1");
-    EXPECT_EQ(error_of("prog2"), "\"prog2\" is no key; perhaps KEY_PROG2");
-    EXPECT_EQ(error_of("F12"), "\"F12\" is no key; perhaps KEY_F12");
-    EXPECT_EQ(error_of("BTN_LEFT"), "\"BTN_LEFT\" is no key");
-    EXPECT_EQ(error_of("CONTROL+KEY_F12"), "\"CONTROL\" is no modifier");
-    EXPECT_EQ(error_of("LEFT_CTRL+KEY_F12"), "\"LEFT_CTRL\" is no modifier; perhaps LEFTCTRL");
-    EXPECT_EQ(error_of("ctrl+KEY_F12"), "\"ctrl\" is no modifier; perhaps CTRL");
-    EXPECT_EQ(error_of("CTRL+LEFTCTRL+KEY_F12"), "CTRL is asked for twice");
-    EXPECT_EQ(error_of("CTRL+"), "\"\" is no key");
-    EXPECT_EQ(error_of("+KEY_F12"), "\"\" is no modifier");
-    EXPECT_EQ(error_of("CTRL KEY_F12"), "\"CTRL KEY_F12\" is no key");
-    EXPECT_EQ(error_of("KEY_LEFTCTRL"), "KEY_LEFTCTRL is a modifier, it needs a key after it");
-    EXPECT_EQ(error_of("SHIFT+KEY_LEFTCTRL"), "KEY_LEFTCTRL is a modifier, it needs a key after it");
+    EXPECT_EQ(error_of("KEY_PROG"), "\"KEY_PROG\" is not a key; perhaps KEY_PROG1");
+    EXPECT_EQ(error_of("prog2"), "\"prog2\" is not a key; perhaps KEY_PROG2");
+    EXPECT_EQ(error_of("F12"), "\"F12\" is not a key; perhaps KEY_F12");
+    EXPECT_EQ(error_of("BTN_LEFT"), "\"BTN_LEFT\" is not a key");
+    EXPECT_EQ(error_of("CONTROL+KEY_F12"), "\"CONTROL\" is not a modifier");
+    EXPECT_EQ(error_of("LEFT_CTRL+KEY_F12"), "\"LEFT_CTRL\" is not a modifier; perhaps LEFTCTRL");
+    EXPECT_EQ(error_of("ctrl+KEY_F12"), "\"ctrl\" is not a modifier; perhaps CTRL");
+    EXPECT_EQ(error_of("CTRL+LEFTCTRL+KEY_F12"), "CTRL appears twice");
+    EXPECT_EQ(error_of("CTRL+"), "\"\" is not a key");
+    EXPECT_EQ(error_of("+KEY_F12"), "\"\" is not a modifier");
+    EXPECT_EQ(error_of("CTRL KEY_F12"), "\"CTRL KEY_F12\" is not a key");
+    EXPECT_EQ(error_of("KEY_LEFTCTRL"), "KEY_LEFTCTRL is a modifier and needs a key after it");
+    EXPECT_EQ(error_of("SHIFT+KEY_LEFTCTRL"), "KEY_LEFTCTRL is a modifier and needs a key after it");
 }
 
 TEST(KeyBindingText, NeitherTheReservedNorTheLastCodeNorANumberIsAKey) {
     for (const std::string_view text : {"KEY_RESERVED", "KEY_MAX", "KEY_CNT", "148", "0x94", "EV_KEY", "KEY_", "KEY"}) {
-        EXPECT_TRUE(error_of(text).starts_with("\"" + std::string(text) + "\" is no key")) << error_of(text);
+        EXPECT_TRUE(error_of(text).starts_with("\"" + std::string(text) + "\" is not a key")) << error_of(text);
     }
 }
 
@@ -80,9 +80,9 @@ TEST(KeyBindingText, HostileTextIsAnErrorThatCanBePrinted) {
     EXPECT_EQ(error_of(""), "a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
     EXPECT_EQ(error_of(std::string(65, 'K')), "a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
     EXPECT_EQ(error_of(std::string(1'000'000, '+')), "a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
-    EXPECT_EQ(error_of(std::string(64, '+')), "\"\" is no modifier");
-    EXPECT_EQ(error_of(std::string_view("KEY_PROG1\0", 10)), "\"KEY_PROG1\\x00\" is no key; perhaps KEY_PROG1");
-    EXPECT_EQ(error_of("KEY\x1b[2J\xff"), "\"KEY\\x1b[2J\\xff\" is no key");
+    EXPECT_EQ(error_of(std::string(64, '+')), "\"\" is not a modifier");
+    EXPECT_EQ(error_of(std::string_view("KEY_PROG1\0", 10)), "\"KEY_PROG1\\x00\" is not a key; perhaps KEY_PROG1");
+    EXPECT_EQ(error_of("KEY\x1b[2J\xff"), "\"KEY\\x1b[2J\\xff\" is not a key");
 }
 
 TEST(KeyBindingText, AKeyToTypeWithNeedsAModifierThatMakesACommandOfIt) {
@@ -90,7 +90,7 @@ TEST(KeyBindingText, AKeyToTypeWithNeedsAModifierThatMakesACommandOfIt) {
          {"KEY_A", "KEY_0", "KEY_SPACE", "KEY_ENTER", "KEY_TAB", "KEY_BACKSPACE", "KEY_DOT", "KEY_KP5", "KEY_KPENTER",
           "KEY_102ND", "KEY_YEN", "KEY_CAPSLOCK", "KEY_FN"}) {
         const std::string name(key);
-        const std::string refused = name + " is a key to type with: it needs CTRL, META or LEFTALT";
+        const std::string refused = name + " types text, so it needs CTRL, META or LEFTALT";
         for (const std::string_view no_command : {"", "SHIFT+", "ALT+", "RIGHTALT+", "SHIFT+RIGHTALT+"}) {
             EXPECT_EQ(error_of(std::string(no_command) + name), refused);
         }
@@ -114,18 +114,17 @@ TEST(KeyBindingText, NoKeyOfLettersDigitsOrModifiersIsAmongThoseThatDoNotType) {
 
 TEST(KeyBindingPair, OneThatCannotBeToldFromTheOtherIsRefused) {
     EXPECT_EQ(error_of("KEY_PROG1", "KEY_PROG1"),
-              "keys.power: KEY_PROG1 cannot be told from keys.performance, KEY_PROG1");
+              "keys.power: KEY_PROG1 cannot be distinguished from keys.performance, KEY_PROG1");
     EXPECT_EQ(error_of("LEFTCTRL+KEY_F1", "CTRL+KEY_F1"),
-              "keys.power: CTRL+KEY_F1 cannot be told from keys.performance, LEFTCTRL+KEY_F1");
+              "keys.power: CTRL+KEY_F1 cannot be distinguished from keys.performance, LEFTCTRL+KEY_F1");
     EXPECT_EQ(error_of("LEFTCTRL+KEY_F1", "RIGHTCTRL+KEY_F1"), "no error");
     EXPECT_EQ(error_of("CTRL+KEY_F1", "META+KEY_F1"), "no error");
     EXPECT_EQ(error_of("KEY_F1", "CTRL+KEY_F1"), "no error");
 }
 
 TEST(KeyBindingPair, AnErrorNamesTheOption) {
-    EXPECT_EQ(error_of("KEY_A", "KEY_PROG2"),
-              "keys.performance: KEY_A is a key to type with: it needs CTRL, META or LEFTALT");
-    EXPECT_EQ(error_of("KEY_PROG1", "KEY_PROG22"), "keys.power: \"KEY_PROG22\" is no key; perhaps KEY_PROG2");
+    EXPECT_EQ(error_of("KEY_A", "KEY_PROG2"), "keys.performance: KEY_A types text, so it needs CTRL, META or LEFTALT");
+    EXPECT_EQ(error_of("KEY_PROG1", "KEY_PROG22"), "keys.power: \"KEY_PROG22\" is not a key; perhaps KEY_PROG2");
 }
 
 TEST(KeyPress, AKeyWithoutModifiersCountsWhateverElseIsHeld) {

@@ -55,7 +55,7 @@ Status KeyHelperCall::watch(sd_event* loop, Micros time) {
     return result >= 0 ? Status() : Status(failure(std::generic_category().message(-result)));
 }
 
-// One packet at a time: more are told of by the loop.
+// One packet at a time: the loop reports more.
 void KeyHelperCall::readable() {
     const auto complete = receive();
     if (!complete) {
@@ -65,7 +65,7 @@ void KeyHelperCall::readable() {
     }
 }
 
-// Whether all is said.
+// Whether all is reported.
 Result<bool> KeyHelperCall::receive() {
     auto packet = receive_key_packet(socket_.get());
     if (!packet) {

@@ -33,7 +33,7 @@ public:
     // Called once, from the event loop; may destroy the call.
     using Done = std::function<void(Result<KeyAnswers>)>;
 
-    // Never waits. An error if the helper can't be reached; if it doesn't answer within the time, done() is told so.
+    // Never waits. An error if the helper can't be reached; done() learns of it if the helper doesn't answer in time.
     static Result<std::unique_ptr<KeyHelperCall>> ask(sd_event* loop, const std::string& socket_path,
                                                       const KeyRequest& request, Micros time, Done done);
 

@@ -6,8 +6,8 @@
 //
 //   keyboard NODE NAME    with a descriptor: one of the two keys is here
 //   key KEY_NAME          what was learned
-//   end                   all is said
-//   error MESSAGE         all is said, too
+//   end                   all is reported
+//   error MESSAGE         all is reported, too
 #pragma once
 
 #include "governor/core/result.h"

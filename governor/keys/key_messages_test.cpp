@@ -45,9 +45,9 @@ TEST(KeyRequestText, WhatIsWrongIsSaid) {
     EXPECT_EQ(request_error("happe-keys 1 open event1"),
               "open: keys.performance: a key has 1 to 64 characters, as KEY_PROG1 or CTRL+KEY_F12");
     EXPECT_EQ(request_error("happe-keys 1 open event1 KEY_PROG1 KEY_A"),
-              "open: keys.power: KEY_A is a key to type with: it needs CTRL, META or LEFTALT");
+              "open: keys.power: KEY_A types text, so it needs CTRL, META or LEFTALT");
     EXPECT_EQ(request_error("happe-keys 1 open event1 KEY_PROG1 KEY_PROG2 "),
-              "open: keys.power: \"KEY_PROG2 \" is no key; perhaps KEY_PROG2");
+              "open: keys.power: \"KEY_PROG2 \" is not a key; perhaps KEY_PROG2");
     EXPECT_EQ(request_error(std::string(513, 'x')), "a request that is too long");
 }
 

@@ -64,7 +64,7 @@ private:
         std::array<input_event, 64> events{};
         const ssize_t length = ::read(source.fd, events.data(), sizeof(events));
         if (length <= 0 && errno != EAGAIN) {
-            source.fd = -1;  // unplugged; poll() passes over it
+            source.fd = -1;  // unplugged; poll() skips it
         }
         const auto count = static_cast<std::size_t>(std::max<ssize_t>(length, 0)) / sizeof(input_event);
         for (const input_event& event : std::span(events).first(count)) {
@@ -95,7 +95,7 @@ Status KeyService::hand_over(int socket, const OpenRequest& request) {
         return tl::unexpected<Error>(configured_.error());
     }
     if (request.bindings != *configured_) {
-        return failure("other keys than the configuration's were asked for: it has changed, happectl reload");
+        return failure("the request names other keys than the configuration: after changing it, run `happectl reload`");
     }
     auto nodes = request.node == kAllNodes ? this->nodes() : std::vector{request.node};
     if (!nodes) {

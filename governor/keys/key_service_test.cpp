@@ -132,7 +132,8 @@ TEST_F(KeyServiceTest, OtherKeysThanTheConfigurationsAreRefusedAndNothingIsOpene
 
     EXPECT_FALSE(service().answer(helper.get(), other));
 
-    EXPECT_EQ(says(), "error other keys than the configuration's were asked for: it has changed, happectl reload");
+    EXPECT_EQ(says(),
+              "error the request names other keys than the configuration: after changing it, run `happectl reload`");
     EXPECT_TRUE(opened.empty());
 }
 

@@ -2,6 +2,7 @@
 #include "governor/sim/kernel_governor.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace happe::sim {
 namespace {
@@ -45,6 +46,24 @@ Khz Conservative::next(const Ladder& ladder, Khz current, Ppm load) {
         return at_or_above(ladder, requested_.value);
     }
     return current;
+}
+
+Khz Schedutil::next(const Ladder& ladder, Khz current, Ppm load) {
+    constexpr double kMargin = 1.25;
+    const double speed = static_cast<double>(current.value) / ladder.top().value;
+    const bool busy = load == kOne;
+    const double half_lives = (busy ? speed : 1.0) * kPeriod.count() / kHalfLife.count();
+    const double seen = busy ? 1.0 : speed * load.value / kOne.value;
+    util_ = arrived_ ? util_ : seen + (util_ - seen) * std::exp2(-half_lives);
+    arrived_ = false;
+    return at_or_above(ladder, static_cast<std::uint64_t>(std::max(1.0, kMargin * util_ * ladder.top().value)));
+}
+
+void Schedutil::arrive(const KernelGovernor& from) {
+    if (const auto* const other = dynamic_cast<const Schedutil*>(&from)) {
+        util_ = other->util_;
+        arrived_ = true;
+    }
 }
 
 }  // namespace happe::sim

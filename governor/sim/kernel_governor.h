@@ -16,6 +16,9 @@ public:
     // The frequency for the time to come, from the busiest CPU's load over the period that ends now.
     [[nodiscard]] virtual Khz next(const Ladder& ladder, Khz current, Ppm load) = 0;
 
+    // The application's thread comes from another policy.
+    virtual void arrive(const KernelGovernor& /*from*/) {}
+
     virtual ~KernelGovernor() = default;
 };
 
@@ -53,6 +56,22 @@ public:
 
 private:
     Khz requested_{0};
+};
+
+// schedutil (kernel/sched/cpufreq_schedutil.c, Documentation/scheduler/schedutil.rst): 1.25 * f_max * util, where util
+// is the share of f_max that the CPU used, averaged with a half-life of 32 ms. A CPU that is busy all the time counts
+// as wanting all of it, but its clock runs slower by f / f_max.
+class Schedutil : public KernelGovernor {
+public:
+    [[nodiscard]] Micros sampling_period() const override { return kPeriod; }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override;
+    void arrive(const KernelGovernor& from) override;  // a thread brings its average along
+
+private:
+    static constexpr Micros kPeriod{40'000};
+    static constexpr Micros kHalfLife{32'000};
+    double util_ = 0.0;
+    bool arrived_ = false;
 };
 
 // performance, powersave and userspace: one frequency, whatever the load.

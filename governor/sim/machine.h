@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A simulated laptop: one policy of two CPUs that do work at the policy's frequency and draw the power of Table A.2.
+// A simulated laptop: policies of CPUs that do work at their policy's frequency and draw power. One thread, the
+// application's, may move between CPUs; another, the desktop's, runs beside it.
 #pragma once
 
 #include "governor/core/frequency_control.h"
@@ -7,56 +8,79 @@
 #include "governor/sim/kernel_governor.h"
 
 #include <array>
+#include <vector>
 
 namespace happe::sim {
 
-inline constexpr std::size_t kCpus = 2;
-using Demand = std::array<double, kCpus>;  // work wanted of each CPU, in kHz: cycles per millisecond
+using Demand = std::array<double, 2>;  // work wanted by each thread, in kHz: cycles per millisecond
+
+// What one CPU does.
+struct Load {
+    Khz khz;
+    double utilisation = 0.0;  // 0 to 1
+};
+
+// What a machine is built of.
+struct Hardware {
+    std::vector<Policy> policies;                   // ids and CPUs ascending from 0; at least two CPUs
+    double (*watts)(std::span<const Load> by_cpu);  // of the whole system
+    Micros moves_every{0};                          // how long a thread stays on its CPU; 0 is for good
+};
+
+Hardware t61_hardware();
 
 class Machine : public UtilisationSource, public FrequencyControl {
 public:
-    // `found`: the kernel's governor, which rules until acquire() and after release(). `other_watts`: what the rest of
-    // the system draws more than in Table A.2.
-    Machine(const Ladder& ladder, KernelGovernor& found, double other_watts);
+    // `found`: each policy's kernel governor, which rules until acquire() and after release(). `other_watts`: what the
+    // system draws beside `hardware.watts`.
+    Machine(Hardware hardware, std::vector<KernelGovernor*> found, double other_watts);
 
     // Time passes with this demand. A demand above the frequency is cut off: games drop frames, they don't queue them.
     void run(Micros time, const Demand& demand);
 
-    [[nodiscard]] Khz khz() const { return khz_; }
-    [[nodiscard]] const Ladder& ladder() const { return policies_.front().ladder; }
-    [[nodiscard]] double watts() const { return watts_; }                      // during the last run()
-    [[nodiscard]] double utilisation() const { return utilisation_.front(); }  // CPU 0's during the last run(), 0 to 1
+    // Of the CPU that runs the application's thread.
+    [[nodiscard]] Khz khz() const { return khz_[here()]; }
+    [[nodiscard]] std::size_t here() const { return policy_of_[cpu_]; }            // index of its policy
+    [[nodiscard]] double utilisation() const { return loads_[cpu_].utilisation; }  // during the last run(), 0 to 1
+    [[nodiscard]] const Ladder& ladder() const { return hardware_.policies.front().ladder; }
+    [[nodiscard]] double watts() const { return watts_; }  // during the last run()
     [[nodiscard]] double mean_watts() const { return joules_ / seconds_; }
     [[nodiscard]] double mean_utilisation() const { return busy_seconds_ / seconds_; }
 
     Result<std::span<const std::optional<Ppm>>> sample() override;
-    [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
-    [[nodiscard]] std::optional<Khz> current(PolicyId /*policy*/) const override { return khz_; }
+    [[nodiscard]] std::span<const Policy> policies() const override { return hardware_.policies; }
+    [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override { return khz_.at(policy.value); }
     Status acquire() override;
     Status set(PolicyId policy, Khz khz) override;
     Status release() override;
 
 private:
-    // Busy time since somebody last looked: the loop each period, the kernel's governor each sampling period.
+    // Busy time of each CPU since somebody last looked: the loop each period, the kernel's governor each sampling
+    // period.
     struct Meter {
-        std::array<double, kCpus> busy{};
+        std::vector<double> busy;
         double seconds = 0.0;
 
         [[nodiscard]] Ppm share(std::size_t cpu) const;
+        void reset();
     };
 
     void govern();
+    void move(Micros time);
 
-    std::vector<Policy> policies_;
-    KernelGovernor& found_;
+    Hardware hardware_;
+    std::vector<KernelGovernor*> found_;
     double other_watts_;
-    Khz khz_;
+    std::vector<std::size_t> policy_of_;  // by CPU, its index
+    std::vector<Khz> khz_;                // by index of policy
+    std::size_t cpu_ = 0;                 // of the application's thread; the desktop's runs on the next
+    Micros stayed_{0};
     bool acquired_ = false;
     Micros governor_waits_{0};
     Meter loop_meter_;
     Meter governor_meter_;
-    std::array<std::optional<Ppm>, kCpus> sampled_;
-    std::array<double, kCpus> utilisation_{};
+    std::vector<std::optional<Ppm>> sampled_;
+    std::vector<Load> loads_;
     double watts_ = 0.0;
     double joules_ = 0.0;
     double busy_seconds_ = 0.0;

@@ -65,6 +65,44 @@ TEST(Conservative, asks_for_a_twentieth_more_or_less_at_a_time) {
     EXPECT_EQ(governor.next(t61_ladder(), khz, Ppm{0}), k08);
 }
 
+TEST(Schedutil, asks_for_a_quarter_more_than_was_used) {
+    Schedutil governor;
+    Khz khz = k08;
+    int samples = 0;
+    for (; khz < k23 && samples < 100; ++samples) {
+        khz = governor.next(t61_ladder(), khz, kOne);
+    }
+    EXPECT_GT(samples, 1) << "a busy CPU's average takes time to rise";
+    EXPECT_LT(samples, 10);
+    for (samples = 0; samples < 20; ++samples) {
+        khz = governor.next(t61_ladder(), k23, Ppm{500'000});
+    }
+    EXPECT_EQ(khz, k16) << "1.25 * 1.15 GHz = 1.44 GHz";
+    Schedutil elsewhere;
+    elsewhere.arrive(governor);
+    EXPECT_EQ(elsewhere.next(t61_ladder(), k08, Ppm{0}), k16) << "a thread that moves is known";
+    EXPECT_EQ(elsewhere.next(t61_ladder(), k16, Ppm{0}), k08);
+}
+
+TEST(Machine, of_a_policy_for_each_cpu_moves_its_thread_and_scales_each_alone) {
+    Fixed found(k08);
+    Hardware hardware{.policies = {{PolicyId{0}, {0}, t61_ladder()}, {PolicyId{1}, {1}, t61_ladder()}},
+                      .watts =
+                          [](std::span<const Load> by_cpu) {
+                              return by_cpu[0].khz.value * by_cpu[0].utilisation + by_cpu[1].khz.value;
+                          },
+                      .moves_every = seconds(1)};
+    Machine machine(hardware, {&found, &found}, 0.0);
+    machine.run(seconds(1), {400'000, 80'000});
+    EXPECT_DOUBLE_EQ(machine.watts(), 0.5 * 800'000 + 800'000);
+    EXPECT_TRUE(machine.acquire());
+    EXPECT_TRUE(machine.set(PolicyId{1}, k16));
+    machine.run(seconds(1), {400'000, 80'000});
+    EXPECT_EQ(machine.khz(), k16) << "moved";
+    EXPECT_DOUBLE_EQ(machine.watts(), 0.1 * 800'000 + 1'600'000) << "the desktop's thread moved, too";
+    EXPECT_EQ((*machine.sample())[0], Ppm{300'000});
+}
+
 TEST(Udfs, decays_until_a_press_and_then_more_slowly) {
     Udfs governor;
     EXPECT_EQ(governor.next(t61_ladder(), k16, kOne), k16);
@@ -80,7 +118,7 @@ TEST(Udfs, decays_until_a_press_and_then_more_slowly) {
 
 TEST(Machine, does_work_at_its_frequency_and_draws_the_power_of_the_table) {
     Fixed found(k16);
-    Machine machine(t61_ladder(), found, 1.5);
+    Machine machine(t61_hardware(), {&found}, 1.5);
     machine.run(seconds(1), {800'000, 160'000});
     EXPECT_DOUBLE_EQ(machine.utilisation(), 0.5);
     EXPECT_DOUBLE_EQ(machine.watts(), 29.51 + 1.5);
@@ -96,7 +134,7 @@ TEST(Machine, does_work_at_its_frequency_and_draws_the_power_of_the_table) {
 
 TEST(Machine, is_its_kernels_until_acquired_and_after_release) {
     Ondemand found;
-    Machine machine(t61_ladder(), found, 0.0);
+    Machine machine(t61_hardware(), {&found}, 0.0);
     EXPECT_FALSE(machine.set(PolicyId{0}, k16)) << "not acquired";
     for (int i = 0; i < 3; ++i) {
         machine.run(milliseconds(40), {9e6, 0});

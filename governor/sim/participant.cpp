@@ -68,12 +68,16 @@ Category Taste::category(const Ladder& ladder) const {
     return need_khz > ladder.below(ladder.top()).value ? Category::Rising : Category::Threshold;
 }
 
+double Taste::needed_khz(double demand_khz) const {
+    return std::min(follows_khz > 0.0 ? need_khz * demand_khz / follows_khz : need_khz, demand_khz);
+}
+
 Khz Taste::satisfying(const Ladder& ladder, double demand_khz) const {
-    return unsatisfied ? ladder.lowest() : lowest_reaching(ladder, std::min(need_khz, demand_khz));
+    return unsatisfied ? ladder.lowest() : lowest_reaching(ladder, needed_khz(demand_khz));
 }
 
 double Taste::shortfall(Khz khz, double demand_khz) const {
-    const double needed = std::min(need_khz, demand_khz);
+    const double needed = needed_khz(demand_khz);
     return needed <= khz.value ? 0.0 : 1.0 - khz.value / needed;
 }
 
@@ -142,6 +146,10 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
     }
     press(faster ? Key::Performance : Key::Power, now);
     return true;
+}
+
+bool Player::dissatisfied() const {
+    return felt_ >= kFeelsNothing;
 }
 
 bool Player::wants(Key key, double seconds) {

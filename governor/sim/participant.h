@@ -23,7 +23,7 @@ enum class Major : std::uint8_t { Eecs, Other };
 // none.
 enum class Category : std::uint8_t { Rising, Threshold, Satisfied, Unsatisfied };
 
-// As tables and files have them; groups as in section A.5.6.
+// As in tables and files; groups as in section A.5.6.
 std::string_view name(Experience experience);
 std::string_view name(Major major);
 std::string_view name(Category category);
@@ -73,8 +73,10 @@ struct ApplicationParameters {
 struct Taste {
     double need_khz = 0.0;
     bool unsatisfied = false;
-    double style = 0.0;  // of playing, standard normal
+    double style = 0.0;        // of playing, standard normal
+    double follows_khz = 0.0;  // above 0: the need is for this demand, and grows and falls with it
 
+    [[nodiscard]] double needed_khz(double demand_khz) const;
     [[nodiscard]] Category category(const Ladder& ladder) const;
 
     // The lowest frequency at which this person is as satisfied as they can be, with this demand.
@@ -104,6 +106,14 @@ public:
     // A step of time ends at `now`, in which the game wanted `demand_khz` and the machine ran at `khz`. True if a key
     // was pressed.
     bool live(MonoTime now, double seconds, Khz khz, double demand_khz);
+
+    // From now on this person needs something else.
+    void feel(const Taste& taste) { taste_ = taste; }
+
+    // A key is pressed by accident.
+    void slip(Key key, MonoTime now) { waiting_.push_back({key, now}); }
+
+    [[nodiscard]] bool dissatisfied() const;  // feels a shortfall now
 
     void take(std::vector<Press>& presses) override;
 

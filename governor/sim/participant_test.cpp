@@ -72,6 +72,13 @@ TEST(Taste, is_satisfied_by_the_lowest_frequency_that_covers_need_or_demand) {
     EXPECT_DOUBLE_EQ(taste.shortfall(Khz{750'000}, 2e6), 0.5);
 }
 
+TEST(Taste, that_follows_the_demand_is_a_share_of_it) {
+    const Taste half{.need_khz = 1e6, .follows_khz = 2e6};
+    EXPECT_EQ(half.satisfying(t61_ladder(), 1.6e6), k08);
+    EXPECT_EQ(half.satisfying(t61_ladder(), 4e6), Khz{2'200'000});
+    EXPECT_DOUBLE_EQ(half.shortfall(Khz{500'000}, 2e6), 0.5);
+}
+
 TEST(Oracle, runs_at_what_satisfies_now) {
     Oracle oracle(Taste{.need_khz = 1.5e6});
     oracle.tell(2e6);

@@ -11,40 +11,48 @@
 namespace happe {
 namespace {
 
-// Every port of the loop but the store, fed with one observation at a time. Policy i's busiest CPU is CPU i.
+// Every port of the loop but the store, fed with one observation at a time. CPUs are numbered as the line lists them.
 class TracedMachine : public UtilisationSource, public FrequencyControl, public KeySource, public FocusSource {
 public:
-    explicit TracedMachine(const std::vector<PolicyLadder>& ladders) : busiest_(ladders.size()) {
+    explicit TracedMachine(const std::vector<PolicyLadder>& ladders) {
         for (const auto& [id, ladder] : ladders) {
-            policies_.push_back({.id = id, .cpus = {static_cast<unsigned>(policies_.size())}, .ladder = ladder});
+            policies_.push_back({.id = id, .cpus = {}, .ladder = ladder});
         }
     }
 
     void show(TraceObservation seen) {
         seen_ = std::move(seen);
-        std::ranges::fill(busiest_, std::nullopt);
-        for (const TracedPolicy& policy : seen_.policies) {
-            const auto known = std::ranges::lower_bound(policies_, policy.id, {}, &Policy::id);
-            busiest_.at(static_cast<std::size_t>(known - policies_.begin())) = std::ranges::max(policy.cpus);
+        cpus_.clear();
+        for (Policy& policy : policies_) {
+            const TracedPolicy* const listed = this->listed(policy.id);
+            policy.cpus.resize(listed == nullptr ? 0 : listed->cpus.size());
+            for (std::size_t cpu = 0; cpu < policy.cpus.size(); ++cpu) {
+                policy.cpus[cpu] = static_cast<unsigned>(cpus_.size());
+                cpus_.emplace_back(listed->cpus[cpu]);
+            }
         }
     }
 
-    Result<std::span<const std::optional<Ppm>>> sample() override {
-        return std::span<const std::optional<Ppm>>(busiest_);
-    }
+    Result<std::span<const std::optional<Ppm>>> sample() override { return std::span<const std::optional<Ppm>>(cpus_); }
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
-    [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override {
-        return std::ranges::lower_bound(seen_.policies, policy, {}, &TracedPolicy::id)->current;
-    }
+    [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override { return listed(policy)->current; }
+    [[nodiscard]] std::optional<Khz> ran(PolicyId policy) const override { return listed(policy)->ran; }
     Status acquire() override { return {}; }
     Status set(PolicyId /*policy*/, Khz /*khz*/) override { return {}; }
     Status release() override { return {}; }
     void take(std::vector<Press>& presses) override { presses = seen_.presses; }
     [[nodiscard]] const Served* served() const override { return seen_.served ? &*seen_.served : nullptr; }
+    [[nodiscard]] bool saves_power() const override { return seen_.power_saver; }
+    [[nodiscard]] bool present() const override { return seen_.present; }
 
 private:
+    [[nodiscard]] const TracedPolicy* listed(PolicyId policy) const {
+        const auto found = std::ranges::lower_bound(seen_.policies, policy, {}, &TracedPolicy::id);
+        return found == seen_.policies.end() || found->id != policy ? nullptr : &*found;
+    }
+
     std::vector<Policy> policies_;
-    std::vector<std::optional<Ppm>> busiest_;
+    std::vector<std::optional<Ppm>> cpus_;
     TraceObservation seen_;
 };
 
@@ -68,12 +76,14 @@ Status replay(std::istream& trace, const std::string& name, std::ostream& decisi
     }
     TracedMachine machine(header->ladders);
     MemoryProfiles profiles(header->profiles);
+    profiles.waits.insert(header->patience.begin(), header->patience.end());
     DecisionPrinter printer(decisions);
     Loop loop({machine, machine, machine, machine, profiles, printer},
               {.algorithm = header->settings,
                .feedback = header->immediate ? Feedback::Immediate : Feedback::NextSample,
                .period = header->period,
-               .sham = header->sham},
+               .sham = header->sham,
+               .domains = header->domains},
               MonoTime());
     for (auto seen = reader.next();; seen = reader.next()) {
         if (!seen) {

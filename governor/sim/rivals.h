@@ -5,6 +5,8 @@
 #include "governor/sim/kernel_governor.h"
 #include "governor/sim/participant.h"
 
+#include <algorithm>
+
 namespace happe::sim {
 
 // Continuous feedback, after the user-driven frequency scaling of Mallik et al. (the paper's [94]): the frequency steps
@@ -24,7 +26,23 @@ private:
     std::optional<Key> pressed_;
 };
 
-// Always the lowest frequency that satisfies this participant now. It is told the demand, which no governor knows.
+// ondemand as it is today under a limit (scaling_max_freq). A learned limit is one number for each application: it
+// starts at the lowest frequency, and each key moves it by a step.
+class Capped : public KernelGovernor {
+public:
+    explicit Capped(Khz cap) : cap_(cap) {}
+    [[nodiscard]] Micros sampling_period() const override { return ondemand_.sampling_period(); }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override {
+        return std::min(cap_, ondemand_.next(ladder, current, load));
+    }
+    void limit(Khz cap) { cap_ = cap; }
+
+private:
+    Ondemand ondemand_{Ondemand::Rule::Linux3_9};
+    Khz cap_;
+};
+
+// Always the lowest frequency that satisfies this participant now. It knows the demand, unlike any real governor.
 class Oracle : public KernelGovernor {
 public:
     explicit Oracle(const Taste& taste) : taste_(taste) {}
@@ -33,6 +51,7 @@ public:
         return taste_.satisfying(ladder, demand_khz_);
     }
     void tell(double demand_khz) { demand_khz_ = demand_khz; }
+    void feel(const Taste& taste) { taste_ = taste; }
 
 private:
     Taste taste_;

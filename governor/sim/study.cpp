@@ -128,7 +128,7 @@ public:
           governor_(kernel_governor(result.condition, result.taste)),
           oracle_(dynamic_cast<sim::Oracle*>(governor_.get())),
           udfs_(dynamic_cast<sim::Udfs*>(governor_.get())),
-          machine_(t61_ladder(), *governor_,
+          machine_(sim::t61_hardware(), {governor_.get()},
                    application_.other_watts +
                        application_.other_watts_spread * stream(result, application_, kWatts).normal()),
           player_(result.person, result.taste, application_, plan.participants.people,

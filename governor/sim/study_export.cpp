@@ -31,7 +31,7 @@ std::string participants_table(std::span<const RunResult> runs) {
 
 }  // namespace
 
-// Two kinds of codes, as the server has them: eight characters of Crockford's base 32.
+// Two kinds of codes, as in the server: eight characters of Crockford's base 32.
 std::string StudyExport::code(const RunResult& run) const {
     const auto& conditions = plan_.conditions;
     const auto condition = std::ranges::find(conditions, run.condition) - conditions.begin();
@@ -41,11 +41,10 @@ std::string StudyExport::code(const RunResult& run) const {
 
 void StudyExport::turned(const RunResult& run, const Turn& turn) {
     const std::string which = fmt::format("{},{},", code(run), turn.at.time_since_epoch().count());
-    for (const MeasuredPolicy& policy : turn.policies) {
+    for (const PolicySample& policy : turn.policies) {
         for (std::size_t cpu = 0; cpu < policy.cpus.size(); ++cpu) {
-            fmt::format_to(std::back_inserter(samples_), "{}{},{},{},{}\n", which, policy.sample.id.value, cpu,
-                           policy.sample.current ? std::to_string(policy.sample.current->value) : "",
-                           policy.cpus[cpu].value);
+            fmt::format_to(std::back_inserter(samples_), "{}{},{},{},{}\n", which, policy.id.value, cpu,
+                           policy.current ? std::to_string(policy.current->value) : "", policy.cpus[cpu].value);
         }
     }
     for (const Press& press : turn.presses) {

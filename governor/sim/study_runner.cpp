@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/study_runner.h"
 
+#include "governor/sim/in_threads.h"
 #include "governor/sim/study_export.h"
 #include "governor/system/files.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 namespace happe {
 namespace {
@@ -58,52 +54,16 @@ struct FirstSeed {
     StudyExport rows;
 };
 
-// The first exception of several threads.
-class FirstFailure {
-public:
-    void keep() {
-        const std::lock_guard lock(mutex_);
-        failure_ = failure_ ? failure_ : std::current_exception();
-    }
-    void rethrow() const {
-        if (failure_) {
-            std::rethrow_exception(failure_);
-        }
-    }
-
-private:
-    std::mutex mutex_;
-    std::exception_ptr failure_;
-};
-
 std::vector<std::vector<RunResult>> run_seeds(const StudyRequest& request, FirstSeed* first) {
     std::vector<std::vector<RunResult>> runs(request.seeds.size());
-    std::atomic<std::size_t> next{0};
-    FirstFailure failure;
-    const auto work = [&] {
-        try {
-            for (std::size_t i = next++; i < runs.size(); i = next++) {
-                StudyHooks hooks{.run_done = request.run_done, .trace = {}, .turned = {}, .drew = {}};
-                if (first != nullptr && i == 0) {
-                    hooks.trace = [first](const RunResult& run, const std::string& line) {
-                        first->traces.add(run, line);
-                    };
-                    hooks.turned = [first](const RunResult& run, const Turn& turn) { first->rows.turned(run, turn); };
-                }
-                runs[i] = run_study(request.plan, request.seeds[i], hooks);
-            }
-        } catch (...) {
-            failure.keep();
+    in_threads(request.jobs, runs.size(), [&](std::size_t i) {
+        StudyHooks hooks{.run_done = request.run_done, .trace = {}, .turned = {}, .drew = {}};
+        if (first != nullptr && i == 0) {
+            hooks.trace = [first](const RunResult& run, const std::string& line) { first->traces.add(run, line); };
+            hooks.turned = [first](const RunResult& run, const Turn& turn) { first->rows.turned(run, turn); };
         }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 1; i < std::min(request.jobs, runs.size()); ++i) {
-            threads.emplace_back(work);
-        }
-        work();
-    }
-    failure.rethrow();
+        runs[i] = run_study(request.plan, request.seeds[i], hooks);
+    });
     return runs;
 }
 

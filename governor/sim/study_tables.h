@@ -52,7 +52,7 @@ struct PressRow {
 
 struct GroupRow {
     std::string group;
-    std::optional<double> saving_percent;  // over all HAPPE runs; nothing if nobody belongs to the group
+    std::optional<double> saving_percent;  // over all HAPPE runs; empty if the group is empty
     double paper_percent;
 };
 

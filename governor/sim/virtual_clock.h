@@ -5,7 +5,7 @@
 
 namespace happe::sim {
 
-// Time that passes when it is told to.
+// Time that passes only on command.
 class VirtualClock {
 public:
     explicit VirtualClock(MonoTime begin = {}) : now_(begin) {}

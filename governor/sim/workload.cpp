@@ -9,7 +9,6 @@
 namespace happe::sim {
 namespace {
 
-constexpr double kCalmSeconds = 6.0;       // mean length of a calm spell (assumed)
 constexpr double kDriftSeconds = 4.0;      // correlation time of a scene (assumed)
 constexpr double kBackgroundShare = 0.12;  // CPU 1 runs the desktop: 0 to 12 % of the top frequency (assumed)
 
@@ -23,8 +22,9 @@ Workload::Workload(const WorkloadParameters& parameters, double style, Random ra
 
 Demand Workload::next(double seconds) {
     const double share = std::clamp(parameters_.calm_share, 0.0, 0.9);
-    const double busy_seconds = kCalmSeconds * (1.0 - share) / std::max(share, 1e-9);
-    if (random_.happens(1.0 / (calm_ ? kCalmSeconds : busy_seconds), seconds)) {
+    const double calm = parameters_.calm_seconds;
+    const double busy_seconds = calm * (1.0 - share) / std::max(share, 1e-9);
+    if (random_.happens(1.0 / (calm_ ? calm : busy_seconds), seconds)) {
         calm_ = !calm_;
     }
     const double keep = std::exp(-seconds / kDriftSeconds);

@@ -15,6 +15,7 @@ struct WorkloadParameters {
     double flicker_spread = 0.0;      // and from one step of time to the next
     double calm_khz = 0.0;            // wanted in menus, between races, while waiting
     double calm_share = 0.0;          // of the time
+    double calm_seconds = 6.0;        // mean length of a calm spell (assumed)
 };
 
 class Workload {

@@ -19,32 +19,69 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x48415050;  // "HAPP"
 
 // Number N, from 1, brings a database of user_version N - 1 to N.
-constexpr std::array kMigrations{embedded::sql_0001_profiles, embedded::sql_0002_bounds};
+constexpr std::array kMigrations{embedded::sql_0001_profiles, embedded::sql_0002_bounds,
+                                 embedded::sql_0003_sources_and_undo};
 constexpr std::int64_t kVersion = kMigrations.size();
 
 constexpr const char* kFind =
     "SELECT khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9 FROM uafp"
-    " WHERE user = ?1 AND app = ?2";
+    " WHERE user = ?1 AND app = ?2 AND source = ?3";
 
 constexpr const char* kOfUser =
-    "SELECT khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, app FROM uafp"
-    " WHERE user = ?1 ORDER BY app";
+    "SELECT khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, app, source FROM uafp"
+    " WHERE user = ?1 ORDER BY app, source";
 
 constexpr const char* kPut =
-    "INSERT INTO uafp (khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, user, app, updated_us)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-    " ON CONFLICT (user, app) DO UPDATE SET khz_0 = excluded.khz_0, khz_1 = excluded.khz_1, khz_2 = excluded.khz_2,"
+    "INSERT INTO uafp (khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, user, app, source,"
+    " updated_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+    " ON CONFLICT (user, app, source) DO UPDATE SET khz_0 = excluded.khz_0, khz_1 = excluded.khz_1, khz_2 = excluded.khz_2,"
     " khz_3 = excluded.khz_3, khz_4 = excluded.khz_4, khz_5 = excluded.khz_5, khz_6 = excluded.khz_6,"
     " khz_7 = excluded.khz_7, khz_8 = excluded.khz_8, khz_9 = excluded.khz_9, updated_us = excluded.updated_us"
     " RETURNING id";
 
+// The profile's own state is preferred.
+constexpr const char* kStateOf =
+    "SELECT json_extract(state, '$.wait_us'), json_extract(state, '$.quiet_us') FROM uafp"
+    " WHERE user = ?1 AND app = ?2 AND source IN (?3, ?4) AND json_valid(state) ORDER BY source <> ?3 LIMIT 1";
+
+constexpr const char* kKeep =
+    "UPDATE uafp SET state = json_object('wait_us', ?4, 'quiet_us', ?5) WHERE user = ?1 AND app = ?2 AND source = ?3";
+
+// Comes before the lesson's own state is kept.
 constexpr const char* kAddEvent =
-    "INSERT INTO learning_event (who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    "INSERT INTO learning_event (before_0, before_1, before_2, before_3, before_4, before_5, before_6, before_7,"
+    " before_8, before_9, before_state, who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, (SELECT state FROM uafp WHERE id = ?11), ?11, ?12, ?13, ?14,"
+    " ?15, ?16, ?17, ?18, ?19)";
 
 constexpr const char* kEventsOf =
-    "SELECT seq, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm FROM learning_event"
-    " WHERE who = (SELECT id FROM uafp WHERE user = ?1 AND app = ?2) AND seq > ?3 ORDER BY seq LIMIT ?4";
+    "SELECT seq, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm, undoes FROM learning_event"
+    " WHERE who = (SELECT id FROM uafp WHERE user = ?1 AND app = ?2 AND source = ?3) AND seq > ?4 ORDER BY seq LIMIT ?5";
+
+// Of each profile its own, by the index; of these the newest.
+constexpr const char* kNewestLesson =
+    "SELECT max((SELECT seq FROM learning_event AS lesson WHERE who = uafp.id AND seq < ?3 AND key <> 'undo'"
+    " AND NOT EXISTS (SELECT 1 FROM learning_event WHERE undoes = lesson.seq) ORDER BY seq DESC LIMIT 1))"
+    " FROM uafp WHERE user = ?1 AND (?2 = '' OR (app = ?2 AND source = ?4))";
+
+constexpr const char* kLesson =
+    "SELECT seq, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm, undoes, khz_0, khz_1, khz_2, khz_3,"
+    " khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, before_0, before_1, before_2, before_3, before_4, before_5, before_6,"
+    " before_7, before_8, before_9, user, app, source, who FROM learning_event JOIN uafp ON uafp.id = who"
+    " WHERE seq = ?1";
+constexpr int kLessonsProfile = 10;  // its first column
+constexpr int kLessonsBefore = 20;
+constexpr int kLessonsUser = 30;
+
+constexpr const char* kRestore =
+    "UPDATE uafp SET khz_0 = before_0, khz_1 = before_1, khz_2 = before_2, khz_3 = before_3, khz_4 = before_4,"
+    " khz_5 = before_5, khz_6 = before_6, khz_7 = before_7, khz_8 = before_8, khz_9 = before_9, state = before_state,"
+    " updated_us = ?2 FROM learning_event WHERE seq = ?1 AND uafp.id = who";
+
+constexpr const char* kAddUndoing =
+    "INSERT INTO learning_event (who, t_us, key, undoes, policy, level, from_khz, to_khz, cur_khz, util_ppm)"
+    " SELECT who, ?2, 'undo', seq, policy, level, to_khz, from_khz, cur_khz, util_ppm FROM learning_event"
+    " WHERE seq = ?1";
 
 constexpr const char* kDropProfiles =
     "DELETE FROM uafp WHERE id IN"
@@ -54,7 +91,7 @@ constexpr const char* kDropEvents =
     "DELETE FROM learning_event WHERE who = ?1 AND seq <="
     " (SELECT seq FROM learning_event WHERE who = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
-constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2";
+constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2 AND source = ?3";
 
 // A kept statement while it is used: afterwards it holds no lock.
 class Use {
@@ -87,11 +124,21 @@ Khz khz(const SQLite::Statement& row, int column) {
     return Khz{static_cast<std::uint32_t>(bounded(row, column, 1, kHighestKhz.value))};
 }
 
-// From the first ten columns.
-Uafp uafp(const SQLite::Statement& row, const Served& whom) try {
+PowerSource source(const SQLite::Statement& row, int column) {
+    const std::string name = row.getColumn(column).getString();
+    for (const PowerSource known : {PowerSource::Both, PowerSource::Mains, PowerSource::Battery}) {
+        if (name == name_of(known)) {
+            return known;
+        }
+    }
+    throw Refused(fmt::format(R"(source must be "", "mains" or "battery", is "{}")", name));
+}
+
+// From ten columns.
+Uafp uafp(const SQLite::Statement& row, const Served& whom, int first = 0) try {
     Uafp::Values values{};
     for (int level = 0; level < static_cast<int>(values.size()); ++level) {
-        values.at(static_cast<std::size_t>(level)) = khz(row, level);
+        values.at(static_cast<std::size_t>(level)) = khz(row, first + level);
     }
     const auto parsed = Uafp::from(values);
     if (!parsed) {
@@ -100,23 +147,34 @@ Uafp uafp(const SQLite::Statement& row, const Served& whom) try {
     return *parsed;
 } catch (const Refused& why) {
     throw Refused(
-        fmt::format(R"(the profile of user "{}" and application "{}" is no UAFP ({}); erase it to begin it anew)",
+        fmt::format(R"(the profile of user "{}" and application "{}" is no UAFP ({}); erase it to start it again)",
                     whom.user, whom.app, why.what()));
 }
 
-// The columns of kEventsOf.
+// To its first ten parameters; returns the last one's number.
+int bind(SQLite::Statement& statement, const Uafp& uafp) {
+    int parameter = 0;
+    for (const Khz value : uafp.values()) {
+        statement.bind(++parameter, value.value);
+    }
+    return parameter;
+}
+
+// The first columns of kEventsOf and kLesson.
 LearningEvent event(const SQLite::Statement& row) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    const bool performance = row.getColumn(2).getString() == name_of(Key::Performance);
+    const std::string key = row.getColumn(2).getString();
     return {.seq = bounded(row, 0, 1, kMost),
             .at = WallTime(Micros(bounded(row, 1, 0, kMost))),
-            .lesson = {.key = performance ? Key::Performance : Key::Power,
+            .lesson = {.key = key == name_of(Key::Performance) ? Key::Performance : Key::Power,
                        .policy = {static_cast<std::uint16_t>(bounded(row, 3, 0, kHighestPolicyId.value))},
                        .level = {static_cast<std::uint8_t>(bounded(row, 4, 0, Uafp::kLevels - 1))},
                        .from = khz(row, 5),
                        .to = khz(row, 6),
                        .current = khz(row, 7),
-                       .utilisation = {static_cast<std::uint32_t>(bounded(row, 8, 0, kOne.value))}}};
+                       .utilisation = {static_cast<std::uint32_t>(bounded(row, 8, 0, kOne.value))},
+                       .probe = key == "probe"},
+            .undoes = row.getColumn(9).isNull() ? 0 : bounded(row, 9, 1, kMost)};
 }
 
 std::uint32_t big_endian(const std::array<unsigned char, 100>& bytes, std::size_t offset) {
@@ -129,7 +187,7 @@ void refuse_newer(std::int64_t version) {
     if (version > kVersion) {
         throw Refused(
             fmt::format("was made by a newer HAPPE (tables of version {}, this one knows {}): install that one again,"
-                        " or move the file away to begin anew",
+                        " or move the file away to start without profiles",
                         version, kVersion));
     }
 }
@@ -146,6 +204,7 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     find_.emplace(connection_, kFind);
     of_user_.emplace(connection_, kOfUser);
     put_.emplace(connection_, kPut);
+    keep_.emplace(connection_, kKeep);
     add_event_.emplace(connection_, kAddEvent);
     drop_profiles_.emplace(connection_, kDropProfiles);
     drop_events_.emplace(connection_, kDropEvents);
@@ -212,7 +271,7 @@ std::int64_t Database::pragma(const char* name) {
 }
 
 std::optional<Uafp> Database::find(const Served& whom) {
-    Use use(*find_, whom.user, whom.app);
+    Use use(*find_, whom.user, whom.app, name_of(whom.source));
     return use.next() ? std::optional<Uafp>(uafp(*find_, whom)) : std::nullopt;
 }
 
@@ -220,7 +279,9 @@ std::vector<StoredProfile> Database::of_user(const std::string& user) {
     std::vector<StoredProfile> profiles;
     Use use(*of_user_, user);
     while (use.next()) {
-        const Served whom{.user = user, .app = of_user_->getColumn(static_cast<int>(Uafp::kLevels)).getString()};
+        const Served whom{.user = user,
+                          .app = of_user_->getColumn(static_cast<int>(Uafp::kLevels)).getString(),
+                          .source = source(*of_user_, static_cast<int>(Uafp::kLevels) + 1)};
         profiles.push_back({whom, uafp(*of_user_, whom)});
     }
     return profiles;
@@ -229,11 +290,37 @@ std::vector<StoredProfile> Database::of_user(const std::string& user) {
 std::vector<LearningEvent> Database::events_of(const Served& whom, std::int64_t after, std::size_t most) {
     std::vector<LearningEvent> events;
     SQLite::Statement rows(connection_, kEventsOf);
-    SQLite::bind(rows, whom.user, whom.app, after, static_cast<std::int64_t>(most));
+    SQLite::bind(rows, whom.user, whom.app, name_of(whom.source), after, static_cast<std::int64_t>(most));
     while (rows.executeStep()) {
         events.push_back(event(rows));
     }
     return events;
+}
+
+Patience Database::patience(const Served& whom) {
+    SQLite::Statement row(connection_, kStateOf);
+    SQLite::bind(row, whom.user, whom.app, name_of(whom.source), name_of(begins_as(whom).source));
+    if (!row.executeStep()) {
+        return {};
+    }
+    const Patience stored{.wait = Micros(row.getColumn(0).getInt64()), .quiet = Micros(row.getColumn(1).getInt64())};
+    const bool sound = stored.wait >= Patience::kFirst && stored.wait <= Patience::kMost && stored.quiet >= Micros{0} &&
+                       stored.quiet <= Patience::kMost;
+    return sound ? stored : Patience();
+}
+
+void Database::keep(const std::map<Served, Patience>& all) {
+    SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const auto& [whom, patience] : all) {
+        keep_one(whom, patience);
+    }
+    transaction.commit();
+}
+
+void Database::keep_one(const Served& whom, const Patience& patience) {
+    Use(*keep_, whom.user, whom.app, name_of(whom.source), std::int64_t{patience.wait.count()},
+        std::int64_t{patience.quiet.count()})
+        .next();
 }
 
 void Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count) {
@@ -259,24 +346,82 @@ void Database::drop_oldest_events(std::int64_t who) {
 
 // Returns the profile's id.
 std::int64_t Database::store_one(const WaitingLesson& waiting) {
-    const auto& [key, policy, level, from, to, current, utilisation] = waiting.event.lesson;
+    const Lesson& lesson = waiting.event.lesson;
     const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
-    Use add(*add_event_, who, at, name_of(key), std::uint32_t{policy.value}, std::uint32_t{level.value}, from.value,
-            to.value, current.value, utilisation.value);
+    Use add(*add_event_);
+    int column = bind(*add_event_, waiting.before);
+    add_event_->bind(++column, who);
+    add_event_->bind(++column, at);
+    add_event_->bind(++column, cause_of(lesson));
+    for (const std::uint32_t value :
+         {std::uint32_t{lesson.policy.value}, std::uint32_t{lesson.level.value}, lesson.from.value, lesson.to.value,
+          lesson.current.value, lesson.utilisation.value}) {
+        add_event_->bind(++column, value);
+    }
     add.next();
+    if (waiting.patience) {
+        keep_one(waiting.whom, *waiting.patience);
+    }
     return who;
+}
+
+Undone Database::undo(const std::string& user, const std::string& profile, std::size_t most, WallTime at) {
+    SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    Undone undone;
+    std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+    while (undone.end.empty() && undone.lessons.size() < most) {
+        newest = newest_lesson(served_of(user, profile), newest);
+        undone.end = newest == 0 ? "no lesson is left to undo" : undo_one(newest, at, undone.lessons);
+    }
+    transaction.commit();
+    return undone;
+}
+
+// 0 if there is none.
+std::int64_t Database::newest_lesson(const Served& whom, std::int64_t before) {
+    SQLite::Statement found(connection_, kNewestLesson);
+    SQLite::bind(found, whom.user, whom.app, before, name_of(whom.source));
+    return found.executeStep() ? found.getColumn(0).getInt64() : 0;
+}
+
+// Returns why not, else nothing. The profile must be what the lesson made of what was before: else a row is missing,
+// and what was before this lesson is not what was before now.
+std::string Database::undo_one(std::int64_t seq, WallTime at, std::vector<UndoneLesson>& undone) {
+    SQLite::Statement row(connection_, kLesson);
+    row.bind(1, seq);
+    row.executeStep();
+    const Served whom{.user = row.getColumn(kLessonsUser).getString(),
+                      .app = row.getColumn(kLessonsUser + 1).getString(),
+                      .source = source(row, kLessonsUser + 2)};
+    if (row.getColumn(kLessonsBefore).isNull()) {
+        return fmt::format(
+            "lesson {} cannot be undone: the earlier HAPPE that learned it did not store the values before it", seq);
+    }
+    const LearningEvent lesson = event(row);
+    Uafp after = uafp(row, whom, kLessonsBefore);
+    after.learn(lesson.lesson.level, lesson.lesson.to);
+    if (after != uafp(row, whom, kLessonsProfile)) {
+        return fmt::format("lesson {} cannot be undone: the record of what followed it is incomplete", seq);
+    }
+    const std::int64_t who = row.getColumn(kLessonsUser + 3).getInt64();
+    for (const char* const sql : {kRestore, kAddUndoing}) {
+        SQLite::Statement change(connection_, sql);
+        SQLite::bind(change, seq, std::int64_t{at.time_since_epoch().count()});
+        change.exec();
+    }
+    drop_oldest_events(who);
+    undone.push_back({whom, lesson});
+    return {};
 }
 
 // Returns the row's id.
 std::int64_t Database::put(const Served& whom, const Uafp& uafp, WallTime at) {
     Use put(*put_);
-    int column = 0;
-    for (const Khz value : uafp.values()) {
-        put_->bind(++column, value.value);
-    }
+    int column = bind(*put_, uafp);
     put_->bind(++column, whom.user);
     put_->bind(++column, whom.app);
+    put_->bind(++column, name_of(whom.source));
     put_->bind(++column, std::int64_t{at.time_since_epoch().count()});
     put.next();
     return put_->getColumn(0).getInt64();
@@ -302,7 +447,7 @@ void Database::erase(const Served& whom) {
 
 void Database::erase_row(const Served& whom) {
     SQLite::Statement statement(connection_, kErase);
-    SQLite::bind(statement, whom.user, whom.app);
+    SQLite::bind(statement, whom.user, whom.app, name_of(whom.source));
     statement.exec();
 }
 

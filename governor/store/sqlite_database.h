@@ -5,12 +5,14 @@
 
 #include "governor/core/profile_store.h"
 #include "governor/store/learning_event.h"
+#include "governor/store/wreck.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,6 +32,14 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+// What came out of a damaged database. Of the lost it counts those that an index or another row still names.
+struct Salvaged {
+    std::size_t profiles = 0;
+    std::size_t lessons = 0;
+    std::size_t lost_profiles = 0;
+    std::size_t lost_lessons = 0;
+};
+
 class Database {
 public:
     // A file that exists; an empty one becomes a database. Hold the DirectoryLock.
@@ -39,12 +49,25 @@ public:
     [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
     [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
 
+    // Of a profile without state, what is known of the one that it begins as. State that HAPPE did not write counts as
+    // none.
+    [[nodiscard]] Patience patience(const Served& whom);
+
+    // Of those that are stored, in one transaction.
+    void keep(const std::map<Served, Patience>& all);
+
     // The first `count` of them, in one transaction.
     void store(const std::deque<WaitingLesson>& lessons, std::size_t count);
+
+    // See SqliteProfileStore::undo.
+    Undone undo(const std::string& user, const std::string& profile, std::size_t most, WallTime at);
     void erase(const Served& whom);
 
     // Each profile as given, without the events of the one it replaces; all in one transaction.
     void replace(const std::vector<StoredProfile>& profiles, WallTime at);
+
+    // Into an empty database, in one transaction, which is in the file itself afterwards.
+    Salvaged salvage(Wreck& wreck);
 
     // The path now leads to another file, or to none.
     [[nodiscard]] bool moved();
@@ -61,16 +84,21 @@ private:
     void migrate();
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);
+    void keep_one(const Served& whom, const Patience& patience);
     std::int64_t store_one(const WaitingLesson& waiting);
+    [[nodiscard]] std::int64_t newest_lesson(const Served& whom, std::int64_t before);
+    std::string undo_one(std::int64_t seq, WallTime at, std::vector<UndoneLesson>& undone);
     void drop_oldest_profiles(const std::string& user);
     void drop_oldest_events(std::int64_t who);
     std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
     void erase_row(const Served& whom);
+    bool take(SQLite::Statement& insert, const std::vector<Wreck::Value>& values);
 
     SQLite::Database connection_;
     std::optional<SQLite::Statement> find_;
     std::optional<SQLite::Statement> of_user_;
     std::optional<SQLite::Statement> put_;
+    std::optional<SQLite::Statement> keep_;
     std::optional<SQLite::Statement> add_event_;
     std::optional<SQLite::Statement> drop_profiles_;
     std::optional<SQLite::Statement> drop_events_;

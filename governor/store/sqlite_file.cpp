@@ -79,6 +79,12 @@ void make_private(const fs::path& path) {
     }
 }
 
+void remove_files(const fs::path& path) {
+    for (const char* suffix : kSuffixes) {
+        fs::remove(beside(path, suffix));
+    }
+}
+
 bool has_orphaned_wal(const fs::path& path) {
     return size_of(beside(path, "-wal")) > 0 && size_of(path) == 0;
 }

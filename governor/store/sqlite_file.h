@@ -28,6 +28,9 @@ void create_private(const std::filesystem::path& path);
 // The database's files are its owner's alone: mode 0600.
 void make_private(const std::filesystem::path& path);
 
+// The database and what is beside it, as far as they are there.
+void remove_files(const std::filesystem::path& path);
+
 // A WAL whose database is missing or empty: SQLite would delete it.
 [[nodiscard]] bool has_orphaned_wal(const std::filesystem::path& path);
 

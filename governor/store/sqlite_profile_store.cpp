@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -48,7 +49,7 @@ const char* advice(int code) {
             return "reading or writing failed";
         case SQLITE_ERROR:
         case SQLITE_CONSTRAINT:
-            return "its tables are not as HAPPE makes them: move it away to begin anew";
+            return "its tables are not HAPPE's: move the file away to start without profiles";
         default:
             return "it cannot be used";
     }
@@ -62,12 +63,12 @@ bool is_khz(Khz khz) {
     return khz > Khz{0} && khz <= kHighestKhz;
 }
 
-// What the tables' constraints would refuse for ever.
-std::optional<std::string> objection(const Served& whom, const Lesson& lesson, const Uafp& after) {
+// What the tables' constraints would refuse forever.
+std::optional<std::string> objection(const Served& whom, const Uafp& before, const Lesson& lesson, const Uafp& after) {
     if (!is_name(whom.user) || !is_name(whom.app)) {
         return fmt::format("names must have 1 to {} bytes", kLongestName);
     }
-    if (!Uafp::from(after.values())) {
+    if (!Uafp::from(before.values()) || !Uafp::from(after.values())) {
         return fmt::format("a UAFP must have 1 to {} kHz at each level", kHighestKhz.value);
     }
     if (!is_khz(lesson.from) || !is_khz(lesson.to) || !is_khz(lesson.current)) {
@@ -104,7 +105,7 @@ SqliteProfileStore::SqliteProfileStore(std::filesystem::path path, WallClock wal
 SqliteProfileStore::~SqliteProfileStore() = default;
 
 Result<std::optional<Uafp>> SqliteProfileStore::find(const Served& whom) {
-    static_cast<void>(flush());  // whoever taught the lesson was told
+    static_cast<void>(flush());  // whoever taught the lesson has an answer
     if (const auto known = ahead_.find(whom); known != ahead_.end()) {
         return known->second;
     }
@@ -138,18 +139,36 @@ Result<std::vector<StoredProfile>> SqliteProfileStore::of_user(const std::string
     return profiles;
 }
 
-Status SqliteProfileStore::learned(const Served& whom, const Lesson& lesson, const Uafp& after) {
-    if (const auto refused = objection(whom, lesson, after)) {
-        return failure(fmt::format("{}: a lesson was not kept: {}", path_.string(), *refused));
+Patience SqliteProfileStore::patience(const Served& whom) {
+    if (const auto kept = kept_.find(whom); kept != kept_.end()) {
+        return kept->second;
+    }
+    Patience stored;
+    static_cast<void>(attempt([&](sqlite::Database& database) { stored = database.patience(whom); }));
+    return stored;
+}
+
+Status SqliteProfileStore::store_patience() {
+    return kept_.empty() ? Status() : attempt([this](sqlite::Database& database) { database.keep(kept_); });
+}
+
+Status SqliteProfileStore::learned(const Served& whom, const Uafp& before, const Lesson& lesson, const Uafp& after) {
+    if (const auto refused = objection(whom, before, lesson, after)) {
+        return failure(fmt::format("{}: a lesson was not stored: {}", path_.string(), *refused));
     }
     if (waiting_.size() >= kMostWaiting) {
         if (const Status stored = flush(); !stored) {
             return failure(
-                fmt::format("{}; that is the most that are kept, so this one is lost", stored.error().message));
+                fmt::format("{}; memory holds no more lessons, so this one is lost", stored.error().message));
         }
     }
     const WallTime now = std::max(wall_clock_(), WallTime());  // a clock before 1970 is not set
-    waiting_.push_back({whom, {.seq = 0, .at = now, .lesson = lesson}, after});
+    const auto kept = kept_.find(whom);
+    waiting_.push_back({whom,
+                        {.seq = 0, .at = now, .lesson = lesson},
+                        before,
+                        after,
+                        kept == kept_.end() ? std::nullopt : std::optional(kept->second)});
     ahead_.insert_or_assign(whom, after);
     return flush();
 }
@@ -168,6 +187,20 @@ Result<std::vector<LearningEvent>> SqliteProfileStore::events_of(const Served& w
         }
     }
     return events;
+}
+
+Result<Undone> SqliteProfileStore::undo(const std::string& user, const std::string& profile, std::size_t most) {
+    if (const Status stored = flush(); !stored) {
+        return tl::unexpected<Error>(stored.error());  // what waits is newer than all that could be undone
+    }
+    Undone undone;
+    const Status done = attempt([&](sqlite::Database& database) {
+        undone = database.undo(user, profile, most, std::max(wall_clock_(), WallTime()));
+    });
+    return done.map([&] {
+        std::ranges::for_each(undone.lessons, [this](const UndoneLesson& lesson) { kept_.erase(lesson.whom); });
+        return std::move(undone);
+    });
 }
 
 Status SqliteProfileStore::erase(const Served& whom) {
@@ -196,6 +229,7 @@ Status SqliteProfileStore::replace(const std::vector<StoredProfile>& profiles) {
 void SqliteProfileStore::forget_waiting(const Served& whom) {
     std::erase_if(waiting_, [&](const WaitingLesson& waiting) { return waiting.whom == whom; });
     ahead_.erase(whom);
+    kept_.erase(whom);
 }
 
 Status SqliteProfileStore::flush() {
@@ -220,7 +254,7 @@ std::optional<std::string> SqliteProfileStore::take_notice() {
     return std::exchange(notice_, std::nullopt);
 }
 
-// Does the work on a database that is there and sound; on a fresh one where the first proves to be damaged.
+// Does the work on the existing database if it is sound; else on a fresh one.
 Status SqliteProfileStore::attempt(const std::function<void(sqlite::Database&)>& work) try {
     try {
         work(connected());
@@ -241,7 +275,8 @@ Status SqliteProfileStore::attempt(const std::function<void(sqlite::Database&)>&
 sqlite::Database& SqliteProfileStore::connected() {
     if (database_ && database_->moved()) {
         database_.reset();
-        notice(fmt::format("{} was moved or deleted while in use; profiles begin anew there", path_.string()));
+        notice(
+            fmt::format("{} was moved or deleted while in use; HAPPE starts there without profiles", path_.string()));
     }
     if (!database_) {
         connect();
@@ -251,8 +286,10 @@ sqlite::Database& SqliteProfileStore::connected() {
 
 void SqliteProfileStore::connect() {
     const sqlite::DirectoryLock lock(path_.parent_path());
-    if (sqlite::has_orphaned_wal(path_)) {
-        set_aside_files("it is missing or empty beside its write-ahead log", lock);
+    if (!std::filesystem::exists(path_) && std::filesystem::exists(salvaged_path())) {
+        put_in_place(lock);  // an earlier process was killed before it could
+    } else if (sqlite::has_orphaned_wal(path_)) {
+        salvage("it is missing or empty beside its write-ahead log", lock);
     }
     sqlite::create_private(path_);
     try {
@@ -262,27 +299,47 @@ void SqliteProfileStore::connect() {
         if (!damaged) {
             throw;
         }
-        set_aside_files(*damaged, lock);
-        sqlite::create_private(path_);
+        salvage(*damaged, lock);
         database_ = std::make_unique<sqlite::Database>(path_, kBusyMs);
     }
 }
 
-// Another process may have set the same file aside already: what is there now is not the damaged one.
+// Another process may have set the same file aside already: the file is now a fresh one.
 void SqliteProfileStore::begin_anew(const std::string& damage_found) {
     const sqlite::DirectoryLock lock(path_.parent_path());
     const bool moved = database_->moved();
     database_->leave_files();
     database_.reset();
     if (!moved) {
-        set_aside_files(damage_found, lock);
+        salvage(damage_found, lock);
     }
 }
 
-void SqliteProfileStore::set_aside_files(const std::string& damage_found, const sqlite::DirectoryLock& lock) {
-    const auto target = sqlite::set_aside(path_, stamp(wall_clock_()), lock);
-    notice(fmt::format("{} is damaged ({}) and was set aside as {}; profiles begin anew", path_.string(), damage_found,
-                       target.string()));
+// Writes a new file first and then renames it. After an interruption the damaged file or the salvaged one is there.
+void SqliteProfileStore::salvage(const std::string& damage_found, const sqlite::DirectoryLock& lock) {
+    sqlite::remove_files(salvaged_path());
+    sqlite::create_private(salvaged_path());
+    sqlite::Salvaged salvaged;
+    {
+        std::ifstream file(path_, std::ios::binary);
+        std::ifstream log(path_.string() + "-wal", std::ios::binary);
+        sqlite::Wreck wreck(file, log);
+        salvaged = sqlite::Database(salvaged_path(), kBusyMs).salvage(wreck);
+    }
+    const std::filesystem::path target = put_in_place(lock);
+    notice(
+        fmt::format("{} is damaged ({}) and was set aside as {}; {} profiles and {} lessons came back, at least {}"
+                    " profiles and {} lessons did not",
+                    path_.string(), damage_found, target.string(), salvaged.profiles, salvaged.lessons,
+                    salvaged.lost_profiles, salvaged.lost_lessons));
+}
+
+// Returns where the damaged one is now.
+std::filesystem::path SqliteProfileStore::put_in_place(const sqlite::DirectoryLock& lock) {
+    std::filesystem::path target = sqlite::set_aside(path_, stamp(wall_clock_()), lock);
+    std::filesystem::rename(salvaged_path(), path_);
+    lock.sync();
+    return target;
 }
 
 void SqliteProfileStore::notice(const std::string& text) {

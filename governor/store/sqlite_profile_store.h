@@ -25,8 +25,8 @@ class DirectoryLock;
 }  // namespace sqlite
 
 // For one thread. A damaged file is set aside as PATH.corrupt-YYYYMMDDThhmmssZ, with its -wal and -shm, by whichever
-// call meets the damage; the call then goes on with a fresh database, which gets what waits, and take_notice() tells of
-// it.
+// call meets the damage; the call then goes on with a fresh database, which gets the rows that can still be read and
+// what waits, and take_notice() tells of it.
 class SqliteProfileStore final : public ProfileStore {
 public:
     static constexpr std::size_t kMostWaiting = 100'000;
@@ -45,13 +45,23 @@ public:
     [[nodiscard]] Result<std::optional<Uafp>> find(const Served& whom) override;
     [[nodiscard]] Result<std::vector<StoredProfile>> of_user(const std::string& user) override;
 
+    // Not stored before the profile's next lesson or store_patience(), and never of a profile that is not stored.
+    [[nodiscard]] Patience patience(const Served& whom) override;
+    void keep(const Served& whom, const Patience& patience) override { kept_.insert_or_assign(whom, patience); }
+    [[nodiscard]] Status store_patience();
+
     // The event and the profile's new value are stored together or not at all. A lesson that the database could never
     // take (a name of 256 bytes), and one that would be the 100,001st to wait, is not kept; the error says so.
-    [[nodiscard]] Status learned(const Served& whom, const Lesson& lesson, const Uafp& after) override;
+    [[nodiscard]] Status learned(const Served& whom, const Uafp& before, const Lesson& lesson,
+                                 const Uafp& after) override;
 
     // A profile's events in the order of learning: the oldest `most` of those after number `after`.
     [[nodiscard]] Result<std::vector<LearningEvent>> events_of(const Served& whom, std::int64_t after = 0,
                                                                std::size_t most = kMostEvents + kMostWaiting);
+
+    // Undoes up to `most` of a user's newest lessons that are not undone, of the named profile unless `profile` is
+    // empty, all or none of those that can be. Each profile is then what it was before the oldest of its lessons.
+    [[nodiscard]] Result<Undone> undo(const std::string& user, const std::string& profile, std::size_t most);
 
     // Removes a profile, its events, and what waits for it, from the files too; nothing to remove is no error.
     [[nodiscard]] Status erase(const Served& whom);
@@ -74,7 +84,9 @@ private:
     sqlite::Database& connected();
     void connect();
     void begin_anew(const std::string& damage);
-    void set_aside_files(const std::string& damage, const sqlite::DirectoryLock& lock);
+    void salvage(const std::string& damage, const sqlite::DirectoryLock& lock);
+    std::filesystem::path put_in_place(const sqlite::DirectoryLock& lock);
+    [[nodiscard]] std::filesystem::path salvaged_path() const { return path_.string() + ".salvaged"; }
     void notice(const std::string& text);
     void forget_waiting(const Served& whom);
     [[nodiscard]] Error in_words(const std::exception& error) const;
@@ -84,6 +96,7 @@ private:
     std::unique_ptr<sqlite::Database> database_;  // null while it cannot be opened
     std::deque<WaitingLesson> waiting_;           // in the order of learning
     std::map<Served, Uafp> ahead_;                // profiles as they will be
+    std::map<Served, Patience> kept_;             // since open()
     std::optional<std::string> notice_;
 };
 

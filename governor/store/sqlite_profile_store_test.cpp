@@ -2,7 +2,6 @@
 #include "governor/store/sqlite_store_fixture.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <array>
 #include <csignal>
@@ -21,21 +20,6 @@ std::uint32_t teach_until_full(SqliteProfileStore& store) {
     return n + 1;
 }
 
-// Exit status of work() in another process.
-template <typename Work>
-pid_t start(Work work) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::_exit(work());
-    }
-    return child;
-}
-int ended(pid_t child) {
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST_F(SqliteProfileStoreTest, AFreshDatabaseIsOursAndPrivateAndEmpty) {
     const auto store = open();
 
@@ -44,7 +28,7 @@ TEST_F(SqliteProfileStoreTest, AFreshDatabaseIsOursAndPrivateAndEmpty) {
     EXPECT_TRUE(store->events_of(kAlice).value().empty());
     EXPECT_EQ(store->take_notice(), std::nullopt);
     EXPECT_EQ(raw("PRAGMA application_id"), 0x48415050);
-    EXPECT_EQ(raw("PRAGMA user_version"), 2);
+    EXPECT_EQ(raw("PRAGMA user_version"), 3);
     for (const std::string& name : files()) {
         EXPECT_EQ(fs::status(directory / name).permissions(), kOwner) << name;
     }
@@ -62,7 +46,7 @@ TEST_F(SqliteProfileStoreTest, ADatabaseThatOthersMayReadBecomesPrivate) {
 TEST_F(SqliteProfileStoreTest, WhatWasLearnedIsThereAfterwards) {
     Uafp uafp(kLowest);
     const Lesson lesson = lesson_in(uafp, Level{3}, Khz{1'200'000});
-    ASSERT_TRUE(open()->learned(kAlice, lesson, uafp));
+    ASSERT_TRUE(open()->learned(kAlice, Uafp(kLowest), lesson, uafp));
 
     const auto store = open();
 
@@ -75,18 +59,25 @@ TEST_F(SqliteProfileStoreTest, WhatWasLearnedIsThereAfterwards) {
     EXPECT_EQ(raw("SELECT updated_us FROM uafp"), kNow.time_since_epoch().count());
 }
 
-TEST_F(SqliteProfileStoreTest, AUsersProfilesComeByApplicationAndWithoutOthers) {
+TEST_F(SqliteProfileStoreTest, AUsersProfilesComeByApplicationAndSourceAndWithoutOthers) {
+    const Served on_battery{.user = "alice", .app = "torcs", .source = PowerSource::Battery};
     const auto store = open();
+    ASSERT_TRUE(teach(*store, on_battery, 9, 1'600'000));
     ASSERT_TRUE(teach(*store, {"alice", "torcs"}, 9, 2'200'000));
     ASSERT_TRUE(teach(*store, {"alice", "desktop"}, 9, 1'200'000));
     ASSERT_TRUE(teach(*store, {"alicia", "desktop"}, 9, 1'600'000));
 
     const auto profiles = store->of_user("alice").value();
 
-    ASSERT_EQ(profiles.size(), 2U);
+    ASSERT_EQ(profiles.size(), 3U);
     EXPECT_EQ(profiles[0].whom, (Served{"alice", "desktop"}));
     EXPECT_EQ(profiles[1].whom, (Served{"alice", "torcs"}));
     EXPECT_EQ(profiles[1].uafp.at(Level{9}), Khz{2'200'000});
+    EXPECT_EQ(profiles[2].whom, on_battery);
+    EXPECT_EQ(profile(*store, on_battery).at(Level{9}), Khz{1'600'000});
+    EXPECT_EQ(learned_khz(*store, on_battery), (std::vector<std::uint32_t>{1'600'000}));
+    ASSERT_TRUE(store->erase(on_battery));
+    EXPECT_EQ(store->of_user("alice")->size(), 2U);
 }
 
 TEST_F(SqliteProfileStoreTest, NamesAreNeitherSqlNorCut) {
@@ -101,17 +92,20 @@ TEST_F(SqliteProfileStoreTest, NamesAreNeitherSqlNorCut) {
 
 TEST_F(SqliteProfileStoreTest, ALessonThatTheTablesWouldRefuseIsNotKept) {
     const auto store = open();
-    Uafp uafp(kLowest);
+    const Uafp before(kLowest);
+    Uafp uafp = before;
     const Lesson good = lesson_in(uafp, Level{0}, Khz{900'000});
     Lesson bad = good;
     bad.current = Khz{0};
 
-    EXPECT_TRUE(says(store->learned({"", "torcs"}, good, uafp).error().message, "names must have 1 to 255 bytes"));
-    EXPECT_FALSE(store->learned({"alice", std::string(256, 'x')}, good, uafp));
-    EXPECT_FALSE(store->learned(kAlice, bad, uafp));
-    EXPECT_FALSE(store->learned(kAlice, good, Uafp(Khz{0})));
+    EXPECT_TRUE(
+        says(store->learned({"", "torcs"}, before, good, uafp).error().message, "names must have 1 to 255 bytes"));
+    EXPECT_FALSE(store->learned({"alice", std::string(256, 'x')}, before, good, uafp));
+    EXPECT_FALSE(store->learned(kAlice, before, bad, uafp));
+    EXPECT_FALSE(store->learned(kAlice, before, good, Uafp(Khz{0})));
+    EXPECT_FALSE(store->learned(kAlice, Uafp(Khz{0}), good, uafp));
     EXPECT_EQ(store->waiting(), 0U);
-    EXPECT_TRUE(store->learned({"alice", std::string(255, 'x')}, good, uafp));
+    EXPECT_TRUE(store->learned({"alice", std::string(255, 'x')}, before, good, uafp));
 }
 
 TEST_F(SqliteProfileStoreTest, ErasingRemovesTheProfileAndItsEventsAndGivesNoNumberTwice) {
@@ -169,7 +163,7 @@ TEST_F(SqliteProfileStoreTest, AllAreReplacedOrNone) {
 TEST_F(SqliteProfileStoreTest, TheTablesHoldMonotonicityWhoeverWrites) {
     static_cast<void>(open());
     const auto insert = [this](const std::string& khz) {
-        return raw_error("INSERT INTO uafp VALUES (NULL, 'alice', 'torcs', " + khz + ", 0)");
+        return raw_error("INSERT INTO uafp VALUES (NULL, 'alice', 'torcs', '', " + khz + ", 0, NULL)");
     };
 
     EXPECT_TRUE(says(insert("1, 2, 3, 4, 5, 6, 7, 8, 10, 9"), "a UAFP must not descend from one level to the next"));
@@ -188,15 +182,18 @@ TEST_F(SqliteProfileStoreTest, EventsAreOnlyAddedUntilTheirProfileIsErased) {
 
     EXPECT_TRUE(says(raw_error("UPDATE learning_event SET level = 8"), "never changed"));
     EXPECT_TRUE(says(raw_error("DELETE FROM learning_event"), "erased with their profile only"));
-    EXPECT_TRUE(says(raw_error("INSERT OR REPLACE INTO learning_event VALUES (1, 1, 0, 'power', 0, 0, 1, 1, 1, 0)"),
+    const std::string columns =
+        " INTO learning_event (seq, who, t_us, key, undoes, policy, level, from_khz, to_khz, cur_khz, util_ppm) ";
+    EXPECT_TRUE(says(raw_error("INSERT OR REPLACE" + columns + "VALUES (1, 1, 0, 'power', NULL, 0, 0, 1, 1, 1, 0)"),
                      "never replaced"));
     for (const std::string bad :
-         {"99, 0, 'power', 0, 0, 1, 1, 1, 0", "1, -1, 'power', 0, 0, 1, 1, 1, 0", "1, 0, 'both', 0, 0, 1, 1, 1, 0",
-          "1, 0, 'power', 1024, 0, 1, 1, 1, 0", "1, 0, 'power', 0, 10, 1, 1, 1, 0", "1, 0, 'power', 0, 0, 0, 1, 1, 0",
-          "1, 0, 'power', 0, 0, 1, 20000001, 1, 0", "1, 0, 'power', 0, 0, 1, 1, 0, 0",
-          "1, 0, 'power', 0, 0, 1, 1, 1, 1000001"}) {
-        EXPECT_TRUE(says(raw_error("INSERT INTO learning_event VALUES (NULL, " + bad + ")"), "constraint failed"))
-            << bad;
+         {"99, 0, 'power', NULL, 0, 0, 1, 1, 1, 0", "1, -1, 'power', NULL, 0, 0, 1, 1, 1, 0",
+          "1, 0, 'both', NULL, 0, 0, 1, 1, 1, 0", "1, 0, 'power', NULL, 1024, 0, 1, 1, 1, 0",
+          "1, 0, 'power', NULL, 0, 10, 1, 1, 1, 0", "1, 0, 'power', NULL, 0, 0, 0, 1, 1, 0",
+          "1, 0, 'power', NULL, 0, 0, 1, 20000001, 1, 0", "1, 0, 'power', NULL, 0, 0, 1, 1, 0, 0",
+          "1, 0, 'power', NULL, 0, 0, 1, 1, 1, 1000001", "1, 0, 'power', 1, 0, 0, 1, 1, 1, 0",
+          "1, 0, 'undo', NULL, 0, 0, 1, 1, 1, 0", "1, 0, 'undo', 2, 0, 0, 1, 1, 1, 0"}) {
+        EXPECT_TRUE(says(raw_error("INSERT" + columns + "VALUES (NULL, " + bad + ")"), "constraint failed")) << bad;
     }
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 1);
     EXPECT_EQ(raw_error("DELETE FROM uafp"), "no error");
@@ -231,7 +228,7 @@ void teach_many(SqliteProfileStore& store, const std::function<Served(std::size_
     Uafp uafp(kLowest);
     const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
     for (std::size_t n = 0; n < count; ++n) {
-        ASSERT_FALSE(store.learned(whom(n), lesson, uafp));
+        ASSERT_FALSE(store.learned(whom(n), Uafp(kLowest), lesson, uafp));
     }
     sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
     ASSERT_TRUE(store.flush());
@@ -374,17 +371,17 @@ TEST_F(SqliteProfileStoreTest, AHundredThousandLessonsWaitAndNoMore) {
     Uafp uafp(kLowest);
     const Lesson lesson = lesson_in(uafp, Level{5}, Khz{1'200'000});
     for (std::size_t n = 0; n < SqliteProfileStore::kMostWaiting; ++n) {
-        ASSERT_FALSE(store->learned({"alice", std::to_string(n / kMostEvents)}, lesson, uafp));
+        ASSERT_FALSE(store->learned({"alice", std::to_string(n / kMostEvents)}, Uafp(kLowest), lesson, uafp));
     }
 
-    const Status lost = store->learned(kBob, lesson, uafp);
+    const Status lost = store->learned(kBob, Uafp(kLowest), lesson, uafp);
     EXPECT_TRUE(says(lost.error().message, "it is read-only")) << lost.error().message;
-    EXPECT_TRUE(says(lost.error().message,
-                     "100000 lessons wait in memory; that is the most that are kept, so this one is lost"));
+    EXPECT_TRUE(
+        says(lost.error().message, "100000 lessons wait in memory; memory holds no more lessons, so this one is lost"));
     EXPECT_EQ(store->find(kBob).value(), std::nullopt);
 
     sqlite3_exec(connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
-    ASSERT_TRUE(store->learned(kBob, lesson, uafp));
+    ASSERT_TRUE(store->learned(kBob, Uafp(kLowest), lesson, uafp));
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 100'001);
 }
 
@@ -428,6 +425,63 @@ TEST_F(SqliteProfileStoreTest, ProcessesThatShareADatabaseLoseNothing) {
 
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), 3 * 2 * 50);
     EXPECT_EQ(raw("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+}
+
+constexpr Patience kTried{.wait = std::chrono::seconds{600}, .quiet = std::chrono::seconds{7}};
+
+TEST_F(SqliteProfileStoreTest, PatienceIsStoredWithALessonAndWhenAsked) {
+    {
+        const auto store = open();
+        store->keep(kBob, kTried);
+        ASSERT_TRUE(store->store_patience()) << "of a profile that is not stored: nothing";
+        ASSERT_TRUE(teach(*store, kAlice, 9, 1'200'000));
+        ASSERT_TRUE(store->store_patience());
+    }
+    EXPECT_EQ(open()->patience(kBob), Patience());
+    EXPECT_EQ(open()->patience(kAlice), Patience());
+    {
+        const auto store = open();
+        store->keep(kAlice, kTried);
+        EXPECT_EQ(store->patience(kAlice), kTried);
+    }
+    EXPECT_EQ(open()->patience(kAlice), Patience());
+    {
+        const auto store = open();
+        store->keep(kAlice, kTried);
+        ASSERT_TRUE(teach(*store, kAlice, 9, 1'600'000));
+    }
+    EXPECT_EQ(open()->patience(kAlice), kTried);
+    EXPECT_EQ(open()->patience({.user = "alice", .app = "torcs", .source = PowerSource::Mains}), kTried);
+    {
+        const auto store = open();
+        store->keep(kAlice, Patience());
+        ASSERT_TRUE(store->store_patience());
+    }
+    EXPECT_EQ(open()->patience(kAlice), Patience());
+}
+
+TEST_F(SqliteProfileStoreTest, PatienceGoesWithItsProfileAndWithItsLesson) {
+    const auto store = open();
+    for (const auto& forget :
+         std::vector<std::function<bool()>>{[&] { return store->erase(kAlice).has_value(); },
+                                            [&] { return store->replace({{kAlice, Uafp(kLowest)}}).has_value(); },
+                                            [&] { return store->undo("alice", "", 1).has_value(); }}) {
+        store->keep(kAlice, kTried);
+        ASSERT_TRUE(teach(*store, kAlice, 9, 1'600'000));
+        ASSERT_TRUE(forget());
+        EXPECT_EQ(store->patience(kAlice), Patience());
+    }
+}
+
+TEST_F(SqliteProfileStoreTest, PatienceThatHappeDidNotWriteIsThatOfANewProfile) {
+    ASSERT_TRUE(teach(*open(), kAlice, 9, 1'600'000));
+    for (const std::string state :
+         {"{\"wait_us\":119999999,\"quiet_us\":0}", "{\"wait_us\":3600000001,\"quiet_us\":0}",
+          "{\"wait_us\":600000000,\"quiet_us\":-1}", "{\"wait_us\":600000000,\"quiet_us\":3600000001}",
+          "{\"wait_us\":\"x\"}", "[]", "{}x", "no JSON"}) {
+        static_cast<void>(raw("UPDATE uafp SET state = '" + state + "'"));
+        EXPECT_EQ(open()->patience(kAlice), Patience()) << state;
+    }
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -29,6 +32,9 @@ inline constexpr auto kOwnerAndReaders = kOwner | fs::perms::group_read | fs::pe
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
 inline sqlite3* newest_connection = nullptr;
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
+inline int operations_until_killed = 0;  // of SQLite's virtual machine, by SIGKILL; 0: never
 
 // Each test has a directory of its own, and a way to the connection that the store opened last: SQLite tells every
 // connection to an automatic extension.
@@ -103,9 +109,28 @@ protected:
 private:
     static int remember_connection(sqlite3* connection, const char** /*message*/, const void* /*api*/) {
         newest_connection = connection;
+        if (operations_until_killed > 0) {
+            sqlite3_progress_handler(connection, 1, &count_operation, nullptr);
+        }
         return SQLITE_OK;
     }
+    static int count_operation(void* /*context*/) { return --operations_until_killed == 0 ? std::raise(SIGKILL) : 0; }
 };
+
+// Work in another process, whose exit status it returns.
+template <typename Work>
+pid_t start(Work work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(work());
+    }
+    return child;
+}
+inline int ended(pid_t child) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;  // -1: killed
+}
 
 // As the loop does it: the lesson is already in the profile.
 inline Lesson lesson_in(Uafp& uafp, Level level, Khz khz) {
@@ -125,9 +150,10 @@ inline Uafp profile(ProfileStore& store, const Served& whom) {
 }
 
 inline Status teach(ProfileStore& store, const Served& whom, std::uint8_t level, std::uint32_t khz) {
-    Uafp uafp = profile(store, whom);
+    const Uafp before = profile(store, whom);
+    Uafp uafp = before;
     const Lesson lesson = lesson_in(uafp, Level{level}, Khz{khz});
-    return store.learned(whom, lesson, uafp);
+    return store.learned(whom, before, lesson, uafp);
 }
 
 // Lesson number N of a long series.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A time at which the event loop calls, set anew again and again: one system call each time it is set and none when it
+// A time at which the event loop calls, set again and again: one system call each time it is set and none when it
 // goes off. (A timer of sd-event's takes two, and puts the time off to share wake-ups.)
 #pragma once
 

@@ -66,10 +66,10 @@ Result<bool> read(const fs::path& path, SecretKey& secret) {
     }
     if (!is_private(file.get()) ||
         ::read(file.get(), secret.bytes.data(), secret.bytes.size()) != crypto_box_SECRETKEYBYTES) {
-        return failure(
-            fmt::format("{}: not a key, which has {} bytes and is its owner's alone; without it, enrol this "
-                        "laptop anew",
-                        path.string(), crypto_box_SECRETKEYBYTES));
+        return failure(fmt::format(
+            "{}: not a key: it must have {} bytes, and only its owner may read it. To replace it, delete it and enrol this "
+            "laptop again",
+            path.string(), crypto_box_SECRETKEYBYTES));
     }
     return true;
 }

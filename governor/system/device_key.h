@@ -17,7 +17,7 @@ using PublicKey = std::array<unsigned char, 32>;
 // As the study server's enrolment takes it: base64, with padding.
 std::string base64_of(const PublicKey& key);
 
-// The bytes that a line of base64 stands for, blanks around it left out; nothing if it is none.
+// The bytes of a line of base64 without surrounding blanks; empty if it is not base64.
 std::optional<std::string> bytes_of_base64(std::string_view text);
 
 // By which people know it: SHA-256 of its bytes, in hexadecimal.
@@ -28,7 +28,7 @@ class DeviceKey {
 public:
     explicit DeviceKey(std::filesystem::path file) : file_(std::move(file)) {}
 
-    // The first call makes the pair; it is on the disk when this returns. A file that is no key, or that others may
+    // The first call makes the pair; it is on the disk when this returns. A file that is not a key, or that others may
     // read, is an error and stays as it is.
     [[nodiscard]] Result<PublicKey> public_key() const;
 

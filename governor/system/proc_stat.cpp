@@ -79,7 +79,7 @@ Status parse_cpu(const Line& line, std::vector<std::optional<CpuTicks>>& cpus) {
         cpus.resize(cpu + 1);
     }
     if (cpus[cpu]) {
-        return wrong(line, "a CPU for the second time");
+        return wrong(line, "the same CPU again");
     }
     const auto parsed = ticks(line, rest);
     if (!parsed) {
@@ -123,7 +123,7 @@ Status ProcStat::parse(std::string_view text, std::vector<std::optional<CpuTicks
         }
         text.remove_prefix(end + 1);
     }
-    return cpus.empty() ? Status(failure("line 1: no line of a CPU")) : Status();
+    return cpus.empty() ? Status(failure("line 1: not a CPU's line")) : Status();
 }
 
 Result<std::span<const std::optional<Ppm>>> ProcStat::sample() {

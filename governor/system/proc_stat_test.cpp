@@ -77,9 +77,9 @@ TEST(ProcStatParse, ANumberThatIsMissingIsACpuThatIsOffLine) {
 TEST(ProcStatParse, WhatIsWrongIsSaidOfItsLine) {
     const std::string good = "cpu  1 2 3 4\ncpu0 1 2 3 4\n";
 
-    EXPECT_EQ(parse_error(""), "line 1: no line of a CPU");
-    EXPECT_EQ(parse_error("intr 1\n" + good), "line 1: no line of a CPU");
-    EXPECT_EQ(parse_error("cpu  1 2 3 4\n"), "line 1: no line of a CPU");
+    EXPECT_EQ(parse_error(""), "line 1: not a CPU's line");
+    EXPECT_EQ(parse_error("intr 1\n" + good), "line 1: not a CPU's line");
+    EXPECT_EQ(parse_error("cpu  1 2 3 4\n"), "line 1: not a CPU's line");
     EXPECT_EQ(parse_error(good + "cpu1 1 2 3"), "line 3: truncated: \"cpu1 1 2 3\"");
     EXPECT_EQ(parse_error(good + "cpu1 1 2 3\n"), "line 3: fewer than four numbers: \"cpu1 1 2 3\"");
     EXPECT_EQ(parse_error(good + "cpu1\n"), "line 3: fewer than four numbers: \"cpu1\"");
@@ -89,7 +89,7 @@ TEST(ProcStatParse, WhatIsWrongIsSaidOfItsLine) {
     EXPECT_EQ(parse_error(good + "cpu1 1\t2 3 4\n"), "line 3: not a number: \"cpu1 1\t2 3 4\"");
     EXPECT_EQ(parse_error(good + "cpu1 1 2 3 18446744073709551616\n"),
               "line 3: a number above 64 bits: \"cpu1 1 2 3 18446744073709551616\"");
-    EXPECT_EQ(parse_error(good + "cpu0 1 2 3 4\n"), "line 3: a CPU for the second time: \"cpu0 1 2 3 4\"");
+    EXPECT_EQ(parse_error(good + "cpu0 1 2 3 4\n"), "line 3: the same CPU again: \"cpu0 1 2 3 4\"");
     EXPECT_EQ(parse_error(good + "cpu8192 1 2 3 4\n"), "line 3: not a CPU from 0 to 8191: \"cpu8192 1 2 3 4\"");
     EXPECT_EQ(parse_error(good + "cpux 1 2 3 4\n"), "line 3: not a CPU from 0 to 8191: \"cpux 1 2 3 4\"");
     EXPECT_EQ(parse_error(good + "cpu-1 1 2 3 4\n"), "line 3: not a CPU from 0 to 8191: \"cpu-1 1 2 3 4\"");

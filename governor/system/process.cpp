@@ -137,7 +137,7 @@ bool has_control_character(std::string_view utf8) {
 // What a user gives its processes for names is shown to others, in terminals and logs.
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= kLongestName && json::is_utf8(std::string(text)) &&
-           !has_control_character(text);
+           !has_control_character(text) && served_of({}, text).source == PowerSource::Both;
 }
 
 }  // namespace

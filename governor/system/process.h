@@ -37,7 +37,7 @@ struct UnitName {
 };
 std::optional<UnitName> application_of_unit(std::string_view unit);
 
-// The application's name, 1 to 255 bytes of UTF-8 without control characters, as profiles have it.
+// The application's name, 1 to 255 bytes of UTF-8 without control characters, as in profiles.
 std::string application_of(const Process& process, std::string_view hint);
 
 }  // namespace happe

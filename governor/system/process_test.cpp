@@ -142,6 +142,12 @@ TEST(ApplicationOf, ANameThatIsNoneIsTheDesktop) {
     EXPECT_EQ(application_of({.unit = "app-\\xff-1.scope"}, ""), "desktop");
 }
 
+TEST(ApplicationOf, ANameOfAProfileOnMainsIsNone) {
+    EXPECT_EQ(application_of({.program = "torcs/mains"}, "quake3"), "quake3");
+    EXPECT_EQ(application_of({}, "torcs/mains"), "desktop");
+    EXPECT_EQ(application_of({}, "/usr/games/torcs"), "/usr/games/torcs");
+}
+
 TEST(ApplicationOf, ANameWithAControlCharacterIsNone) {
     for (const char* name : {"\x1b[2J", "a\nb", "\x7f", "a\xc2\x9b", "\xc2\x80"}) {
         EXPECT_EQ(application_of({.program = name}, name), "desktop") << testing::PrintToString(name);

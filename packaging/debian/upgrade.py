@@ -5,7 +5,7 @@ usage: python3 upgrade.py needed|migrate
 
 needed: the status is 0 if an SQLite database is of another revision, 3 if there is nothing to do, 2 if that can't be
 found out. migrate: keeps a copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its
-administrator's: it is said what to do, and if it does not answer that is no failure.
+administrator's: the message says what to do, and if it does not answer that is no failure.
 """
 
 import sqlite3
@@ -55,7 +55,7 @@ def migrate(server: Server) -> None:
     if before is not None and not migrations.is_known(before):
         server.require_revision()
     copy = keep_copy(server)
-    migrations.upgrade(server.database, allocation=server.secrets.allocation)
+    migrations.upgrade(server.database, secrets=server.secrets, traces=server.config.traces_folder)
     print(f"happe-server: the database went from revision {before} to {migrations.head()}; {copy} is as it was")
 
 

@@ -47,7 +47,7 @@ PLOT_SECONDS = 120
 LEAST_SPEED, MOST_SIZE, MOST_CPU = 20.0, 1.05, 1.5
 MOST_MIB, MOST_SLOPE_MIB, MOST_PLOT_S = 150.0, 5.0, 1.0
 LATE_READ_S, LATE_READS = 0.01, 900
-KIB = 1024
+KIB, BLOCK = 1024, 512  # BLOCK: the unit of st_blocks
 WHO = {"beside": "while parts are closed", "alone": "with nothing beside it"}
 
 
@@ -70,7 +70,7 @@ def blocks(rate: int, seconds: int) -> Iterator[Block]:
 
 
 def record(folder: Path, rate: int, seconds: int, watch: Callable[[int], object] = lambda _: None) -> Path:
-    """Record to the end; the trace's folder. `watch` is told each index that is reached."""
+    """Record to the end; the trace's folder. `watch` gets each index."""
 
     def readings() -> Iterator[Reading | Exception]:
         for block in blocks(rate, seconds):
@@ -122,11 +122,11 @@ def write_bare(path: Path, table: Any) -> None:  # noqa: ANN401 - pyarrow has no
 
 
 def measured(folder: Path, work: Callable[[], object]) -> dict[str, float]:
-    """Seconds by the clock and of CPU, and the bytes that are left."""
+    """Seconds by the clock and of CPU, and the bytes that are taken on the disk."""
     began, cpu = time.perf_counter(), time.process_time()
     work()
     took = {"wall_s": time.perf_counter() - began, "cpu_s": time.process_time() - cpu}
-    return took | {"bytes": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())}
+    return took | {"bytes": sum(path.stat().st_blocks * BLOCK for path in folder.rglob("*") if path.is_file())}
 
 
 def status_kib(name: str) -> int:

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 TOKEN = "meter-token"  # noqa: S105 - of nobody
+LAPTOP = "1APT0PAA"
 OFFSET_US = 3_000_000  # the fake's clock minus CLOCK_MONOTONIC
 
 
@@ -30,7 +31,7 @@ class Said:
 
 @dataclass
 class Stored:
-    """A trace as the fake has it."""
+    """A trace as in the fake."""
 
     header: bytes
     parts: dict[int, bytes] = field(default_factory=dict)
@@ -122,9 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
             return _json(201, facts) if json.loads(body) == {"code": "GOOD-CODE"} else problem(403, "unknown code")
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "who are you")
-        if self.path == "/api/v1/clock":
+        if self.path in ("/api/v1/clock", "/api/v1/device/laptops"):
             now = time.monotonic_ns() // 1000 + OFFSET_US
-            return _json(200, {"receive_us": now, "send_us": now})
+            return _json(200, {"laptops": [LAPTOP]} if "laptops" in self.path else {"receive_us": now, "send_us": now})
         if self.path == "/api/v1/device/heartbeat":
             self.server_of.heartbeats.append(json.loads(body))
             return Said(204, b"")

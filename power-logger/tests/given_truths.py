@@ -18,11 +18,11 @@ import numpy as np
 
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Clocks
+from happe_contract.measuring.energy import Interval
+from happe_contract.measuring.zeros import Checks, checks_of, read_zero
 from happe_contract.server_time import server_clock
 from happe_contract.time_base import time_base
-from happe_contract.traces import Block, Channel, ClockEstimate, Measures, Quantity, TimePair
-from happe_power.arithmetic.energy import Interval
-from happe_power.arithmetic.zeros import Checks, checks_of, read_zero
+from happe_contract.traces import Block, Channel, ClockEstimate, Filter, Measures, Quantity, TimePair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,6 +57,7 @@ def known(value: float, uncertainty: float) -> Quantity:
     return Quantity(value, uncertainty, "a test")
 
 
+MEAN = Filter("a test", mean_s=1 / RATE_HZ, ripple=0.0)
 RECORD = Calibration(
     name="rig",
     sha256="0" * 64,
@@ -66,8 +67,8 @@ RECORD = Calibration(
     divider=known(3.01, 1.5e-3),
     wiring=Wiring(ShuntLine.RETURN, SupplyTap.BEFORE),
     channels={
-        "shunt": Correction(known(1.0003, 4e-4), known(-2e-5, 4e-5)),
-        "supply": Correction(known(0.9999, 3e-4), known(1e-3, 1e-3)),
+        "shunt": Correction(known(1.0003, 4e-4), known(-2e-5, 4e-5), drift=known(0, 0), filter=MEAN),
+        "supply": Correction(known(0.9999, 3e-4), known(1e-3, 1e-3), drift=known(0, 0), filter=MEAN),
     },
 )
 
@@ -168,7 +169,7 @@ def _checks(corrections: list[tuple[float, float]], noise: list[Values], drifts:
         ]
         for part, at in ((slice(ZERO_SAMPLES), -0.5), (slice(-ZERO_SAMPLES, None), 0.5))
     )
-    return checks_of(before, after, RECORD)
+    return checks_of([*before, *after], RECORD)
 
 
 def _mean_watts(load: Load, ohm: float, cuts: tuple[int, int]) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The budgets of docs/uncertainty.md: two minutes at 40 W on the paper's rig, known to three degrees.
+"""The budgets of docs/watts-evidence.md: two minutes at 40 W on the paper's rig, known to three degrees.
 
     export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/paper_rig.py
@@ -19,11 +19,11 @@ import numpy as np
 
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
+from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.rig import rig_of
 from happe_contract.rig import Rig
 from happe_contract.server_time import Part
-from happe_contract.traces import Block, Channel, Measures, Quantity
-from happe_power.arithmetic.energy import Figure, Interval, measure
-from happe_power.arithmetic.rig import rig_of
+from happe_contract.traces import Block, Channel, Filter, Measures, Quantity
 from happe_power.cli.measure import print_budget, with_uncertainty
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 RATE_HZ, SECONDS = 1000, 120
 AMPERES, SUPPLY_V, OHM = 2.02, 20.0, 0.1  # 40 W in the laptop, 0.4 W in the shunt
-SHUNT = Channel("shunt", Measures.SHUNT, "V", np.dtype("int16"), 0.5 / 32768, 0.0)
-SUPPLY = Channel("supply", Measures.SUPPLY, "V", np.dtype("int16"), 10 / 32768, 0.0)
+FILTER = Filter("two RC stages at the input", 16.0, 2, ripple=0.005)
+SHUNT = Channel("shunt", Measures.SHUNT, "V", np.dtype("int16"), 0.5 / 32768, 0.0, filter=FILTER)
+SUPPLY = Channel("supply", Measures.SUPPLY, "V", np.dtype("int16"), 10 / 32768, 0.0, filter=FILTER)
 CLOCK_US = 10_000.0
 
 
@@ -47,6 +48,7 @@ def channel(gain: float, zero: float, noise: float) -> Correction:
         limits(1, gain, f"limits {100 * gain:g} %"),
         limits(0, zero, f"limits {1e6 * zero:g} uV"),
         Quantity(noise, noise / 20, "zero check"),
+        drift=limits(0, zero, f"limits {1e6 * zero:g} uV in a session"),
     )
 
 

@@ -11,6 +11,23 @@ from in_process import Ran, run
 if TYPE_CHECKING:
     from pathlib import Path
 
+# A calibration record of a bench with the shunt and divider of the simulated rig.
+RECORD = """name = "bench"
+date = 2026-01-01
+expires = 2099-01-01
+[shunt_ohm]
+value = 0.1
+standard_uncertainty = 0.0001
+source = "four wires"
+[divider]
+value = 4.0
+standard_uncertainty = 0.004
+source = "multimeter"
+[wiring]
+shunt = "return"
+supply_measured = "after"
+"""
+
 
 def happe_power(*arguments: str | Path) -> Ran:
     """Run `happe-power`."""

@@ -99,7 +99,7 @@ def begin(  # noqa: PLR0913 - each has a default
         "source": {"kind": "sim", "device": "a test's"},
         "channels": [
             {"name": c.name, "measures": c.measures.value, "unit": c.unit, "dtype": c.dtype.name}
-            | {"scale": c.scale, "offset": c.offset}
+            | {"scale": c.scale, "offset": c.offset, "filter": {"mean_s": 1 / rate_hz, "ripple": 0, "source": "a test"}}
             for c in CHANNELS
         ],
         "rate_hz": rate_hz,

@@ -12,7 +12,7 @@ import pytest
 from happe_power.arithmetic.align import BIN_US, BINS, SEARCH_US, align, template
 from happe_power.arithmetic.marker import CHIP_US, DURATION_US, chips, pattern
 
-PAGE = Path(__file__).parents[2] / "docs/uncertainty.md"
+PAGE = Path(__file__).parents[2] / "docs/calibration.md"
 
 
 def power(late_us: float, noise: float, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -45,7 +45,7 @@ def test_the_pattern_goes_on_and_off_by_turns_and_ends_off() -> None:
 def test_without_noise_the_delay_is_exact(late_us: float) -> None:
     found = align(power(late_us, 0.0))
     assert found.late_us == pytest.approx(late_us, abs=1)
-    assert found.step_w == pytest.approx(14, rel=1e-6)
+    assert found.step == pytest.approx(14, rel=1e-6)
 
 
 def test_delays_are_as_far_off_as_stated() -> None:

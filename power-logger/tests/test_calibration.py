@@ -15,13 +15,22 @@ import pytest
 from jsonschema_rs import Draft202012Validator, Registry
 
 from given_truths import RECORD, SHUNT, SUPPLY, known
-from happe_contract.calibration import NOT_MEASURED, Calibration, ShuntLine, SupplyTap, Wiring, from_header
+from happe_contract.calibration import (
+    NOT_MEASURED,
+    Calibration,
+    ShuntLine,
+    Standing,
+    SupplyTap,
+    Wiring,
+    from_header,
+    standing,
+)
+from happe_contract.measuring.rig import rig_of
+from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.rig import Rig
 from happe_contract.traces import Channel, Measures
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
-from happe_power.arithmetic.rig import rig_of
-from happe_power.arithmetic.zeros import ZeroReading
-from happe_power.calibration import Standing, parse, standing, to_toml
+from happe_power.calibration import parse, to_toml
 from happe_power.toml_fields import TomlFileError
 
 SCHEMAS = Path(__file__).parents[2] / "profiles/schema"
@@ -36,8 +45,8 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 
 def test_the_pages_example_is_a_record() -> None:
-    page = (Path(__file__).parents[2] / "docs/uncertainty.md").read_text(encoding="utf-8")
-    record = parse(page.split("```toml\n")[1].split("```")[0].encode(), "docs/uncertainty.md")
+    page = (Path(__file__).parents[2] / "docs/calibration.md").read_text(encoding="utf-8")
+    record = parse(page.split("```toml\n")[1].split("```")[0].encode(), "docs/calibration.md")
     assert record.wiring == Wiring(ShuntLine.RETURN, SupplyTap.AFTER)
     assert record.channels["shunt"].noise is not None
 

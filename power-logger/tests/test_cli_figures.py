@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,20 +20,23 @@ import power_traces
 from given_sources import Given
 from given_truths import RECORD, known
 from happe_contract.calibration import Correction
+from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.traces import Block, Channel, Measures, TimePair
 from happe_power import calibration
-from happe_power.arithmetic.refusal import Refusal, Why
-from happe_power.arithmetic.zeros import ZeroReading
+from happe_power.arithmetic import marker
 from happe_power.cli import calibrate
+from happe_power.cli.measure import with_uncertainty
 from happe_power.cli.program import main
 from happe_power.figures import clocks_of
 from happe_power.recording import zero_check
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from patience import PATIENCE_S
+from power_program import happe_power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 SERVER_US = 1_800_000_000_000_000  # when the given trace began, by the server: 2027-01-15
@@ -131,6 +135,62 @@ def test_measure_compares_two_intervals(run: Callable[..., Ended], folder: Path)
     assert "improvement  " in run(*arguments).out
 
 
+@pytest.fixture
+def east_of_greenwich() -> Iterator[None]:
+    """Put the host's time zone an hour and a half ahead of UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "XST-01:30")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("east_of_greenwich")
+def test_show_measure_and_align_take_the_same_times(run: Callable[..., Ended], folder: Path) -> None:
+    # Given a trace of six seconds from 2027-01-15T08:00:00Z on
+    begin = {"1s", "1", "08:00:01Z", "9:30:01", "2027-01-15T08:00:01Z", "1800000001000000"}
+    end = ("5s", "5.0", "08:00:05Z", "09:30:05.000", "2027-01-15T09:00:05+01:00", "1800000005000000")
+    # When the same four seconds are named in each way
+    found = []
+    for first, last in zip(sorted(begin), [end[0]] * len(begin), strict=True):
+        found.append(json.loads(run("measure", folder, "--from", first, "--to", last, "--json").out)["from_us"])
+    found += [json.loads(run("measure", folder, "--from", 1, "--to", last, "--json").out)["to_us"] for last in end]
+    # Then each is the same instant, to the clock's microsecond
+    assert found == pytest.approx([SERVER_US + 1_000_000] * 6 + [SERVER_US + 5_000_000] * 6, abs=3)
+    rows = [run("export", folder, "-", "--from", first, "--to", "5s").out.count("\n") for first in sorted(begin)]
+    assert max(rows) - min(rows) <= 1
+    assert abs(rows[0] - 4 * 1000) <= 2
+    said = [run("align", folder, "--at", first).out for first in sorted(begin)]
+    assert len({each.partition(": ")[0][:20] for each in said}) == 1
+    # And of a time of day that is past when the trace begins it is the next day's, which the trace does not have
+    late = run("measure", folder, "--from", "07:59:59Z", "--json")
+    assert (late.status, "ends before it begins" in late.err) == (65, True)
+
+
+@pytest.mark.parametrize("text", ["15 m", "-1s", "24:00", "10:60", "yesterday", "2026-11-21T14:05:00", "1e3", "10:3"])
+def test_a_time_that_is_none_is_refused(run: Callable[..., Ended], folder: Path, text: str) -> None:
+    for command, option in (("measure", "--from"), ("show", "--to"), ("align", "--at")):
+        ended = run(command, folder, option, text)
+        assert ended.status == 64
+        assert text in ended.err
+
+
+@pytest.mark.parametrize(
+    ("value", "expanded", "shown"),
+    [
+        (40.1234, 0.0996, "40.12 +- 0.10"),
+        (-1e-5, 0.0231, "0.000 +- 0.023"),
+        (0.0, 0.0, "0.000000 +- 0"),
+        (1234.5, 567.0, "1230 +- 570"),
+        (-0.2, 0.13, "-0.20 +- 0.13"),
+    ],
+)
+def test_a_figure_has_two_digits_of_its_uncertainty_and_zero_has_no_sign(
+    value: float, expanded: float, shown: str
+) -> None:
+    assert with_uncertainty(value, expanded) == shown
+
+
 def test_without_from_and_to_it_is_the_whole_trace(run: Callable[..., Ended], folder: Path) -> None:
     said = json.loads(run("measure", folder, "--json").out)
     assert said["to_us"] - said["from_us"] == pytest.approx(6_000_000, abs=2)
@@ -140,7 +200,10 @@ REFUSED: list[tuple[Sequence[object], str]] = [
     (("--from", at(4), "--to", at(8)), "refused (coverage): 50.00 % of the interval has samples"),
     (("--from", at(6.5), "--to", at(9.5)), "refused (no-samples)"),
     (("--from", at(2), "--to", at(1)), "refused (empty)"),
-    (("--from", at(1), "--to", at(2), "--most-clock", "1"), "refused (clock): a cut is known to 2.5 ms only"),
+    (
+        ("--from", at(1), "--to", at(2), "--most-clock", "1"),
+        "refused (clock): a cut is known to 2.5 ms only, at most 1.0 ms are good enough",
+    ),
     (("--from", at(1), "--to", at(3), "--against", at(2), at(4)), "refused (overlap)"),
     (("--channel", "power"), "refused (no-channel): no channel power"),
 ]
@@ -193,7 +256,7 @@ def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[.
     lines = [json.dumps({"from_index": a, "to_index": b, "reason": reason}) for a, b, reason in gaps]
     (folder / "gaps.jsonl").write_text("\n".join(lines) + "\n")
     # Then that second has no figure, nor a difference from it, and other intervals have theirs
-    said = "refused (coverage): 7 of its samples stood at the end of the range"
+    said = "refused (coverage): 7 of its samples were at the end of the range"
     assert said in run("measure", folder, "--from", at(1), "--to", at(2)).err
     ended = run("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
@@ -237,7 +300,33 @@ def test_zero_checks_beside_the_trace_tell_noise_and_drift(run: Callable[..., En
     lines = {line["input"]: line for line in said["budget"]}
     assert lines["noise of shunt"]["source"] == "zero check, 2000 samples"
     assert lines["noise of shunt"]["dof"] == 80
-    assert lines["drift of shunt between zero checks"]["standard_uncertainty"] == pytest.approx(5e-6 / 3**0.5)
+    assert lines["drift of the zero of shunt"]["source"].startswith("spread of 2 zero checks; ")
+
+
+def test_a_stretch_with_the_laptop_off_is_a_zero_check(run: Callable[..., Ended], folder: Path) -> None:
+    # Given a trace without checks, whose first and third second are taken for the laptop being off, one of them twice
+    assert any("no zero check" in note for note in json.loads(run("measure", folder, "--json").out)["notes"])
+    said = [run("zero", folder, "--from", f"{at}s", "--to", f"{at + 1}s") for at in (2, 0, 2)]
+    assert [each.status for each in said] == [0, 0, 0]
+    assert [each.out.partition(":")[0] for each in said] == ["1 zero check", "2 zero checks", "2 zero checks"]
+    # Then both are beside the trace, by time, with what the shunt gave, and figures have them
+    readings = json.loads((folder / zero_check.NAME).read_text())["during"]
+    assert [each["mean"] for each in readings] == pytest.approx([0.15, 0.15], rel=1e-2)
+    assert readings[1]["at_us"] - readings[0]["at_us"] == 2_000_000
+    found = json.loads(run("measure", folder, "--json").out)
+    lines = {line["input"]: line for line in found["budget"]}
+    assert lines["drift of the zero of shunt"]["source"].startswith("spread of 2 zero checks")
+    assert not any("no zero check" in note for note in found["notes"])
+
+
+def test_a_stretch_that_is_no_zero_check_is_refused(run: Callable[..., Ended], folder: Path) -> None:
+    assert run("zero", folder, "--from", "1s").status == os.EX_USAGE
+    assert run("zero", folder, "--from", "20s", "--to", "30s").status == os.EX_DATAERR
+    (folder / zero_check.NAME).write_text("no JSON")
+    ended = run("zero", folder, "--from", "0s", "--to", "1s")
+    assert (ended.status, "these are no zero readings" in ended.err) == (os.EX_DATAERR, True)
+    (folder / "manifest.json").unlink()
+    assert run("zero", folder, "--from", "0s", "--to", "1s").status == os.EX_TEMPFAIL
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", '{"before": [{"channel": "shunt"}], "after": []}', "no JSON"])
@@ -289,6 +378,56 @@ def test_align_tells_a_clock_that_is_off_and_ends_with_1(run: Callable[..., Ende
     told = float(ended.out.partition(": ")[2].partition(" ms")[0])
     assert told == pytest.approx(late_us / 1000, abs=2)
     assert "DISAGREES" in ended.out
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of a shunt beside a line, a photodiode that pulls its line down, and a sound card's tone.
+
+    All show the marker from second 12 on, the photodiode with noise of a third of its step, the sound 4 ms late.
+    """
+    folder = tmp_path_factory.mktemp("lines")
+    second = np.arange(50_000) / 1000
+    on, heard = (_shown(second - 12 - late) for late in (0, 0.004))
+    rng = np.random.default_rng(5)
+    light = 2.8 - 0.3 * on + rng.normal(0, 0.1, len(second))
+    sound = 0.2 * heard * np.sin(2 * np.pi * 187 * second) + rng.normal(0, 0.01, len(second))
+    rows = zip(rng.normal(0.1, 1e-4, len(second)), 3.3 * on, light, sound, strict=True)
+    text = "".join(",".join(f"{value:.6f}" for value in row) + "\n" for row in rows)
+    (folder / "lab.csv").write_text("shunt,line,light,sound\n" + text)
+    source = f"file:{folder}/lab.csv,channels=shunt+line+light+sound,measures=shunt+marker+marker+marker,rate=1000"
+    ran = happe_power("record", "--source", source, "--study", "t", "--spool", folder / "spool", "--no-upload")
+    assert ran.status == 0, ran.err
+    return next(folder.glob("spool/t/*/header.json")).parent
+
+
+def _shown(seconds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Whether the marker is on, at times from its begin."""
+    chips = np.array(marker.chips())
+    number = np.floor(seconds * 1e6 / marker.CHIP_US).astype(int)
+    shown: np.ndarray[Any, Any] = chips[np.clip(number, 0, len(chips) - 1)] & (number >= 0) & (number < len(chips))
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("name", "late_ms", "step"), [("marker", 0, 3.3), ("marker2", 0, 0.3), ("marker3", 4, 0.2 / 2**0.5)]
+)
+def test_align_finds_the_marker_on_a_line_a_light_and_a_sound(
+    run: Callable[..., Ended], lines: Path, name: str, late_ms: float, step: float
+) -> None:
+    begins_us = Trace.open(lines).started.realtime_us + 12_000_000
+    ended = run("align", lines, "--own-clock", "--at", begins_us, "--marker", name, "--json")
+    (found,) = json.loads(ended.out)["markers"]
+    assert found["late_us"] == pytest.approx(1000 * late_ms, abs=max(600, 3 * found["standard_uncertainty_us"]))
+    assert found["step_v"] == pytest.approx(step, rel=0.1)
+    assert "step " in run("align", lines, "--own-clock", "--at", "12s", "--marker", name).out
+
+
+def test_align_names_the_channels_that_show_a_marker(run: Callable[..., Ended], lines: Path, folder: Path) -> None:
+    wrong = run("align", lines, "--own-clock", "--at", "12s", "--marker", "shunt")
+    assert (wrong.status, "it has marker, marker2, marker3" in wrong.err) == (64, True)
+    none = run("align", folder, "--at", "1s", "--marker", "light")
+    assert (none.status, "none of its channels measures a marker" in none.err) == (64, True)
 
 
 def test_align_tells_where_no_marker_is(run: Callable[..., Ended], folder: Path) -> None:

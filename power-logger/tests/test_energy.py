@@ -14,18 +14,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from given_truths import CHANNELS, RECORD, SHUNT, SUPPLY, known
+from given_truths import CHANNELS, RECORD, known
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
+from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_of, sum_of
+from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.refusal import Limits, Refusal, Why
+from happe_contract.measuring.rig import rig_of
+from happe_contract.measuring.sums import Samples, Stretches, Window, differences
 from happe_contract.rig import Rig
 from happe_contract.server_time import Part
-from happe_contract.traces import Block, Channel, Measures
-from happe_power.arithmetic.budget import Budget, Contribution, Kind, budget_of, sum_of
+from happe_contract.traces import Block, Channel, Filter, Measures
 from happe_power.arithmetic.compare import difference, improvement
-from happe_power.arithmetic.energy import Figure, Interval, measure
-from happe_power.arithmetic.refusal import Limits, Refusal, Why
-from happe_power.arithmetic.rig import rig_of
-from happe_power.arithmetic.sums import Samples, Stretches, Window, differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,11 +35,15 @@ EXACT = dataclasses.replace(
     RECORD,
     shunt_ohm=known(0.1, 0),
     divider=known(3.0, 0),
-    channels={name: Correction(known(1, 0), known(0, 0), known(1e-4, 0)) for name in ("shunt", "supply")},
+    channels={
+        name: Correction(known(1, 0), known(0, 0), known(1e-4, 0), drift=known(0, 0)) for name in ("shunt", "supply")
+    },
 )
+MEAN = Filter("a test", mean_s=1 / RATE_HZ, ripple=0.0)
+SHUNT, SUPPLY = (dataclasses.replace(each, filter=MEAN) for each in CHANNELS)
 SHUNT_F = dataclasses.replace(SHUNT, dtype=np.dtype("float64"), scale=1.0)
 SUPPLY_F = dataclasses.replace(SUPPLY, dtype=np.dtype("float64"), scale=1.0)
-POWER = Channel("power", Measures.POWER, "W", np.dtype("float64"), 1.0, 0.0)
+POWER = Channel("power", Measures.POWER, "W", np.dtype("float64"), 1.0, 0.0, filter=MEAN)
 ENERGY = Channel("package", Measures.ENERGY, "J", np.dtype("int64"), 1e-6, 0.0)
 
 
@@ -96,19 +100,28 @@ def test_a_record_that_does_not_say_where_the_supply_is_measured_costs_half_the_
 
 def test_raw_counts_are_scaled_then_offset_then_gained_then_zeroed() -> None:
     # Given a channel of 2 V a count, 1 V at zero counts; gain 3, zero 5 (docs/uploads.md, Power traces)
-    channel = Channel("power", Measures.POWER, "W", np.dtype("int16"), 2.0, 1.0)
+    channel = dataclasses.replace(POWER, dtype=np.dtype("int16"), scale=2.0, offset=1.0)
     record = dataclasses.replace(EXACT, channels={"power": Correction(known(3, 0), known(5, 0))})
     raw = Block(0, (np.full(1000, 10, dtype=np.int16),))
     assert figure(rig(channel, record=record), interval(0, 1), [raw]).mean_w == (10 * 2 + 1) * 3 + 5
 
 
 def test_current_times_a_stated_supply_voltage() -> None:
-    current = Channel("current", Measures.CURRENT, "A", np.dtype("float64"), 1.0, 0.0)
+    current = dataclasses.replace(POWER, name="current", measures=Measures.CURRENT, unit="A")
     record = dataclasses.replace(EXACT, supply_volt=known(20, 0.5), channels={})
     found = figure(rig(current, record=record), interval(0, 1), [Block(0, (np.full(1000, 2.0),))])
     assert found.mean_w == pytest.approx(40)
     assert {line.name: line.sensitivity for line in found.budget.lines}["supply, as stated"] == pytest.approx(2)
     assert "the supply's voltage is stated, not measured" in found.notes
+
+
+def test_of_power_and_current_the_power_counts() -> None:
+    # Given a meter that gives both, and no supply voltage
+    current = dataclasses.replace(POWER, name="current", measures=Measures.CURRENT, unit="A")
+    made = rig(POWER, current, record=None)
+    assert figure(made, interval(0, 1), [Block(0, (np.full(1000, 33.0), np.full(1000, 2.0)))]).mean_w == pytest.approx(
+        33
+    )
 
 
 def test_an_energy_counter_gives_the_difference_of_its_ends() -> None:
@@ -155,7 +168,7 @@ def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
     # When its steps are looked at
     steps = [(first, values.tolist()) for first, values in differences(counts)]
 
-    # Then the samples at which it began anew are missing, not negative
+    # Then the samples at which it began again are missing, not negative
     assert steps == [(0, [10.0, 20.0]), (3, [10.0]), (5, [10.0])]
 
 
@@ -326,7 +339,10 @@ def quantisation(found: Figure) -> dict[str, float]:
 def test_a_steady_signal_is_known_to_a_count_over_the_root_of_twelve() -> None:
     # Given counts of 1 mV of the shunt, whose gain is 2, and of 2 mV of the supply, and a signal without noise
     channels = (dataclasses.replace(SHUNT, scale=1e-3), dataclasses.replace(SUPPLY, scale=2e-3))
-    gains = {"shunt": Correction(known(2, 0), known(0, 0), known(1e-4, 0)), "supply": EXACT.channels["supply"]}
+    gains = {
+        "shunt": Correction(known(2, 0), known(0, 0), known(1e-4, 0), drift=known(0, 0)),
+        "supply": EXACT.channels["supply"],
+    }
     counts = Block(0, (np.full(1000, 100, np.int16), np.full(1000, 3400, np.int16)))
     found = figure(rig(*channels, record=dataclasses.replace(EXACT, channels=gains)), interval(0, 1), [counts])
     # Then with x = 0.2 V at the shunt and y = 6.8 V at the divider P = (x / 0.1 ohm) (3 y - x) = 40.4 W, and
@@ -347,7 +363,9 @@ def test_a_counter_is_rounded_at_both_ends() -> None:
 
 
 def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
-    assert any("gain and zero were not measured" in note for note in figure(PLAIN, interval(0, 1), [watts()]).notes)
+    found = figure(PLAIN, interval(0, 1), [watts()])
+    assert any("gain and zero were not measured" in note for note in found.notes)
+    assert not [line for line in found.budget.lines if line.name.startswith(("gain of", "zero of"))]
 
 
 def test_sensitivities_are_the_derivatives() -> None:
@@ -375,7 +393,7 @@ def moved(record: Calibration, by: float) -> dict[str, Calibration]:
     for name, each in record.channels.items():
         for part in ("gain", "zero"):
             other = known(getattr(each, part).value + by, 1)
-            channels = {**record.channels, name: dataclasses.replace(each, **{part: other})}
+            channels = {**record.channels, name: Correction(**{**vars(each), part: other})}
             made[f"{part} of {name}"] = dataclasses.replace(record, channels=channels)
     return made
 
@@ -476,7 +494,8 @@ IMPURE = {
 
 
 def test_the_arithmetic_includes_no_file_clock_or_log() -> None:
-    files = sorted((Path(__file__).parents[1] / "src/happe_power/arithmetic").glob("*.py"))
+    folders = ("power-logger/src/happe_power/arithmetic", "profiles/python/src/happe_contract/measuring")
+    files = [file for folder in folders for file in (Path(__file__).parents[2] / folder).glob("*.py")]
     assert len(files) > 10
     for file in files:
         nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))

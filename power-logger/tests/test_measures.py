@@ -16,12 +16,13 @@ import pytest
 import power_traces
 from given_truths import RECORD, known
 from happe_contract.calibration import Correction
+from happe_contract.measuring import runs
+from happe_contract.measuring.refusal import Limits
+from happe_contract.measuring.runs import StudyRun
+from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.schemas import Kind, read
 from happe_power import calibration, measuring
-from happe_power.arithmetic.refusal import Limits
-from happe_power.arithmetic.zeros import ZeroReading
 from happe_power.recording import zero_check
-from happe_power.study_runs import StudyRun
 from happe_power.trace import Trace
 from power_program import happe_power
 
@@ -63,7 +64,7 @@ def trace(
 
 
 def row(run: str, begin_us: int, seconds: float, *, laptop: str = power_traces.MEASURED, **more: object) -> Row:
-    """A run as an export has it."""
+    """A run as in an export."""
     ended_us = begin_us + round(seconds * 1e6)
     return {"run": run, "state": "complete", "laptop": laptop, "started_us": begin_us, "ended_us": ended_us, **more}
 
@@ -170,7 +171,7 @@ def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(tr
     assert ran.out.splitlines()[1].startswith("note  1 by calibration rig of ")
     before = out.read_bytes()
     again = happe_power("measures", runs, *named, "--out", out)
-    assert (again.status, "is there already" in again.err, out.read_bytes()) == (73, True, before)
+    assert (again.status, "exists already" in again.err, out.read_bytes()) == (73, True, before)
 
 
 def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(t
 
 def test_a_run_with_a_second_that_no_machine_takes_is_refused(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given that no machine takes more than 35 W, and a mean of 34 W with seconds of 29 W and 39 W
-    monkeypatch.setattr(measuring, "MOST_W", 35.0)
+    monkeypatch.setattr(runs, "MOST_W", 35.0)
     run = StudyRun("RANK0001", power_traces.MEASURED, SERVER_US + 1_000_000, SERVER_US + 3_000_000)
     covered = measuring.opened(traces.glob("*/*"), measuring.How())
     (found,) = measuring.measured([run], covered, Limits())
@@ -218,14 +219,26 @@ def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks
     for one, other in ((downloads, tmp_path / "spool"), (tmp_path / "spool", downloads)):
         ran, made = measures(one, runs, "--trace", other)
         assert (ran.status, made) == (0, whole)
-    # And with the download alone it is said what is lacking
+    # Without the logger's own copy, measures names what the download lacks
     ran, made = measures(downloads, runs)
     assert made["RANK0001"]["expanded_uncertainty"] != whole["RANK0001"]["expanded_uncertainty"]
-    assert "no zero check is here" in made["RANK0001"]["notes"][-1]
+    assert any("no zero check is here" in note for note in made["RANK0001"]["notes"])
     assert not any("no zero check" in note for note in whole["RANK0001"].get("notes", ()))
     assert ran.out.splitlines()[-1] == f"note  1: {made['RANK0001']['notes'][-1]}"
     summary = measures(downloads, runs, "--json")[0].json()
     assert summary["notes"] == [{"says": note, "runs": 1} for note in made["RANK0001"]["notes"]]
+
+
+def test_a_sealed_trace_is_marked_when_all_its_runs_have_figures(tmp_path: Path) -> None:
+    sealed, later, unsealed = (trace(tmp_path / "spool", at) for at in (SERVER_US, LATER_US, LATER_US * 2 - SERVER_US))
+    runs = [RUNS[0], RUNS[1], row("RANK0008", LATER_US * 2 - SERVER_US + 1_000_000, 1)]
+    for folder in (sealed, later):
+        (folder / "seal.json").write_text("{}")
+    partly = [*runs, row("RANK0009", LATER_US + 5_000_000, 4)]  # ends after its trace
+    for rows, marked in ((partly, [sealed]), (runs, [sealed, later])):
+        ran, _ = measures(tmp_path / "spool", written(tmp_path / "runs.csv", rows))
+        assert ran.err == ""
+        assert [each for each in (sealed, later, unsealed) if (each / "measured").exists()] == marked
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 
 from given_truths import CHANNELS, FIRST, RECORD, SHUNT, known, truths
 from happe_contract.calibration import Correction
+from happe_contract.measuring.energy import Figure, measure
+from happe_contract.measuring.noise import before_rounding, flicker, rounding, scatter
+from happe_contract.measuring.rig import rig_of
+from happe_contract.measuring.zeros import Checks, ZeroReading, checks_of, judge, read_zero, readings_of, shown
 from happe_contract.rig import Rig
 from happe_contract.traces import Block
-from happe_power.arithmetic.energy import Figure, measure
-from happe_power.arithmetic.noise import before_rounding, rounding, scatter
-from happe_power.arithmetic.rig import rig_of
-from happe_power.arithmetic.zeros import Checks, ZeroReading, checks_of, judge, read_zero, readings_of, shown
 
 
 def ar1(phi: float, count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -98,16 +99,15 @@ def test_a_zero_check_without_samples_is_an_error() -> None:
 
 
 def test_a_zero_that_held_says_so_and_how_far_it_drifted() -> None:
-    verdict = judge(reading(1.00e-4), reading(1.06e-4), CORRECTION)
+    verdict = judge([reading(1.00e-4), reading(1.06e-4), reading(1.02e-4)], CORRECTION)
     assert verdict.holds
-    assert verdict.offset == pytest.approx(3e-6)
-    assert verdict.drift == pytest.approx(6e-6)
+    assert verdict.offset == pytest.approx(8e-6 / 3)
+    assert verdict.spread == pytest.approx(6e-6)
 
 
 def test_a_zero_that_did_not_hold_says_what_to_do() -> None:
-    verdict = judge(reading(3e-4), None, CORRECTION)
+    verdict = judge([reading(3e-4)], CORRECTION)
     assert not verdict.holds
-    assert verdict.drift is None
     assert "happe-power calibrate" in verdict.says
 
 
@@ -115,9 +115,53 @@ def test_readings_survive_json() -> None:
     assert readings_of(shown([reading(1e-4)])) == [reading(1e-4)]
 
 
-def test_either_check_may_lack() -> None:
-    assert checks_of([], [reading(1e-4)], RECORD).verdicts["shunt"].drift is None
-    assert checks_of([], [], RECORD) == Checks({}, {})
+def test_without_checks_nothing_is_judged() -> None:
+    assert checks_of([], RECORD) == Checks({}, {})
+
+
+def test_a_zero_that_nobody_checks_has_an_allowance_until_three_checks_tell_its_spread() -> None:
+    # Given a record that says nothing of drift, and a 16-bit channel of half a volt
+    truth = next(truths(5, 1))
+    channels = {name: dataclasses.replace(each, drift=None) for name, each in RECORD.channels.items()}
+    rig = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
+    assert isinstance(rig, Rig)
+    readings = [reading(volts) for volts in (2e-5, 5e-5, 8e-5)]
+    # When there are none to three checks
+    found = [measure(rig, truth.interval(FIRST), [truth.block], checks_of(readings[:n], RECORD)) for n in range(4)]
+    # Then what no check has seen is 0.02 % of the range, and three tell for themselves
+    lines = []
+    for each in found:
+        assert isinstance(each, Figure)
+        lines.append({line.name: line for line in each.budget.lines}["drift of the zero of shunt"])
+    allowed, apart = 1.0003 * 2e-4 * 0.5 / math.sqrt(3), 1.0003 / math.sqrt(12)
+    assert [line.standard_uncertainty for line in lines] == pytest.approx(
+        [allowed, allowed, math.hypot(allowed, apart * 3e-5), apart * 6e-5], rel=1e-4
+    )
+    assert [line.source for line in lines[2:]] == [
+        "spread of 2 zero checks; no drift is stated: 0.02 % of the range allowed",
+        "spread of 3 zero checks",
+    ]
+    notes = [[note for note in each.notes if "no zero check" in note] for each in found if isinstance(each, Figure)]
+    assert [len(each) for each in notes] == [1, 0, 0, 0]
+
+
+def test_one_over_f_noise_is_told_from_white_noise_and_from_noise_with_a_memory() -> None:
+    # Given white noise, noise of an AR(1), and white noise with 1/f noise of a twentieth of it, made in the spectrum
+    rng = np.random.default_rng(4)
+    count = 20_000
+    share = np.fft.rfftfreq(8 * count)[1:] ** -0.5
+    drawn = (rng.normal(size=len(share)) + 1j * rng.normal(size=len(share))) * share
+    pink = np.fft.irfft(np.concatenate([[0], drawn]), norm="ortho")[:count]
+    white = rng.normal(size=count)
+    # Then only the last has a floor, which is that of the Allan deviation: sqrt(2 ln 2 h) for a power of h / f
+    assert flicker(white).floor == 0
+    assert flicker(ar1(0.8, count, 3)).floor == 0
+    found = flicker(white + 0.05 * pink)
+    expected = 0.05 * math.sqrt(2 * math.log(2) * 2)  # each half of the spectrum has drawn's variance of 2
+    assert found.floor == pytest.approx(expected, rel=0.5)
+    assert found.dof >= 8
+    reading_of = read_zero(SHUNT, 0, [Block(0, (np.rint(30 * (white + 0.05 * pink)).astype(np.int16),))], 0)
+    assert reading_of.flicker == pytest.approx(30 * SHUNT.scale * found.floor, rel=0.1)
 
 
 def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_does_not_cover_it() -> None:
@@ -125,19 +169,19 @@ def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_doe
     rig = rig_of(CHANNELS, RECORD)
     assert isinstance(rig, Rig)
     # Given a zero that moved by 0.2 mV, far from what the record says
-    checks = checks_of([reading(1e-3)], [reading(1.2e-3)], RECORD)
+    checks = checks_of([reading(1e-3), reading(1.2e-3)], RECORD)
     found = measure(rig, truth.interval(FIRST), [truth.block], checks)
     assert isinstance(found, Figure)
     lines = {line.name: line.standard_uncertainty for line in found.budget.lines}
-    assert lines["drift of shunt between zero checks"] == pytest.approx(1.0003 * 0.2e-3 / 2 / math.sqrt(3))
-    assert lines["zero checks of shunt"] == pytest.approx((1.0003 * 1.1e-3 - 2e-5) / math.sqrt(3))
+    assert lines["drift of the zero of shunt"] == pytest.approx(1.0003 * 0.2e-3 / 2 / math.sqrt(3))
+    assert lines["zero checks of shunt"] == pytest.approx((1.0003 * 1.2e-3 - 2e-5) / math.sqrt(3))
     assert any("zero is off" in note for note in found.notes)
 
 
 def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
     # Given a load that steps, no zero check, and a record with and without the instrument's noise
     truth = next(truths(5, 1))
-    channels = {name: Correction(each.gain, each.zero, known(4e-4, 1e-5)) for name, each in RECORD.channels.items()}
+    channels = {name: dataclasses.replace(each, noise=known(4e-4, 1e-5)) for name, each in RECORD.channels.items()}
     told = rig_of(CHANNELS, type(RECORD)(**{**vars(RECORD), "channels": channels}))
     untold = rig_of(CHANNELS, RECORD)
     assert isinstance(told, Rig)
@@ -149,4 +193,5 @@ def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
     noise = next(line for line in one.budget.lines if line.name == "noise of shunt")
     assert noise.standard_uncertainty == pytest.approx(1.0003 * 4e-4 / math.sqrt(1000), rel=1e-2)
     assert noise.dof == pytest.approx(0.5 * 40**2)
-    assert any("counts as noise" in note for note in other.notes)
+    assert any("count as noise" in note for note in other.notes)
+    assert not any("count as noise" in note or "stood still" in note for note in one.notes)

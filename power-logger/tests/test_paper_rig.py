@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/uncertainty.md says what the arithmetic says."""
+"""docs/watts-evidence.md says what the arithmetic says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import paper_rig
 
-PAGE = Path(__file__).parents[2] / "docs/uncertainty.md"
+PAGE = Path(__file__).parents[2] / "docs/watts-evidence.md"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from happe_describe import completion
 from happe_describe.command import program_of
 from happe_describe.page import page_of
 from happe_describe.troff import written
-from happe_power import config
+from happe_power import config, sources
 from happe_power.cli.program import COMMANDS, STATUS, meaning
 from happe_power.config import Config, ConfigError
 from manuals import syntax_errors, warnings_of
@@ -132,10 +132,10 @@ def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
     [
         (b"kepe = 1", "p.toml:1: kepe: unknown; did you mean keep?"),
         (b"\n\nzzz = 1", "p.toml:3: zzz: unknown; there are server, ca_file, plain_http, state, spool, keep, record"),
-        (b'keep = "never"', 'p.toml:1: keep: must be "until-sealed" or "always"'),
+        (b'keep = "never"', "p.toml:1: keep: must be one of until-measured, until-sealed, always"),
         (b"a = \xff", "p.toml:1: is not UTF-8"),
         (b"a = \nb = 1", "p.toml:1: Invalid value, at column 5"),
-        (b"server = 3\nkeep = 1", 'p.toml:1: server: must be a text\np.toml:2: keep: must be "until-sealed" or '),
+        (b"server = 3\nkeep = 1", "p.toml:1: server: must be a text\np.toml:2: keep: must be one of "),
         (b"plain_http = 1", "p.toml:1: plain_http: must be true or false"),
         (b"record = 3", "p.toml:1: record: must be a table, [record]"),
         (b"lines = 3", "p.toml:1: lines: unknown"),
@@ -156,6 +156,39 @@ def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
     ran = happe_power("--config", file, "record", "--no-upload", "--study", "x")
     assert ran.status == os.EX_CONFIG
     assert ran.err == f"happe-power: {file}:4: record.sorce: `happe-power record` has no such option\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ('source = "sim,rate=0"', "2: record.source: sim,rate=0: rate=0 must be at least 0.01; e.g. sim"),
+        ("source = 3", "2: record.source: must be a text or a table"),
+        ("[record.source]\nrate = 5", "2: record.source.kind: is missing; there are comedi"),
+        ('[record.source]\nkind = "simm"', "3: record.source.kind: is not known; there are comedi"),
+        ('[record.source]\nkind = "sim"\nrat = 5', "4: record.source.rat: sim has no such option; did you mean rate"),
+        ('[record.source]\nkind = "sim"\nrate = "5"', "4: record.source.rate: must be a number"),
+        ('[record.source]\nkind = "sim"\n\nrate = inf', "5: record.source.rate: must be a number"),
+        (
+            '[record.source]\nkind = "sim"\ndrop = ["1:1", "a,b"]',
+            "4: record.source.drop: a comma or a control character",
+        ),
+        ('[record.source]\nkind = "file"\nchannels = ["a+b"]', "4: record.source.channels: + cannot stand in"),
+        ('[record.source]\nkind = "file"', '3: record.source.kind: lacks "channels"'),
+        ('[record.source]\nkind = "sim"\nplace = 3', "4: record.source.place: must be a text"),
+    ],
+)
+def test_a_source_in_the_configuration_is_checked_by_its_kinds_schema(tmp_path: Path, source: str, said: str) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(f"[record]\n{source}\n")
+    ran = happe_power("--config", file, "record", "--no-upload", "--study", "x")
+    assert ran.status == os.EX_CONFIG
+    assert ran.err.startswith(f"happe-power: {file}:{said}")
+
+
+def test_a_table_names_the_same_source_as_a_text() -> None:
+    table = {"kind": "sim", "place": "loads.csv", "rate": 2.5, "seed": 7, "marker": [2, 60], "pace": "none"}
+    assert sources.named(table) == "sim:loads.csv,rate=2.5,seed=7,marker=2+60,pace=none"
+    assert sources.named({"kind": "sigrok", "channels": ["A0"], "measures": ["power"], "setrate": False}).endswith("no")
 
 
 def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ import click
 import numpy as np
 import pytest
 
-from fake_study_server import FakeStudyServer
+from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, Given, record, steady
+from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Measures, Reason
 from happe_power import calibration
-from happe_power.arithmetic.zeros import readings_of
 from happe_power.cli.host import Host
 from happe_power.cli.recording import Session, Wanted
 from happe_power.recording import live, zero_check
@@ -34,27 +34,13 @@ from happe_power.upload import identity
 from happe_power.upload.identity import Identity
 from happe_power.verify import verify
 from patience import PATIENCE_S
+from power_program import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 PROGRAM = [sys.executable, "-m", "happe_power"]
-RECORD = """name = "bench"
-date = 2026-01-01
-expires = 2099-01-01
-[shunt_ohm]
-value = 0.1
-standard_uncertainty = 0.0001
-source = "four wires"
-[divider]
-value = 4.0
-standard_uncertainty = 0.004
-source = "multimeter"
-[wiring]
-shunt = "return"
-supply_measured = "after"
-"""
 
 
 def command(spool: Path, *options: str | Path, source: str = "sim,rate=2000") -> list[str | Path]:
@@ -76,6 +62,23 @@ def calibrated(tmp_path: Path) -> Path:
     path = tmp_path / "bench.toml"
     path.write_text(RECORD)
     return path
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeStudyServer]:
+    """A study server."""
+    with FakeStudyServer() as running:
+        yield running
+
+
+@pytest.fixture
+def enrolled(tmp_path: Path, fake: FakeStudyServer) -> Path:
+    """The configuration of a host that is a meter of the study a."""
+    identity.prepare(tmp_path / "state")
+    identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", TOKEN))
+    config = tmp_path / "p.toml"
+    config.write_text('state = "state"\n')
+    return config
 
 
 def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(
@@ -174,7 +177,7 @@ def test_what_was_left_open_is_ended_before_the_next_recording_and_by_verify_rep
     assert len(left) == 1  # the second has ended the first
     done = run(*PROGRAM, "verify", "--repair", left[0])
     assert done.returncode == 0
-    assert "was left open, and has been ended" in done.stdout
+    assert "was left open; it is ended now" in done.stdout
     assert all(verify(path.parent).good for path in spool.glob("*/*/header.json"))
 
 
@@ -182,9 +185,9 @@ def test_what_was_left_open_is_ended_before_the_next_recording_and_by_verify_rep
     ("words", "status", "message"),
     [
         (["--source", "nonsense", "--study", "a", "--no-upload"], os.EX_UNAVAILABLE, "no source is called 'nonsense'"),
-        (["--source", "sim", "--no-upload"], os.EX_USAGE, "which study?"),
+        (["--source", "sim", "--no-upload"], os.EX_USAGE, "no study; give --study"),
         (["--source", "sim", "--study", "../a", "--no-upload"], os.EX_USAGE, "no slash"),
-        (["--source", "sim", "--study", "a"], os.EX_CONFIG, "has not enrolled"),
+        (["--source", "sim", "--study", "a"], os.EX_CONFIG, "is not enrolled"),
         (["--source", "sim", "--study", "a", "--spool", "x"], os.EX_USAGE, "--spool needs --no-upload"),
         (["--source", "sim", "--study", "a", "--duration", "soon"], os.EX_USAGE, "say 90s, 15m or 8h"),
         (["--source", "sim", "--study", "a", "--no-upload", "--calibration", "/none"], os.EX_NOINPUT, "/none: No such"),
@@ -202,22 +205,49 @@ def test_what_can_not_be_recorded_is_said_with_a_status_of_its_own(
     assert "Traceback" not in done.stderr
 
 
-def test_an_uploader_that_dies_is_said_and_the_recording_goes_on(tmp_path: Path) -> None:
-    identity.prepare(tmp_path / "state")
-    with FakeStudyServer() as fake:
-        identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", "another token"))
-        config = tmp_path / "p.toml"
-        config.write_text('state = "state"\n')
-        options = ["--source", "sim,rate=1000", "--measured", "1APT0PAA", "--part-seconds", "1"]
-        words = [*PROGRAM, "--config", str(config), "record", *options]
-        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr
-            said = next(line for line in process.stderr if "uploader" in line)
-            process.send_signal(signal.SIGTERM)
-            rest = process.stderr.read()
+def test_an_uploader_that_dies_is_said_and_the_recording_goes_on(
+    tmp_path: Path, enrolled: Path, fake: FakeStudyServer
+) -> None:
+    identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", "another token"))
+    options = ["--source", "sim,rate=1000", "--measured", LAPTOP, "--part-seconds", "1"]
+    words = [*PROGRAM, "--config", str(enrolled), "record", *options]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        said = next(line for line in process.stderr if "uploader" in line)
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
     assert "the uploader has ended (happe-power: the server refuses this host's token" in said
     assert process.returncode == 0, rest
     assert verify(only_trace(tmp_path / "state/spool")).good
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--measured", "M3TERAAA"], f"--measured M3TERAAA: no such laptop in study a; its laptops are {LAPTOP}"),
+        (["--measured", LAPTOP, "--study", "b"], "--study b: this host is device M3TERAAA of study a"),
+        (["--measured", LAPTOP, "--meter", LAPTOP], f"--meter {LAPTOP}: this host is device M3TERAAA of study a"),
+    ],
+)
+def test_what_the_server_would_refuse_is_refused_before_anything_is_recorded(
+    enrolled: Path, words: list[str], said: str
+) -> None:
+    done = run(*PROGRAM, "--config", enrolled, "record", "--source", "sim,rate=1000", *words)
+    assert (done.returncode, done.stdout) == (os.EX_USAGE, "")
+    assert done.stderr.startswith(f"happe-power: {said}\n")
+    assert not list(enrolled.parent.rglob("header.json"))
+
+
+@pytest.mark.parametrize("answer", [Said(None), problem(404, "There is no such thing."), problem(503, "busy")])
+def test_a_laptop_that_the_server_says_nothing_of_is_recorded(
+    enrolled: Path, fake: FakeStudyServer, answer: Said
+) -> None:
+    fake.answers("device/laptops", answer)
+    options = ["--source", "sim,rate=1000,pace=none", "--measured", "77777777", "--duration", "1s"]
+    done = run(*PROGRAM, "--config", enrolled, "record", *options)
+    assert done.returncode == 0, done.stderr
+    assert "nobody has checked --measured 77777777: " in done.stderr
+    assert verify(only_trace(enrolled.parent / "state/spool")).good
 
 
 def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Path, calibrated: Path) -> None:
@@ -227,7 +257,7 @@ def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Pat
         os.close(terminal)
         said = answered(person, ["Zero check before", "Zero check after"])
     assert process.returncode == 0
-    assert "shunt: zero is off by 0.225, drifted by" in said  # the simulated laptop was not switched off
+    assert "shunt: zero is off by 0.225, moved by" in said  # the simulated laptop was not switched off
     document = json.loads((only_trace(tmp_path / "spool") / zero_check.NAME).read_text())
     before, after = (readings_of(document[when])[0] for when in ("before", "after"))
     assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
@@ -263,7 +293,7 @@ def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
         as_json=False,
     )
     with pytest.raises(click.Abort):
-        Session(Host(None), wanted, "a", (None, None)).run(lambda: told, asks=True)
+        Session(Host(None), wanted, "a", (None, None)).run(lambda: told.wait, asks=True)
     document = json.loads((only_trace(tmp_path) / zero_check.NAME).read_text())
     assert [len(document[when]) for when in ("before", "after")] == [1, 0]
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from given_sources import SHUNT, SUPPLY, indices, samples
-from happe_contract.parts import Footer, read_footer
+from happe_contract.parts import Footer, read_footer, room
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
 from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
+from happe_power.recording.files import PIECE, write_whole
 from happe_power.recording.guard import guarded
 from happe_power.recording.journal import Journal
 
@@ -251,6 +252,30 @@ def test_a_part_has_its_columns_encoding_and_metadata_as_the_contract_says(tmp_p
     }
     assert read_footer(path) == footer
     assert np.array_equal(parts.checked_columns(path, [channel], footer)[0], values)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+def test_a_parts_size_is_the_same_whatever_its_samples_are(tmp_path: Path, dtype: str) -> None:
+    rate_hz, seconds = 1000, 10
+    channel, chance = Channel("x", Measures.POWER, "W", np.dtype(dtype), 1.0, 0.0), np.random.default_rng(1)
+    rows = rate_hz * seconds
+    pairs = tuple(TimePair(at, 2**52 + at, 2**52 + at) for at in range(0, rows, rate_hz))
+    footer = Footer("a-trace", 2, ((2**52, rows),), pairs)
+    wanted = room(rate_hz, seconds, channel.dtype.itemsize)
+    noise = np.frombuffer(chance.bytes(rows * channel.dtype.itemsize), dtype)  # which nothing compresses
+    for values in (np.zeros(rows, dtype), np.nan_to_num(noise)):
+        path = tmp_path / "part.parquet"
+        path.write_bytes(parts.encode([channel], [values], footer, wanted))
+        assert path.stat().st_size == wanted
+        assert read_footer(path) == footer
+        assert np.array_equal(parts.checked_columns(path, [channel], footer)[0], values)
+
+
+@pytest.mark.parametrize("data", [b"", b"x" + bytes(4 * PIECE), bytes(4 * PIECE) + b"x", bytes(3 * PIECE)])
+def test_zeros_take_no_room_and_are_read_again(tmp_path: Path, data: bytes) -> None:
+    write_whole(tmp_path / "file", data)
+    assert (tmp_path / "file").read_bytes() == data
+    assert (tmp_path / "file").stat().st_blocks * 512 <= 2 * PIECE
 
 
 def test_a_damaged_summary_is_an_error_or_another_table(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from happe_contract.traces import Gap, Measures, Reason, TimePair
 from happe_power import sources
+from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import libcomedi
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.comedi import Comedi, Setting, narrowest
@@ -22,7 +23,6 @@ from happe_power.sources.fakes.comedi import NI_6034E, FakeBoard
 from happe_power.sources.libcomedi import Input, Polynomial, Range
 from happe_power.sources.rates import counted_hz, rate_warning
 from happe_power.sources.source import SourceError, UnpluggedError
-from source_ledger import Taken, take
 
 PAPER = Setting((0, 1), (0.4, 10.0), (Measures.SHUNT, Measures.SUPPLY), 2, 100_000.0, 2.0)
 
@@ -42,7 +42,7 @@ def counted(taken: Taken, offset: int) -> np.ndarray[Any, np.dtype[np.generic]]:
 
 def test_every_scan_is_there_in_order_with_its_channels_side_by_side() -> None:
     source, _, _ = rig()
-    taken = take(source, 40)
+    taken = check_source(source, 40)
     assert taken.gaps == []
     assert taken.end_index == 40 * 5000  # 50 ms at 100 kHz
     assert (taken.column(0) == counted(taken, 0)).all()
@@ -74,9 +74,9 @@ def test_the_boards_calibration_is_in_scale_and_offset() -> None:
 
 def test_a_calibration_that_is_no_line_is_refused() -> None:
     rig(polynomial=Polynomial((0.0, 1.5e-5, 1e-16), 32768.0))  # bends by less than half a count
-    with pytest.raises(SourceError, match="no straight line"):
+    with pytest.raises(SourceError, match="not a straight line"):
         rig(polynomial=Polynomial((0.0, 1.5e-5, 1e-12), 32768.0))
-    with pytest.raises(SourceError, match="no straight line"):
+    with pytest.raises(SourceError, match="not a straight line"):
         rig(polynomial=Polynomial((0.5,), 0.0))
 
 

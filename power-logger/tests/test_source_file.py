@@ -14,10 +14,10 @@ from nptdms import ChannelObject, TdmsWriter
 
 from happe_contract.traces import Gap, Reason
 from happe_power import sources
+from happe_power.source_kit import Taken, check_source
 from happe_power.sources import file
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError, FinalError, SourceError
-from source_ledger import Taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +51,9 @@ def csv_of(tmp_path: Path, text: str) -> str:
 
 
 def test_columns_are_taken_by_name_in_the_order_they_are_named(tmp_path: Path) -> None:
-    taken = import_all(csv_of(tmp_path, '"supply_v", note ,shunt_v\r\n20.0,7,0.1\r\n20.1,8,0.2\r\n'))
+    spec = csv_of(tmp_path, '"supply_v", note ,shunt_v\r\n20.0,7,0.1\r\n20.1,8,0.2\r\n')
+    check_source(sources.make(spec, VirtualClock()))
+    taken = import_all(spec)
     assert taken.column(0).tolist() == [0.1, 0.2]
     assert taken.column(1).tolist() == [20.0, 20.1]
     assert taken.pairs[-1].monotonic_us - taken.began.monotonic_us == 2000
@@ -164,6 +166,21 @@ def test_a_jump_between_rows_of_one_time_is_a_gap_as_long_as_it_is(tmp_path: Pat
     assert taken.gaps == [Gap(100, 200, Reason.STALL)]
 
 
+@pytest.mark.parametrize("chunk", [700, 1 << 20])
+def test_a_time_that_is_only_late_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    # Given a row a millisecond; row 20 is 0.8 ms late, rows 40 to 49 were held up and came at once, and after row 60
+    # five samples are missing; the file's clock is 300 ppm off, and chunks end anywhere
+    monkeypatch.setattr(file, "CHUNK", chunk)
+    times = [float(number + 5 * (number > 60)) for number in range(200)]
+    times[20] += 0.8
+    times[40:50] = [49 + 0.01 * number for number in range(10)]
+    text = "".join(f"{time * 1.0003e-3:.8f},{number},20\n" for number, time in enumerate(times))
+    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t")
+    # Then these five are lost, and nothing else
+    assert taken.gaps == [Gap(61, 66, Reason.STALL)]
+    assert taken.column(0).tolist() == list(range(200))
+
+
 def test_where_rows_have_one_time_each_unreadable_row_is_a_lost_sample(tmp_path: Path) -> None:
     rows = "0,1,2 0,oops 0,oops 0,2,2 0.004,4,2 0.004,5,2 0.004,oops 0.004,6,2 0.008,oops"
     taken = import_all(csv_of(tmp_path, "\n".join(["t,shunt_v,supply_v", *rows.split()])) + ",time=t")
@@ -257,7 +274,7 @@ def test_a_file_that_says_when_it_was_begun_has_that_time(tmp_path: Path) -> Non
 def test_a_file_older_than_the_boot_is_refused_unless_it_is_to_begin_now(tmp_path: Path) -> None:
     spec = csv_of(tmp_path, "shunt_v,supply_v\n1,2\n")
     source = sources.make(spec + ",started=2025-01-01T00:00:00Z", VirtualClock())
-    with pytest.raises(SourceError, match=r"before this machine was started: .* with started=now it is imported"):
+    with pytest.raises(SourceError, match=r"before this machine started, .* started=now imports it"):
         source.start(0)
     assert import_all(spec + ",started=now").began.monotonic_us == 5_000_000_000
 

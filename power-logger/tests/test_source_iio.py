@@ -12,13 +12,13 @@ import pytest
 
 from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.recording.guard import guarded
+from happe_power.source_kit import check_source, take
 from happe_power.sources import libiio
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.fakes.iio import FakeDevice
 from happe_power.sources.iio import Buffered, Polled, Setting
 from happe_power.sources.libiio import Format
 from happe_power.sources.source import SourceError, UnpluggedError
-from source_ledger import take
 
 VOLTAGES = (("voltage0", "voltage1"), (Measures.SHUNT, Measures.SUPPLY))
 
@@ -32,7 +32,7 @@ def device(**fields: Any) -> tuple[FakeDevice, VirtualClock]:  # noqa: ANN401 - 
 def test_polled_values_are_volts_by_the_drivers_scale_in_millivolts() -> None:
     chip, clock = device()
     source = Polled(chip, Setting(*VOLTAGES, 100.0), clock)
-    taken = take(source, 5)
+    taken = check_source(source, 5)
     shunt, supply = source.channels
     assert taken.column(0) * shunt.scale + shunt.offset == pytest.approx([0.02] * taken.end_index)
     assert taken.column(1) * supply.scale + supply.offset == pytest.approx([20.0] * taken.end_index)
@@ -48,7 +48,7 @@ def test_a_buffer_is_taken_whole_and_in_order() -> None:
     chip, clock = device(hz=1000.0)
     source = Buffered(chip, Setting(*VOLTAGES, None), clock)
     assert source.rate_hz == 1000.0
-    taken = take(source, 20)
+    taken = check_source(source, 20)
     assert taken.gaps == []
     assert taken.column(0).dtype == np.int16
     assert taken.end_index == pytest.approx((taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1000, abs=51)
@@ -69,7 +69,7 @@ def test_what_the_driver_loses_is_told_by_the_timestamps() -> None:
 
 def test_a_device_without_timestamps_says_what_it_cannot_see() -> None:
     chip, clock = device(stamped=False)
-    assert "what its driver loses is not seen" in Buffered(chip, Setting(*VOLTAGES, None), clock).notes[0]
+    assert "losses of its driver stay unseen" in Buffered(chip, Setting(*VOLTAGES, None), clock).notes[0]
 
 
 def test_bits_that_lie_above_others_and_their_sign_are_taken_out() -> None:

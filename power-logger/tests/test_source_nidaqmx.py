@@ -10,12 +10,12 @@ import pytest
 
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
+from happe_power.source_kit import check_source, take
 from happe_power.sources import nidaqmx
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.fakes.nidaqmx import FakeNi
 from happe_power.sources.nidaqmx import Nidaqmx, Setting
 from happe_power.sources.source import SourceError, UnpluggedError
-from source_ledger import take
 
 PAPER = Setting("Dev1", ("ai0", "ai1"), (0.5, 10.0), (Measures.SHUNT, Measures.SUPPLY), "diff", 1000.0, 2.0)
 
@@ -29,16 +29,14 @@ def rig(setting: Setting = PAPER, **fields: Any) -> tuple[Nidaqmx, FakeNi, Virtu
 
 def test_every_sample_is_there_as_volts() -> None:
     source, fake, _ = rig()
-    taken = take(source, 20)
+    taken = check_source(source, 20)
     assert taken.gaps == []
     assert taken.column(0) == pytest.approx(np.arange(taken.end_index) * 1e-3)
     assert taken.column(1) == pytest.approx((np.arange(taken.end_index) + 1) * 1e-3)
     assert taken.end_index == pytest.approx((taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1000, abs=1)
     assert (source.device, source.serial) == ("PCI-6034E (Dev1)", "BEEF")
     assert set(fake.buffers) == {2000}
-    source.stop()
-    source.stop()
-    assert fake.opened == fake.closed == 2  # one to ask what it grants
+    assert fake.opened == fake.closed == 3  # one to ask what it grants, and two starts
 
 
 def test_the_ends_of_a_channels_range_are_known() -> None:

@@ -18,13 +18,13 @@ from pyarrow import parquet
 
 from happe_contract.traces import Block, Measures, Reason
 from happe_power import sources
+from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import sigrok
 from happe_power.sources.clock import SystemClock
 from happe_power.sources.sigrok import Setting, Sigrok
 from happe_power.sources.source import SourceError, UnpluggedError
 from patience import PATIENCE_S, until
 from sigrok_demo import DEMO, MINUTE_S, PROGRAM, Minute
-from source_ledger import Taken, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +54,7 @@ def rows(text: str) -> str:
 
 def test_rows_become_samples_and_what_is_said_beside_them_is_passed_over(meter: Callable[..., Sigrok]) -> None:
     source = meter(rows("P2: 20.0 V DC\\n0.1,20\\nP2: 20.5 V DC\\n0.2,20.5\\n") + "\n" + UNTIL_ITS_INPUT_ENDS)
-    taken = take(source, 3, timeout_s=0.1)
-    source.stop()
+    taken = check_source(source, 3, timeout_s=0.1)
     assert taken.gaps == []
     assert taken.column(0).tolist() == np.array([0.1, 0.2], np.float32).tolist()
     assert taken.column(1).tolist() == [20.0, 20.5]
@@ -115,7 +114,7 @@ def start_and_read_on(source: Sigrok) -> None:
 
 
 def read_on(source: Sigrok) -> None:
-    """Read until it raises, but not for ever."""
+    """Read until it raises, but not forever."""
     for _ in range(100):
         source.read(0.1)
 

@@ -14,11 +14,11 @@ import pytest
 from happe_contract.traces import Block, Gap, Reason
 from happe_power import sources
 from happe_power.arithmetic import marker
+from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import t61
 from happe_power.sources.clock import SystemClock, VirtualClock
 from happe_power.sources.sim import Drop, Rig, Sim
 from happe_power.sources.source import SourceError
-from source_ledger import Taken, take
 
 GOOD_RECORD = Path(__file__).parents[2] / "study-server/tests/data/good_uploads.json"
 
@@ -76,7 +76,7 @@ def test_a_value_beyond_the_range_stands_at_its_end() -> None:
 def test_what_is_dropped_is_a_gap_of_exactly_that_and_no_other_sample_changes() -> None:
     whole = take(unpaced(Rig(t61.constant(800_000, 0.0), 1000.0, noise=0.01)), 10)
     rig = Rig(t61.constant(800_000, 0.0), 1000.0, noise=0.01, drops=(Drop(0, 5), Drop(150, 430), Drop(600, 601)))
-    taken = take(unpaced(rig), 10)
+    taken = check_source(unpaced(rig), 10)
     assert sum(gap.to_index - gap.from_index for gap in taken.gaps) == 5 + 280 + 1
     assert {gap.reason for gap in taken.gaps} == {Reason.OVERFLOW}
     for block in taken.blocks:

@@ -11,14 +11,14 @@ import pytest
 from given_truths import CHANNELS, FIRST, RECORD, SECOND, Truth, known, truths
 from happe_contract.calibration import Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Clocks
+from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.rig import rig_of
 from happe_contract.rig import Rig
 from happe_contract.server_time import server_clock
 from happe_contract.time_base import time_base
 from happe_contract.traces import Block, ClockEstimate, Gap
 from happe_power import sources
 from happe_power.arithmetic.compare import Comparison, difference, improvement
-from happe_power.arithmetic.energy import Figure, Interval, measure
-from happe_power.arithmetic.rig import rig_of
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.sim import Sim
 

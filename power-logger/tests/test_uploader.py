@@ -13,8 +13,10 @@ import pytest
 import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
 from happe_contract.clocks import Probe
-from happe_power.config import ALWAYS, UNTIL_SEALED
+from happe_contract.traces import Gap, Reason
+from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
 from happe_power.recording.header import NOBODY
+from happe_power.recording.layout import gap_line
 from happe_power.upload import clocks
 from happe_power.upload.judgement import LaterError, RefusedError, pause_s
 from happe_power.upload.outbox import Outbox
@@ -76,7 +78,7 @@ def digests(parts: dict[int, bytes]) -> dict[int, str]:
 
 
 def recorded(manifest: dict[str, Any]) -> dict[int, str]:
-    """The same, as a manifest has it."""
+    """The same, as in a manifest."""
     return {each["number"]: each["sha256"] for each in manifest["parts"]}
 
 
@@ -91,7 +93,9 @@ def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
     stored = bench.fake.traces[trace.id]
     assert digests(stored.parts) == recorded(manifest_of(trace))
     assert stored.header == (trace.folder / "header.json").read_bytes()
-    assert stored.seal == trace.layout.manifest.read_bytes()
+    assert stored.seal is not None
+    assert stored.seal.rstrip(b" ") == trace.layout.manifest.read_bytes()
+    assert len(stored.seal) % 65536 == 0
     assert json.loads((trace.folder / "seal.json").read_bytes())["sealed"] is True
 
 
@@ -106,7 +110,7 @@ def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
     ]
     last = [line.rpartition("/")[2] for line in bench.fake.requests]
     assert last[-6:] == ["0", "1", "2", "missing?count=3", "seal", "heartbeat"]
-    assert [facts["deleted"] for facts in bench.events("sealed")] == [3]
+    assert bench.events("deleted") == [{"trace": trace.id, "parts": 3}]
 
 
 def test_parts_stay_if_they_are_to_be_kept(bench: Bench) -> None:
@@ -124,6 +128,38 @@ def test_a_death_between_seal_and_deletion_leaves_parts_for_the_next_uploader_to
     assert bench.upload(keep=ALWAYS) == 0
     assert bench.upload(keep=UNTIL_SEALED) == 0
     assert not list(trace.folder.glob("parts/*"))
+
+
+def test_sealed_parts_stay_until_they_are_measured(bench: Bench) -> None:
+    measured, other = (power_traces.ended(bench.spool, 2) for _ in range(2))
+    assert bench.upload(keep=UNTIL_MEASURED) == 0
+    assert [len(list(each.folder.glob("parts/*"))) for each in (measured, other)] == [2, 2]
+    (measured.folder / "measured").touch()
+    assert bench.upload(keep=UNTIL_MEASURED) == 0
+    assert [len(list(each.folder.glob("parts/*"))) for each in (measured, other)] == [0, 2]
+
+
+def test_parts_that_wait_for_their_measurement_make_room_for_a_recording_the_oldest_first(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.spool.mkdir()
+    disk = SmallDisk(bench.spool, SMALL)
+    try:
+        bench.spool = disk.inside
+        young, old = (power_traces.ended(bench.spool, 1, age_s=age_s, rate_hz=100_000) for age_s in (0, 60))
+        assert power_traces.ended(bench.spool, 1, age_s=99, codes=(NOBODY, NOBODY)).layout.part(0).exists()
+        uploader, now_us = bench.uploader(keep=UNTIL_MEASURED), clocks.now_us
+
+        def here(after_s: int) -> list[bool]:
+            monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
+            assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+            return [each.layout.part(0).exists() for each in (old, young)]
+
+        assert here(0) == [True, True]
+        disk.fill()
+        assert [here(9), here(11)] == [[True, True], [False, True]]
+    finally:
+        disk.close()
 
 
 def test_the_oldest_trace_is_sent_first(bench: Bench) -> None:
@@ -435,7 +471,12 @@ def test_probes_between_which_a_clock_was_set_are_thrown_away(bench: Bench) -> N
 
 
 def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> None:
-    power_traces.begin(bench.spool).add(0)
+    trace = power_traces.begin(bench.spool)
+    trace.add(0)
+    # Two gaps of the instrument, and two that would tell how high power was
+    telling = [Gap(200, 400, Reason.SATURATED), Gap(500, 900, Reason.INVALID)]
+    gaps = [Gap(100, 101, Reason.STALL), *telling, Gap(1000, 2499, Reason.UNPLUGGED)]
+    (trace.folder / "gaps.jsonl").write_bytes(b"".join(map(gap_line, gaps)))
     ended = threading.Event()
 
     def wait(_seconds: float) -> bool:
@@ -444,7 +485,8 @@ def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> N
     watch(bench.uploader(), wait, bench.report)
     assert bench.fake.heartbeats[0]["state"] == "recording"
     assert bench.fake.heartbeats[0]["spool"] == 1
-    assert set(bench.fake.heartbeats[0]) == {"state", "software", "free_gib", "spool"}
+    assert set(bench.fake.heartbeats[0]) == {"state", "software", "free_gib", "spool", "gaps", "lost_seconds"}
+    assert (bench.fake.heartbeats[0]["gaps"], bench.fake.heartbeats[0]["lost_seconds"]) == (2, 2)  # 1.5 s
 
 
 def test_an_uploader_that_has_sent_everything_tells_the_server_so(bench: Bench) -> None:

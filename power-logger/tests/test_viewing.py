@@ -10,8 +10,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fastparquet
 import numpy as np
+import pyfive
 import pytest
+import pyxdf
 
 import power_traces
 from happe_contract.traces import Block, Gap, Reason
@@ -55,6 +58,12 @@ def test_a_curve_has_the_watts_of_the_calibration_and_knows_its_gaps(given: Give
     second = (curve.seconds // 1).astype(int)
     assert curve.mean[second % 2 == 0] == pytest.approx(LOW_W, abs=1.0)
     assert curve.mean[second % 2 == 1] == pytest.approx(HIGH_W, abs=1.0)
+    # And its caption has what shunt and divider, a thousandth each, and half of the shunt's drop make of the mean
+    mean_w = (LOW_W + HIGH_W) / 2
+    expanded = 2 * np.hypot(mean_w * 1e-3 * 2**0.5, 0.5 * (0.15**2 + 0.2**2) / 2 / 0.1)
+    known = f"+- {expanded:.2g} W (k = 2) of "
+    assert curve.caption.startswith(f"line: mean; band: lowest to highest sample; calibration bench 1: {known}")
+    assert float(curve.caption.partition(known)[2].split()[0]) == pytest.approx(mean_w, rel=0.02)
     assert np.all(curve.lowest <= curve.mean)
     assert np.all(curve.mean <= curve.highest)
     ((begin_s, end_s, reason),) = curve.gaps
@@ -181,16 +190,79 @@ def test_npz_has_columns_gaps_and_header(config: Path, given: Given, tmp_path: P
         assert json.loads(str(read["header"]))["id"] == given.id
 
 
+def exported(config: Path, given: Given, file: Path) -> Path:
+    """A trace exported into a file."""
+    ran = happe_power("--config", config, "export", given.id, file)
+    assert ran.status == 0, ran.err
+    return file
+
+
+def values_of(given: Given) -> dict[str, np.ndarray[Any, Any]]:
+    """What the trace has, in volts."""
+    blocks = list(Trace.open(given.folder).blocks())
+    index = np.concatenate([np.arange(block.first_index, block.end_index) for block in blocks])
+    columns = {f"{c.name}_V": (at, c.scale) for at, c in enumerate(power_traces.CHANNELS)}
+    volts = {name: np.concatenate([b.columns[at] for b in blocks]) * scale for name, (at, scale) in columns.items()}
+    return {"index": index, "seconds": index / 1000} | volts
+
+
+UNITS = {"index": "1", "seconds": "s", "shunt_V": "V", "supply_V": "V", "watts": "W"}
+
+
+def test_fastparquet_reads_what_pyarrow_wrote_with_units_and_the_record(
+    config: Path, given: Given, tmp_path: Path
+) -> None:
+    read = fastparquet.ParquetFile(io.BytesIO(exported(config, given, tmp_path / "x.parquet").read_bytes()))
+    frame = read.to_pandas()
+    assert list(frame) == list(UNITS)
+    for name, values in values_of(given).items():
+        assert frame[name].to_numpy() == pytest.approx(values)
+    assert json.loads(read.key_value_metadata["units"]) == UNITS
+    assert json.loads(read.key_value_metadata["happe"])["calibration"]["name"]
+    assert json.loads(read.key_value_metadata["gaps"]) == [[2900, 3000, "overflow"]]
+
+
+def test_pyfive_reads_what_libhdf5_wrote_with_units_and_the_record(config: Path, given: Given, tmp_path: Path) -> None:
+    with pyfive.File(exported(config, given, tmp_path / "x.h5")) as read:
+        assert {name: read[name].attrs["unit"].decode() for name in read} == UNITS
+        for name, values in values_of(given).items():
+            assert read[name][:] == pytest.approx(values)
+        assert json.loads(read.attrs["happe"])["id"] == given.id
+        assert json.loads(read.attrs["gaps"]) == [[2900, 3000, "overflow"]]
+
+
+def test_pyxdf_reads_the_channels_at_their_times_with_units_and_the_record(
+    config: Path, given: Given, tmp_path: Path
+) -> None:
+    [stream], _ = pyxdf.load_xdf(exported(config, given, tmp_path / "x.xdf"), dejitter_timestamps=False)
+    wanted, info = values_of(given), stream["info"]
+    described = info["desc"][0]
+    channels = [(each["label"][0], each["unit"][0]) for each in described["channels"][0]["channel"]]
+    assert channels == [("shunt_V", "V"), ("supply_V", "V"), ("watts", "W")]
+    assert stream["time_series"][:, 0] == pytest.approx(wanted["shunt_V"])
+    assert stream["time_stamps"] - given.started.monotonic_us / 1e6 == pytest.approx(wanted["seconds"], abs=1e-6)
+    assert (info["nominal_srate"], info["source_id"]) == (["1000.0"], [given.id])
+    assert json.loads(described["happe"][0])["id"] == given.id
+    assert stream["footer"]["info"]["sample_count"] == ["3900"]
+
+
+def test_a_stretch_without_a_sample_makes_no_file(config: Path, given: Given, tmp_path: Path) -> None:
+    for form in ("parquet", "h5", "xdf"):
+        ran = happe_power("--config", config, "export", given.id, tmp_path / f"x.{form}", "--from", "2.9", "--to", "3")
+        assert (ran.status, list(tmp_path.glob("*x.*"))) == (os.EX_DATAERR, [])
+        assert "all samples between these times were lost" in ran.err
+
+
 def test_the_name_of_an_export_says_its_format_or_the_option_does(config: Path, given: Given, tmp_path: Path) -> None:
-    ran = happe_power("--config", config, "export", given.id, tmp_path / "x.h5")
+    ran = happe_power("--config", config, "export", given.id, tmp_path / "x.hdf")
     assert (ran.status, list(tmp_path.glob("x.*"))) == (os.EX_USAGE, [])
-    assert "x.h5: .h5 is no format of `happe-power export`; it has .csv and .npz, and --format names one" in ran.err
-    for name, *option in (("x.h5", "--format", "csv"), ("x",), ("x.CSV",)):
+    assert "x.hdf: .hdf is no format of `happe-power export`; there are .csv, .npz, .parquet, .h5, .xdf, and" in ran.err
+    for name, *option in (("x.txt", "--format", "csv"), ("x",), ("x.CSV",)):
         done = happe_power("--config", config, "export", given.id, tmp_path / name, "--to", "0.01", *option)
         assert (done.status, (tmp_path / name).read_text()[:6]) == (0, "index,"), done.err
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.npz"])
+@pytest.mark.parametrize("name", ["x.csv", "x.npz", "x.parquet", "x.h5", "x.xdf"])
 def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
     config: Path, given: Given, tmp_path: Path, name: str
 ) -> None:
@@ -321,4 +393,5 @@ def test_sources_are_listed_with_what_is_missing() -> None:
     assert all(each["says"] for each in found)
     text = happe_power("sources").out
     assert "sim" in text
+    assert text.endswith("Tested with real instruments: none of these kinds yet.\n")
     assert "rate" in happe_power("sources", "--options").out

@@ -79,7 +79,7 @@ def make(folder: Path, url: str, *, participants: int = PARTICIPANTS, unblinded:
 def migrated(url: str) -> None:
     """Bring an empty database to this program's revision."""
     database = Database(url)
-    migrations.upgrade(database)
+    migrations.upgrade(database, secrets=fixed_secrets())
     database.dispose()
 
 
@@ -146,6 +146,8 @@ def _reveal(world: World, name: str) -> None:
     for start in range(0, len(every), AT_ONCE):
         with world.database.writing() as session:
             summaries.refresh(session, number, every[start : start + AT_ONCE])
+    with world.database.writing() as session:
+        summaries.rank(session, number)
 
 
 def _settle(world: World) -> None:

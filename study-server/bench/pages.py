@@ -215,7 +215,7 @@ class Measuring:
             self._errors += [f"{status} for {route.path}" for status in wrong]
 
     def _routes(self, many: int) -> list[Route]:
-        """Requests that nobody has sent yet, but for those that are long."""
+        """Requests that nobody has sent yet, except for those that are long."""
         if time.monotonic() - self._signed_in > SIGNED_IN_SECONDS:
             self._asking.sign_in()
             self._signed_in = time.monotonic()

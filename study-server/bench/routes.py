@@ -189,7 +189,7 @@ def _token(page: http.client.HTTPResponse) -> str:
 
 
 def _cookie(answer: http.client.HTTPResponse) -> str:
-    return (answer.getheader("Set-Cookie") or "").partition(";")[0]
+    return "; ".join(each.partition(";")[0] for each in answer.msg.get_all("Set-Cookie", []))
 
 
 def _key(url: Url, name: str, values: Values) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measure the page of a run over a trace of 24 million samples beside the page of a run that is still sealed.
 
-The trace is four minutes of one channel at 100 kS/s. The first look reckons summaries from the parts, as many as it has
-time for; later ones take these; closer looks read parts. A look is the whole answer, in process: database, record,
+The trace is four minutes of one channel at 100 kS/s. The first look computes summaries from the parts, as many as it
+has time for; later ones take these; closer looks read parts. A look is the whole answer, in process: database, record,
 power, charts, page. Ratios are to the bare page, of neighbouring looks. Memory is the most that a process had which
 does nothing but look, above what it had after a look at the same run over a trace of a hundredth of the rate.
 """
@@ -24,7 +24,7 @@ import given_power
 from happe_study import migrations
 from happe_study.access.rights import Role
 from happe_study.base.database import Database
-from world import World
+from world import World, fixed_secrets
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -45,7 +45,7 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Look:
-    """How long looks took, in seconds (medians but for the first), and their ratio to the bare page's neighbours."""
+    """How long looks took, in seconds (medians except for the first), and their ratio to the bare page's neighbours."""
 
     seconds: float
     ratio: float
@@ -88,7 +88,7 @@ def measure(folder: Path, rate_hz: int, rounds: int) -> tuple[dict[str, Look], d
     """The looks by name; seconds of the first and until all was read, and MiB."""
     url = f"sqlite:///{folder / 'server.db'}"
     database = Database(url)
-    migrations.upgrade(database)
+    migrations.upgrade(database, secrets=fixed_secrets())
     database.dispose()
     world = World(folder, url)
     try:

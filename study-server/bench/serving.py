@@ -21,6 +21,7 @@ from happe_study.base.config import Config
 from happe_study.operations import logs
 from happe_study.operations.serving import Serving, host_and_port
 from patience import PATIENCE_S, until
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -118,4 +119,4 @@ def _cpu_seconds(pid: int) -> float:
 
 if __name__ == "__main__":
     logs.configure("info")
-    SERVERS[sys.argv[1]](Config.model_validate_json(Path(sys.argv[2]).read_text())).run()
+    SERVERS[sys.argv[1]](Config.model_validate_json(Path(sys.argv[2]).read_text()), fixed_secrets()).run()

@@ -49,7 +49,7 @@ def study_server(folder: Path, url: str, uploads: int, clients: int) -> Stage:
     config = _config(folder, url)
     _write_secrets(config)
     database = Database(url)
-    migrations.upgrade(database)
+    migrations.upgrade(database, secrets=fixed_secrets())
     database.dispose()
     participants = -(-uploads // (RUNS_EACH * clients)) * clients
     world = World(folder, url)

@@ -18,9 +18,11 @@ from happe_study.audit import chain
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.codes import ALPHABET, CODE_LENGTH, digest
 from happe_study.design.allocation.plan import plan
-from happe_study.design.allocation.sealing import seal_condition
+from happe_study.design.allocation.sealing import open_trace_key, part_digest, record_digest, seal_condition
 from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.sealed import new_trace_key, part_room, sealed_manifest
+from happe_study.evidence.traces.sealed_parts import Seal
 from happe_study.evidence.traces.storage import Storage
 from happe_study.people.accounts.models import Token
 from happe_study.people.devices.enrolment import fingerprint
@@ -306,23 +308,33 @@ class Visit:
         header["study"] = self.story.study.name
         manifest, content = records.power_manifest(1, trace=trace), records.part(0)
         storage.folder(UUID(trace)).mkdir(parents=True)
-        storage.part(UUID(trace), 0).write_bytes(content)
+        key_sealed, room = new_trace_key(KEY, trace), part_room(header, len(content))
+        with storage.part(UUID(trace), 0).open("wb", buffering=0) as file:
+            writing = Seal(open_trace_key(KEY, trace, key_sealed), trace, 0).writing(file, len(content), room)
+            writing.add(content)
+            writing.end()
         number, raw = pile.id(Trace), (records.encode(header), records.encode(manifest))
         row = {"study_id": self.story.study.id, "device_id": self.meter.id, "laptop_id": self.laptop.id}
-        sealed = {"sealed_us": self.at_us, "manifest": raw[1].decode(), "parts": 1, "seconds": 9}
+        sealed: dict[str, Any] = {"sealed_us": self.at_us, "parts": 1, "manifest": None, "manifest_sealed": None}
+        if self.story.unblinded:
+            sealed["manifest"] = raw[1].decode()
+        else:
+            sealed["manifest_sealed"] = sealed_manifest(KEY, trace, manifest)
         sums = {
             "header_sha256": hashlib.sha256(raw[0]).hexdigest(),
-            "manifest_sha256": hashlib.sha256(raw[1]).hexdigest(),
+            "manifest_digest": record_digest(KEY, hashlib.sha256(raw[1]).hexdigest()),
         }
-        about = {"client_id": trace, "header": raw[0].decode(), "created_us": self.at_us, "stored_bytes": len(content)}
+        about = {"client_id": trace, "header": raw[0].decode(), "created_us": self.at_us, "stored_bytes": writing.bytes}
+        about |= {"key_sealed": key_sealed, "seconds": 9}
         pile.add(Trace, id=number, **row, **about, **sealed, **sums)
-        part = {"number": 0, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        part = {"number": 0, "bytes": writing.bytes, "sha256": writing.sha256}
+        part |= {"digest": part_digest(KEY, len(content), hashlib.sha256(content).hexdigest())}
         pile.add(TracePart, id=pile.id(TracePart), trace_id=number, received_us=self.at_us, **part)
         by, log = f"device:{self.meter.code}", self.story.log
         log.add(
             self.at_us, "trace.begun", by, trace=trace, header_sha256=sums["header_sha256"], measured=self.laptop.code
         )
-        log.add(self.at_us, "trace.sealed", by, trace=trace, manifest_sha256=sums["manifest_sha256"], parts=1)
+        log.add(self.at_us, "trace.sealed", by, trace=trace, manifest_digest=sums["manifest_digest"], parts=1)
         for device in (self.laptop, self.meter):
             for minute in range(ESTIMATES):
                 self._clock(device.id, self.at_us + minute * RUN_US)

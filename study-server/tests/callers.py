@@ -88,6 +88,7 @@ def scene(world: World) -> Scene:
         "number": 0,
         "table": "runs",
         "what": "measures",
+        "how": "cancel",
         "file": "report.pdf",
         "filename": "happe.css",
     }

@@ -15,7 +15,7 @@ from happe_study import migrations
 from happe_study.base.database import Database
 from operated import Operated
 from postgres import cluster
-from world import World, sqlite_copy
+from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def postgres() -> Iterator[Postgres]:
     with cluster() as made:
         made.execute("CREATE DATABASE template_happe")
         migrated = Database(made.url("template_happe"))
-        migrations.upgrade(migrated)
+        migrations.upgrade(migrated, secrets=fixed_secrets())
         migrated.dispose()
         yield made
 
@@ -57,7 +57,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file to copy."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     database = Database(f"sqlite:///{path}")
-    migrations.upgrade(database)
+    migrations.upgrade(database, secrets=fixed_secrets())
     database.dispose()
     return path
 

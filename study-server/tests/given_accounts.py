@@ -38,7 +38,7 @@ def token_of(page: TestResponse) -> str:
     return found[1]
 
 
-def post(client: FlaskClient, path: str, *, page: str | None = None, **form: str) -> TestResponse:
+def post(client: FlaskClient, path: str, *, page: str | None = None, **form: str | list[str]) -> TestResponse:
     """Fill in the form of a page and send it to a path, which is the page itself if not said."""
     return client.post(path, data={"csrf_token": token_of(client.get(page or path)), **form})
 

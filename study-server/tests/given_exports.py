@@ -2,7 +2,7 @@
 """Exports and power measures as files, as a study with the paper's figures would give them.
 
 From Table A.1: powers with the printed standard deviations, and with means that print the means and the improvements,
-which were not reckoned from printed means (30.38 W is 23.01 % less than 39.46 W, and 23.02 % is printed); ratings of
+which were not computed from printed means (30.38 W is 23.01 % less than 39.46 W, and 23.02 % is printed); ratings of
 one of the few histograms that print the cell. From Table A.3: whole numbers of presses whose rates print the cells,
 which takes runs that are not quite two minutes. How people's figures go together is not in the paper, and made up with
 a fixed seed.

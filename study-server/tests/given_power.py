@@ -54,7 +54,7 @@ class MeasuredRun:
     code: str
     record: Json
     trace: str
-    watts: NDArray[np.float64]  # at each index, as the trace has them
+    watts: NDArray[np.float64]  # at each index, as in the trace
     rate_hz: int
     restarted: tuple[int, int] = (1 << 60, 0)
     manifest: Json = field(default_factory=dict)
@@ -93,12 +93,16 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     record: Json | None = None,
     unblinded: bool = True,
     meter_name: str = "bench meter",
+    more: str = "",
+    bandwidth_hz: float | None = None,
+    sealed: bool = True,
 ) -> MeasuredRun:
     """A run of `seconds`; with a `gap` (seconds of the run) its power has none then.
 
-    The gap was as much longer as `miscounted_us` says than the samples that it is said to have lost.
+    `more` ends the protocol. `bandwidth_hz` is that of the meter's filter; None: nobody states it. The gap was as much
+    longer as `miscounted_us` says than the samples that it says it lost.
     """
-    study = given_studies.study(world, name, protocol=given_studies.small(name))
+    study = given_studies.study(world, name, protocol=given_studies.small(name) + more)
     row, _link = people.participant(world, study)
     laptop = people.laptop_with(world, study, row)
     meter = given_devices.device(world, study, "meter", name=meter_name)
@@ -112,12 +116,15 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", made["started_us"], SERVER_US)
     _compare_clocks(world, meter, f"monotonic:{METER_BOOT}", METER_US + BEFORE * SECOND, SERVER_US)
     header = _header(study, meter, laptop, rate_hz, calibrated=calibrated)
+    if bandwidth_hz:
+        header["channels"][0]["filter"] = {"bandwidth_hz": bandwidth_hz, "poles": 2, "source": "made up"}
     client = world.client(meter.token)
     assert given_devices.put_trace(client, header).status_code == HTTPStatus.CREATED
     run.trace = header["id"]
     run.manifest = _send(client, header, run)
-    sealed = given_devices.put_seal(client, run.manifest)
-    assert sealed.status_code == HTTPStatus.OK, sealed.text
+    if sealed:
+        answer = given_devices.put_seal(client, run.manifest)
+        assert answer.status_code == HTTPStatus.OK, answer.text
     if unblinded:
         unblind(world, study)
     return run

@@ -14,27 +14,19 @@ import given_participants as people
 import given_studies
 import records
 from given_devices import device, put_record, seat
-from happe_study.access.rules import Caller, Who
-from happe_study.base.clock import now_us
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
-from happe_study.people.accounts.models import Account
-from happe_study.results.reports import locks
+from happe_study.jobs.models import Job
 from happe_study.results.reports.models import Report
-from happe_study.results.reports.services import Stage, shown
 from happe_study.results.unblinding import services as unblinding
 from happe_study.runs.course.models import Run
-from patience import until
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from world import World
 
 PROTOCOL = given_studies.small("finished").replace("seconds = 120", "seconds = 20") + "\n[analysis]\nmargin = 0.25\n"
 SAVED = {"T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}
-RESAMPLES = 999
 
 
 def finished(world: World, name: str = "finished", participants: int = 4, *, unblinded: bool = True) -> Study:
@@ -86,6 +78,7 @@ _KNOWN = {
     "k": 2,
     "coverage": 1,
     "calibration": {"standing": "good", "says": "calibration rig of 2026-10-01, until 2027-10-01"},
+    "instrument": {"kind": "bench_meter", "device": "bench meter 7"},
 }
 
 
@@ -94,31 +87,11 @@ def _watts(code: str, condition: str | None) -> float:
     return 40 * (1 - SAVED.get(condition or "", 0)) + 2 * noise
 
 
-def waited(world: World, study: Study) -> list[Stage]:
-    """How far a study's reports are, when none is being made any more."""
-    parts = world.app.extensions["happe"]
-    until(lambda: all(each.stage is not Stage.MAKING for each in shown(parts, study.id)), "the reports' end")
-    return [each.stage for each in shown(parts, study.id)]
-
-
-def caller(world: World, email: str) -> Caller:
-    """An account as services know who calls."""
-    with world.database.reading() as session:
-        row = session.scalars(select(Account).where(Account.email == email)).one()
-        return Caller(Who.STAFF, row.id, row.email)
-
-
-def died(world: World, study: Study, email: str) -> None:
-    """A report whose process has ended in the middle."""
+def being_made(world: World, study: Study) -> None:
+    """A report whose job has begun."""
     with world.database.writing() as session:
-        report = Report(study_id=study.id, number=1, account_id=caller(world, email).id, requested_us=now_us())
-        report.step, report.steps, report.doing = 4, 20, "exporting records"
-        session.add(report)
-
-
-def left_behind(data: Path, study_id: int) -> Path:
-    """The folder of a report whose process has ended in the middle."""
-    work = locks.work(data, study_id)
-    (work / "export").mkdir(parents=True)
-    (work / "export/finished-ratings.csv").write_text("run,rating\n")
-    return work
+        job = Job(kind="report", study_id=study.id, asked_by="analyst@example.org", requested_us=1, state="running")
+        job.arguments, job.lease, job.step, job.steps, job.doing = {"number": 1}, "x", 4, 20, "exporting records"
+        session.add(job)
+        session.flush()
+        session.add(Report(study_id=study.id, number=1, job_id=job.id))

@@ -8,16 +8,43 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from sqlalchemy import select
+
 import given_studies
 from given_devices import device, header, put_part, put_trace
+from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.sealed import seal_of
 from happe_study.evidence.traces.storage import Storage
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flask.testing import FlaskClient
 
+    from happe_study.evidence.traces.sealed_parts import Seal
     from world import World
+
+
+def seal(world: World, trace: str, number: int) -> Seal:
+    """What a part of a trace is sealed by."""
+    with world.database.reading() as session:
+        row = session.scalars(select(Trace).where(Trace.client_id == trace)).one()
+        return seal_of(row, number, fixed_secrets().allocation)
+
+
+def kept(world: World, trace: str, number: int) -> bytes:
+    """A part that the server has, opened."""
+    file = Storage(world.config.traces_folder).part(UUID(trace), number)
+    return bytes(seal(world, trace, number).whole(file))
+
+
+def replace(world: World, trace: str, number: int, content: bytes) -> None:
+    """Give the server other bytes for a part, well sealed."""
+    with Storage(world.config.traces_folder).part(UUID(trace), number).open("wb", buffering=0) as file:
+        writing = seal(world, trace, number).writing(file, len(content), 4096)
+        writing.add(content)
+        writing.end()
 
 
 @dataclass

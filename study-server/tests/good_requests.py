@@ -33,7 +33,7 @@ class Good:
 
     who: str
     method: str
-    path: str  # as the OpenAPI document has it, without /api/v1
+    path: str  # as in the OpenAPI document, without /api/v1
     parameters: dict[str, str] = field(default_factory=dict)
     body: Any = None
     query: dict[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Good:
 
     @property
     def operation(self) -> tuple[str, str]:
-        """The operation, as the OpenAPI document has it."""
+        """The operation, as in the OpenAPI document."""
         return self.method, API + self.path
 
 
@@ -86,6 +86,7 @@ def _devices(scene: Scene) -> Iterator[Good]:
     yield Good(staff, "POST", "/studies/{study}/devices/{code}/enrolment", spare)
     yield Good(staff, "POST", "/studies/{study}/devices/{code}/revocation", spare)
     yield Good("laptop", "PUT", "/device/heartbeat", body=heartbeat)
+    yield Good("meter", "GET", "/device/laptops")
     yield Good("meter", "GET", "/clock")
     yield Good("meter", "PUT", "/device/clocks/{client_id}", {"client_id": CLOCK}, probes)
     yield Good("laptop", "DELETE", "/device/sitting")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two servers on which the same happened, but for the allocation: whatever they answer differently gives it away.
+"""Two servers on which the same happened, except for the allocation: whatever they answer differently gives it away.
 
 Codes, tokens and the clock are the same on both, so that orders by code and times can be compared as they are. What
 still differs by chance is masked: digests of random salts and of records, salts, signatures, the ids that a
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
-SOME_DIFFER = (("one", 91), ("two", 119))  # seeds under which every run that is played differs, but for the training
+SOME_DIFFER = (("one", 91), ("two", 119))  # seeds under which every run that is played differs, except for the training
 LABELS = (b"ondemand", b"T-HAPPE", b"O-HAPPE", b"B-HAPPE", b"+indicator")
 STARTED_NS = 1_800_000_000_000_000_000
 TICK_NS = 1_000_000
@@ -81,6 +81,7 @@ def same_chances(patch: pytest.MonkeyPatch, chapter: int) -> None:
     patch.setattr("happe_study.base.codes.secrets", SimpleNamespace(choice=random.choice, token_urlsafe=token))
     patch.setattr("happe_study.base.clock.time", SimpleNamespace(time_ns=tick))
     patch.setattr("flask_wtf.csrf.os", SimpleNamespace(urandom=bytes))
+    patch.setattr("pyotp.random_base32", lambda size: base64.b32encode(random.randbytes(size))[:size].decode())
 
 
 @dataclass
@@ -131,7 +132,7 @@ def server(folder: Path, url: str, seed: int) -> Server:
 
 
 def clients(made: Server) -> dict[str, FlaskClient]:
-    """Everybody who may ask for something, but for who may unblind, whom the study's state must stop too."""
+    """Everybody who may ask for something, except for who may unblind, whom the study's state must stop too."""
     everybody = {str(role): made.world.client(made.world.account(role, email=f"{role}@example.org")) for role in Role}
     browsers = {}
     for number, (_person, token) in enumerate(made.people):
@@ -166,7 +167,7 @@ def _play(made: Server) -> None:
 
 
 def _start(made: Server, code: str) -> dict[str, Any]:
-    """What the laptop is told of a run's condition."""
+    """What the laptop learns of a run's condition."""
     told = made.ask(made.laptop, "POST", f"/runs/{code}/start", json={"id": made.uuid()}).get_json()
     assert made.laptop.key
     document: dict[str, Any] = json.loads(SealedBox(made.laptop.key).decrypt(base64.b64decode(told["sealed"])))

@@ -12,7 +12,8 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from tempfile import NamedTemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from happe_study.base.config import SECRET_NAMES
 from happe_study.cli.program import main
@@ -50,7 +51,7 @@ class Operated:
         self.world = World(self.data, database_url)
 
     def configure(self, **fields: object) -> None:
-        """Write the configuration anew, with these fields besides those that must be there."""
+        """Write the configuration again, with these fields besides those that must be there."""
         limits = {"limits.free_bytes": 0}
         every = {"data": str(self.data), "database_url": self.database_url, **AT_ONCE, **limits, **fields}
         self.file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in every.items()))
@@ -70,21 +71,23 @@ class Operated:
         self.world.close()
 
 
+def happe_server_process(*arguments: str | Path, output: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
+    """The command as a process of its own, that writes everything to a file."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    program = [sys.executable, "-c", "from happe_study.cli import main; main()"]
+    return subprocess.Popen(
+        [*program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+    )
+
+
 class Running:
     """`happe-server run` as a process of its own, on free ports of loopback."""
 
     def __init__(self, file: Path, folder: Path, *options: str, **variables: str) -> None:
-        self.log = folder / "log.jsonl"
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(SOURCES),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **variables,
-        }
-        program = "from happe_study.cli import main; main()"
-        command = [sys.executable, "-c", program, "--config", str(file), "run", *options]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        # A file for each, because the worker of one that was killed may still write.
+        with NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as log:
+            self.log = Path(log.name)
+            self.process = happe_server_process("--config", file, "run", *options, output=log, **variables)
         ready = self.until("ready")
         found = re.fullmatch(r"http://([^ ]+)", ready["listens"][0])
         assert found

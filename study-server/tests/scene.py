@@ -113,7 +113,7 @@ def _participants(world: World, scene: Scene, locked: Study) -> Participant:
 
 
 def _runs(world: World, scene: Scene, sitting: Participant, laptop: Enrolled) -> None:
-    """The first run is complete but for its record's twin, the next ones ended, started and planned."""
+    """The first run is complete except for its record's twin, the next ones ended, started and planned."""
     complete, rated, over, on, planned, *_rest = (run.code for run in runs_of(world, sitting))
     answered(world, complete, laptop)
     record = records.make(complete, 20)

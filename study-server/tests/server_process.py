@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import small_disk
 from happe_demo.ports import reserved_port
-from happe_study.base.config import Config
+from happe_study.base.config import Config, load_secrets
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 
@@ -115,7 +115,7 @@ def _serve(config: Config, log: Path, disk: int | None) -> None:
         small_disk.enter(disk)
         # Who it is was asked when it was imported: a user who enters a namespace is root there.
         User.default, Group.default = os.geteuid(), os.getegid()
-    serving.run(config)
+    serving.run(config, load_secrets(config.secrets_folder))
 
 
 def _write_secrets(folder: Path) -> None:

@@ -145,7 +145,7 @@ def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: l
         answers.add((answer.status, given_accounts.CSRF.sub("", answer.text).replace(email, "")))
         costs.append(len(hashes))
     assert len(answers) == 1
-    assert "The address or the password is not right." in answers.pop()[1]
+    assert "The address, the password or the code is not right." in answers.pop()[1]
     assert costs == [1] * 5
 
 
@@ -184,8 +184,8 @@ def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> No
     [
         ({"password": WRONG}, "This is not your password."),
         ({"new_password": "short", "new_password_confirm": "short"}, "at least 12 characters"),
-        ({"new_password_confirm": WRONG}, "This is not the same as above."),
-        ({"new_password": PASSWORD, "new_password_confirm": PASSWORD}, "Choose another one than before."),
+        ({"new_password_confirm": WRONG}, "The two passwords differ."),
+        ({"new_password": PASSWORD, "new_password_confirm": PASSWORD}, "Choose a different password than before."),
     ],
 )
 def test_a_bad_new_password_is_refused_beside_its_field(small_world: World, form: dict[str, str], said: str) -> None:
@@ -206,7 +206,7 @@ def test_a_given_password_is_changed_before_anything_else(small_world: World) ->
         assert client.get(path).headers["Location"].startswith("/password?next=")
     refused = client.get("/api/v1/me")
     assert (refused.status_code, refused.get_json()["type"]) == (403, "urn:happe:problem:password-given")
-    assert "Somebody else chose the password" in client.get("/password").text
+    assert "Somebody else chose your current password" in client.get("/password").text
     post(client, "/password", password=PASSWORD, new_password=OTHER_PASSWORD, new_password_confirm=OTHER_PASSWORD)
     assert may_look(client)
     with small_world.database.reading() as session:
@@ -403,7 +403,7 @@ def test_nobody_changes_their_own_roles_and_one_administrator_stays(world: World
     client = browser(world, Role.ADMINISTRATOR)
     given_accounts.account(world, Role.ADMINISTRATOR, email="bob@example.org")
     mine = "/accounts/ada@example.org"
-    assert "Nobody changes their own roles" in client.get(mine).text
+    assert "change your own roles" in client.get(mine).text
     for do in ("grant", "revoke"):
         answer = post(client, mine, do=do, role="administrator", study="*")
         assert answer.status_code == HTTPStatus.CONFLICT

@@ -121,8 +121,8 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     assert {finding["verdict"] for finding in checked.json()} == {"ok"}, checked.out
     assert elsewhere.run("audit", "verify", "--expect", made.json()["audit_head"]).status == 0
     for number, content in before.items():
-        trace = elsewhere.data / "traces" / meter.trace[:2] / meter.trace
-        assert (trace / f"{number:05d}.parquet").read_bytes() == content
+        path = f"traces/{meter.trace[:2]}/{meter.trace}/{number:05d}.sealed"
+        assert given_traces.seal(operated.world, meter.trace, number).whole(elsewhere.data / path) == content
     assert len(meter.acknowledged) > len(before) + 1
 
 
@@ -173,7 +173,7 @@ def test_secrets_are_in_a_backup_only_if_asked_for(operated: Operated, place: Pa
 
 def test_secrets_come_back_with_their_modes(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
     operated.done("backup", place, "--with-secrets")
-    assert "The secrets are restored, too." in elsewhere.run("restore", place).out
+    assert "The secrets are restored too." in elsewhere.run("restore", place).out
     secrets = elsewhere.data / "secrets"
     assert secrets.stat().st_mode & 0o777 == 0o700
     for key in (operated.data / "secrets").iterdir():
@@ -196,7 +196,7 @@ def test_secrets_that_are_there_are_compared(operated: Operated, elsewhere: Else
     (elsewhere.data / "secrets/allocation.key").write_text("11" * 32)
     ran = elsewhere.run("restore", place)
     assert ran.status == 0, ran.err
-    assert "are others than the server had" in ran.out
+    assert "belong to another server" in ran.out
 
 
 def test_secrets_that_are_there_are_never_replaced(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_backup_of_the_other_kind_of_database_is_refused(operated: Operated, p
     url = "postgresql+psycopg://nobody@127.0.0.1:1/none" if sqlite else None
     refused = Elsewhere(tmp_path / "other", url).run("restore", place)
     assert refused.status == os.EX_DATAERR
-    assert "the configuration names another database" in refused.err
+    assert "the configuration names another kind of database" in refused.err
 
 
 def test_an_older_backup_is_restored_and_says_that_it_must_be_migrated(
@@ -294,7 +294,7 @@ def test_parts_that_the_server_has_lost_are_said_and_the_rest_is_backed_up(
 def cut(place: Path) -> None:
     """End a tar early, or take a file of a folder away."""
     if place.is_dir():
-        next(place.rglob("*.parquet")).unlink()
+        next(place.rglob("*.sealed")).unlink()
     else:
         os.truncate(place, place.stat().st_size // 2)
 
@@ -310,10 +310,10 @@ def flip(place: Path) -> None:
 def lengthen(place: Path) -> None:
     """Add a byte to a part."""
     if place.is_dir():
-        with next(place.rglob("*.parquet")).open("ab") as file:
+        with next(place.rglob("*.sealed")).open("ab") as file:
             file.write(b"x")
     else:
-        rewrite(place, lambda path, content: (path, content + b"x" if path.endswith(".parquet") else content))
+        rewrite(place, lambda path, content: (path, content + b"x" if path.endswith(".sealed") else content))
 
 
 def climb(place: Path) -> None:
@@ -347,7 +347,7 @@ def twice(place: Path) -> None:
 
 
 def rewrite(place: Path, change: Callable[[str, bytes], tuple[str | None, bytes]]) -> None:
-    """Make a backup anew with every file changed; a name of None leaves the file out."""
+    """Make a backup again with every file changed; a name of None leaves the file out."""
     if place.is_dir():
         for path in [path for path in place.rglob("*") if path.is_file()]:
             name, content = change(str(path.relative_to(place)), path.read_bytes())

@@ -32,7 +32,7 @@ JSON = "Content-Type: application/json\r\n"
 BODY = '{"state":"idle","software":{},"free_gib":1,"spool":0}'
 SMUGGLED = "PUT /api/v1/device/sitting HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-# Gunicorn hangs up on these without a word.
+# Gunicorn hangs up on these silently.
 MAY_HANG_UP = {"header that never ends", "line that never ends", "TLS"}
 LEAKED = (b"Traceback", b"site-packages", b".py", b"gunicorn/")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from xml.etree import ElementTree as ET
@@ -24,10 +25,12 @@ from happe_study.base.charts import (
     Step,
     categories,
     drawn,
+    ladder,
     moments,
     numbers,
     seconds,
     swatch,
+    values,
 )
 from happe_study.base.charts.axes import MOST_TICKS, plain
 
@@ -71,6 +74,40 @@ def test_an_axis_without_extent_is_refused() -> None:
     for low, high in ((1.0, 1.0), (2.0, 1.0), (0.0, math.nan), (0.0, math.inf)):
         with pytest.raises(ValueError, match="an axis from"):
             Axis(low, high)
+
+
+def test_the_steps_of_a_ladder_are_equally_far_apart_and_each_has_its_tick() -> None:
+    axis = ladder([0.8, 1.2, 1.6, 2.2, 2.201], "GHz")
+    assert words(axis) == ["0.8", "1.2", "1.6", "2.2", "2.201"]
+    assert [axis.share(tick.at) for tick in axis.ticks] == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert axis.share(1.0) == pytest.approx(0.2), "linear between two steps"
+    assert (axis.share(0.0), axis.share(9.0)) == (0.0, 1.0)
+    assert 0 < ladder([2.0]).share(2.0) < 1, "a ladder of one step has room above and below"
+
+
+def test_a_ladder_of_many_steps_is_linear_and_its_ticks_are_steps() -> None:
+    steps = [0.8 + 0.1 * number for number in range(40)]
+    axis = ladder(steps)
+    assert axis.share(steps[20]) == pytest.approx((steps[20] - axis.low) / (axis.high - axis.low))
+    assert len(axis.ticks) == 10
+    assert {tick.at for tick in axis.ticks} <= set(steps)
+    assert axis.ticks[-1].at == steps[-1]
+
+
+def test_what_a_script_draws_has_the_values_of_the_drawing() -> None:
+    layers = (
+        Step([(0, 10), (5, 20)], "look-1", "busy", until=10),
+        Band([(0, 1, 2), None, (1, 3, 4)], "look-4"),
+        Spans([(2, 3)], "gap"),
+        Marks([Mark(5, 25, "here")], "look-6", "presses", "up"),
+    )
+    content = json.loads(values(Chart("c", "C", X, ladder([10, 20]), layers)))
+    assert [layer["kind"] for layer in content["layers"]] == ["step", "band", "spans", "marks"]
+    assert content["layers"][0]["points"] == [[0, 10], [5, 20], [10, 20]], "until its end"
+    assert content["layers"][1]["points"] == [[0, 1, 2], None, [1, 3, 4]]
+    assert content["layers"][3]["marks"] == [[5, 25, "here"]]
+    assert [tick[1] for tick in content["y"]["ticks"]] == [0.25, 0.75]
+    assert values(Chart("c", "C", X, Y, (Cells([Cell(0, 0, 1)]),))) == "", "a heat map stays as the server draws it"
 
 
 def test_zero_has_no_minus() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-import given_reports
+import given_jobs
 import given_traces
 from happe_study.operations import trace_files
 
@@ -67,7 +67,7 @@ def test_a_part_that_is_shorter_is_damaged(operated: Operated, parts: list[Path]
     parts[2].write_bytes(parts[2].read_bytes()[:-1])
     ran = operated.run("check", "--json")
     assert ran.status == 1
-    assert one(ran, "fail")["detail"].endswith("/2 is not what was received")
+    assert one(ran, "fail")["detail"].endswith("/2 differs from what the server received")
 
 
 def test_a_changed_part_is_found_by_reading_it(operated: Operated, parts: list[Path]) -> None:
@@ -77,18 +77,18 @@ def test_a_changed_part_is_found_by_reading_it(operated: Operated, parts: list[P
     assert operated.run("check").status == 0
     ran = operated.run("check", "--deep", "--json")
     assert ran.status == 1
-    assert one(ran, "fail")["detail"].endswith("/0 is not what was received")
+    assert one(ran, "fail")["detail"].endswith("/0 differs from what the server received")
 
 
 def test_a_part_that_no_row_names_is_an_orphan_once_it_is_old(
     operated: Operated, parts: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts[0].with_name("00007.parquet").write_bytes(b"what an upload left that died before its commit")
+    parts[0].with_name("00007.sealed").write_bytes(b"what an upload left that died before its commit")
     assert verdicts(operated.run("check", "--json"))["traces"] == {"ok"}
     monkeypatch.setattr(trace_files, "LEFT_ALONE_SECONDS", -1)
     ran = operated.run("check", "--json")
     assert ran.status == 0
-    assert one(ran, "warn")["detail"].endswith("/7 belongs to nothing in the database")
+    assert one(ran, "warn")["detail"].startswith("the database does not know ")
 
 
 def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, parts: list[Path]) -> None:
@@ -98,7 +98,7 @@ def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, part
     assert "leftovers" not in verdicts(operated.run("check", "--json"))
     age(left)
     age(operated.data / ".restoring")
-    report = given_reports.left_behind(operated.data, 1)
+    report = given_jobs.left_behind(operated.data)
     assert verdicts(operated.run("check", "--json"))["leftovers"] == {"warn"}
     assert f"{left} was never finished" in operated.run("check").out
     assert str(left) not in operated.run("check", "--sweep").out
@@ -107,7 +107,7 @@ def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, part
 
 
 def test_sweeping_touches_no_part_that_a_row_names(operated: Operated, parts: list[Path]) -> None:
-    orphan = parts[0].with_name("00007.parquet")
+    orphan = parts[0].with_name("00007.sealed")
     orphan.write_bytes(b"what an upload left that died before its commit")
     operated.done("check", "--sweep")
     assert not orphan.exists()
@@ -117,8 +117,8 @@ def test_sweeping_touches_no_part_that_a_row_names(operated: Operated, parts: li
 @pytest.mark.parametrize(
     ("change", "what", "said"),
     [
-        (lambda data: data.chmod(0o750), "folders", "others may enter it (mode 750)"),
-        (lambda data: (data / "secrets").chmod(0o755), "folders", "others may enter it (mode 755)"),
+        (lambda data: data.chmod(0o750), "folders", "other users may enter it (mode 750)"),
+        (lambda data: (data / "secrets").chmod(0o755), "folders", "other users may enter it (mode 755)"),
         (lambda data: (data / "secrets/session.key").unlink(), "secrets", "session.key"),
         (lambda data: (data / "secrets/password.key").chmod(0o604), "secrets", "others can read it (mode 604)"),
     ],
@@ -139,8 +139,8 @@ def test_what_others_could_read_is_a_failure(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"listen": "0.0.0.0:8080"}, "0.0.0.0:8080 is reached from elsewhere without TLS"),
-        ({"public_url": "https://study.example.org"}, "public_url is https and no proxy is trusted"),
+        ({"listen": "0.0.0.0:8080"}, "other machines reach 0.0.0.0:8080 without TLS"),
+        ({"public_url": "https://study.example.org"}, "public_url is https, but no proxy is trusted"),
     ],
 )
 def test_a_configuration_that_works_and_is_not_wise_is_a_warning(
@@ -154,7 +154,7 @@ def test_a_configuration_that_works_and_is_not_wise_is_a_warning(
 
 def test_a_configuration_that_others_may_write_is_a_warning(small_operated: Operated) -> None:
     small_operated.file.chmod(0o666)
-    assert "others can write it" in one(small_operated.run("check", "--json"), "warn")["detail"]
+    assert "other users can write to it" in one(small_operated.run("check", "--json"), "warn")["detail"]
 
 
 def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(small_operated: Operated) -> None:

@@ -24,11 +24,11 @@ SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")
 BEGIN = 1_800_000_000 * SECOND
 SECONDS = 60
-LATE = "run RUN1: its watts come 2.0 s after what its record says: a clock is off, the laptop's or the meter's"
+LATE = "run RUN1: its watts come 2.0 s after what its record says: the laptop's or the meter's clock is off"
 
 
 def played() -> RunFacts:
-    """A complete run of a minute, whose record begins two seconds after the server was asked to start it."""
+    """A complete run of a minute, whose record begins two seconds after the server received the start."""
     record = behaviour(records.make(seconds=SECONDS, seed=3), T61)
     times = {"started_us": BEGIN - 2 * SECOND, "ended_us": BEGIN + SECONDS * SECOND + SECOND}
     return RunFacts("RUN1", "P", 1, "torcs", "complete", LAPTOP[0], **times, condition="T-HAPPE", behaviour=record)
@@ -60,8 +60,8 @@ def test_a_record_that_begins_long_after_the_server_was_asked_was_perhaps_begun_
     again = replace(run, started_us=BEGIN - 700 * SECOND)
     (said,) = found(clock.check(evidence(again)))
     assert said == (
-        "run RUN1, laptop L: its record begins 700.0 s after the server was asked to start it, and power is cut by the "
-        "record: was it begun again?"
+        "run RUN1, laptop L: its record begins 700.0 s after the server received the start, and the record decides "
+        "which power counts: was the run started again?"
     )
 
 
@@ -115,7 +115,7 @@ def test_power_traces_are_not_ok_where_no_run_could_be_compared() -> None:
     check = parts.check(evidence(run, traces=(trace("T", None),)))
     assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])
     assert "what they have of 0 complete runs" in check.looked_at
-    assert "What they have of 1 complete run can't be told: a trace's time is not known." in check.not_told
+    assert "Their part of 1 complete run is unknown, because a trace has no known time." in check.not_told
     # When another trace has the run, it is compared, whatever is not known of the first
     check = parts.check(evidence(run, traces=(trace("T", None), trace("U", whole))))
     assert (check.verdict, found(check)) == (Verdict.OK, [])

@@ -170,13 +170,13 @@ def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
     refused = operated.run("study", "lock", name, "--yes")
     # then
     assert said[0] == f"{file}: the protocol of {name} is valid."
-    assert f"{file}:{group}: NAME OF THE GROUP is still to be filled in" in said
+    assert f"{file}:{group}: NAME OF THE GROUP must still be filled in" in said
     assert said[-1] == "The study can't be locked before that."
     assert refused.status == os.EX_DATAERR
-    assert f"happe-server: {file}:{group}: NAME OF THE GROUP is still to be filled in\n" in refused.err
+    assert f"happe-server: {file}:{group}: NAME OF THE GROUP must still be filled in\n" in refused.err
     for role in ("investigator", "custodian"):
         grant = f"happe-server user grant EMAIL {role} --study {name}"
-        assert f"happe-server: {role}: nobody has this role yet: {grant}\n" in refused.err
+        assert f"happe-server: {role}: no account has this role yet: {grant}\n" in refused.err
     assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
     # a protocol out of a pipe has lines and no file
     operated.done("study", "create", "-", typed=file.read_text())
@@ -286,7 +286,7 @@ def test_a_blinded_study_is_exported_without_what_could_tell(locked: Operated, t
     written = {each["table"]: each["file"] for each in made.json()}
     assert {"participants", "runs", "dictionary"} <= written.keys()
     assert not {"samples", "profiles"} & written.keys()
-    assert "nobody gets them before small is unblinded" in made.err
+    assert "left out until small is unblinded" in made.err
     assert sorted(written.values()) == sorted(str(path) for path in (tmp_path / "out").iterdir())
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o600}
 
@@ -296,19 +296,19 @@ def test_an_export_overwrites_nothing_and_tells_what_there_is(locked: Operated, 
     locked.done(*table)
     refused = locked.run(*table)
     assert refused.status == os.EX_CANTCREAT
-    assert "is there already" in refused.err
+    assert "exists already" in refused.err
     unknown = locked.run("study", "export", "small", "--out", tmp_path / "out", "--table", "secrets")
     assert unknown.status == os.EX_USAGE
     assert "there are participants, runs" in unknown.err
     closed = locked.run("study", "export", "small", "--out", tmp_path / "out", "--table", "samples")
     assert closed.status == os.EX_DATAERR
-    assert "before the study is unblinded" in closed.err
+    assert "until the study is unblinded" in closed.err
 
 
 def test_the_audit_log_is_verified_against_a_noted_head(locked: Operated) -> None:
     noted = locked.done("audit", "head").out.strip()
     add(locked)
-    assert locked.done("audit", "verify", "--expect", noted).out.startswith("The audit log is whole: 3 entries.")
+    assert locked.done("audit", "verify", "--expect", noted).out.startswith("The audit log is complete: 3 entries.")
     other = noted[:-1] + ("0" if noted[-1] != "0" else "1")
     refused = locked.run("audit", "verify", "--expect", other, "--json")
     assert refused.status == 1

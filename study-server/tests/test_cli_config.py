@@ -77,7 +77,7 @@ def test_relative_paths_start_at_the_files_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "No such file or directory"), ("mysql://ada:geheim@h/n", "begins with none of"), ("", "is no URL")],
+    [(None, "No such file or directory"), ("mysql://ada:geheim@h/n", "begins with none of"), ("", "is not the URL")],
 )
 def test_a_bad_file_of_the_databases_url_is_named(tmp_path: Path, content: str | None, said: str) -> None:
     url = tmp_path / "url"

@@ -91,11 +91,11 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     again = init(tmp_path)
     assert again.status == os.EX_CANTCREAT
-    assert "there is one already; nothing was touched" in again.err
+    assert "it exists already; nothing was changed" in again.err
     (tmp_path / "etc/server.toml").unlink()
     other = init(tmp_path)
     assert other.status == os.EX_CANTCREAT
-    assert "is not empty; nothing was touched" in other.err
+    assert "is not empty; nothing was changed" in other.err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == {
         path: content for path, content in before.items() if path.name != "server.toml"
     }
@@ -135,7 +135,7 @@ def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Pat
     (tmp_path / "second").mkdir()
     again = init(tmp_path / "second", "--database-url-file", url)
     assert again.status == os.EX_CONFIG
-    assert "there are tables in that database already" in again.err
+    assert "this database has tables already" in again.err
     assert list((tmp_path / "second").iterdir()) == []
 
 

@@ -102,7 +102,8 @@ def test_every_example_is_a_command_that_there_is() -> None:
         (["st"], {"study"}),
         (
             ["study", ""],
-            {"allocation", "check", "create", "export", "list", "lock", "status", "traces", "unblind", "verify"},
+            {"allocation", "check", "create", "export", "list", "lock", "measure"}
+            | {"preregister", "status", "traces", "unblind", "verify"},
         ),
         (["--ver"], {"--version"}),
         (["user", "grant", "ana@example.org", "cust"], {"custodian"}),

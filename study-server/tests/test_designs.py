@@ -107,7 +107,7 @@ def test_labels_are_different() -> None:
     ["", "performance", "fixed-0", "fixed-65", "fixed-01", "fixed-1\n", "B-HAPPE+indicator", "+indicator", "o-happe"],
 )
 def test_other_labels_are_refused(label: str) -> None:
-    with pytest.raises(ValueError, match="is no condition"):
+    with pytest.raises(ValueError, match="is not a condition"):
         Condition.of_label(label)
 
 

@@ -148,6 +148,14 @@ def test_revoking_ends_the_token_at_once_and_enrolling_again_gives_another(world
     assert client.get("/api/v1/clock").status_code == 401
 
 
+def test_a_meter_sees_the_laptops_of_its_own_study(small_world: World) -> None:
+    within, other = study(small_world, protocol=small()), study(small_world, protocol=small("another"))
+    laptops, meter = [device(small_world, within) for _ in range(2)], device(small_world, within, "meter")
+    device(small_world, other)
+    answer = small_world.client(meter.token).get("/api/v1/device/laptops")
+    assert said(answer) == {"laptops": sorted(each.device.code for each in laptops)}
+
+
 def test_the_list_has_no_secrets(small_world: World) -> None:
     within, staff = study(small_world, protocol=small()), small_world.staff(Role.EXPERIMENTER)
     laptop = device(small_world, within)
@@ -157,7 +165,7 @@ def test_the_list_has_no_secrets(small_world: World) -> None:
         "code", "name", "kind", "created_us", "enrol_expires_us", "enrolled_us", "revoked_us", "heartbeat_us",
         "heartbeat",
     }  # fmt: skip
-    assert listed["heartbeat"] == HEARTBEAT
+    assert listed["heartbeat"] == HEARTBEAT | {"gaps": None, "lost_seconds": None}
 
 
 @pytest.mark.parametrize(
@@ -167,6 +175,8 @@ def test_the_list_has_no_secrets(small_world: World) -> None:
         {"free_gib": -1},
         {"free_gib": 1.5},
         {"spool": "1"},
+        {"gaps": -1},
+        {"lost_seconds": 0.5},
         {"software": {f"a{number}": "1" for number in range(33)}},
         {"software": {"happed": "x" * 65}},
         {"software": {"happed": "a\nb"}},

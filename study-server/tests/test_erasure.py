@@ -239,8 +239,9 @@ def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: i
         client_id=header["id"],
         header=header,
         header_sha256="0" * 64,
+        key_sealed=b"",
         created_us=now_us(),
-        manifest={"ended": {"index": 9, "monotonic_us": end_us - offset, "realtime_us": 9}},
+        seconds=(end_us - start_us) // 1_000_000,
     )
     with world.database.writing() as session:
         for device_us, off in ((0, 5), (start_us - offset, offset), (2**50, 5)):
@@ -259,7 +260,9 @@ def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: i
             )
         session.add(row)
         session.flush()
-        session.add(TracePart(trace_id=row.id, number=0, bytes=12, sha256="0" * 64, received_us=now_us()))
+        session.add(
+            TracePart(trace_id=row.id, number=0, bytes=12, sha256="0" * 64, digest="0" * 64, received_us=now_us())
+        )
         session.expunge(row)
     return row
 

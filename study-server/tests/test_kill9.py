@@ -25,7 +25,7 @@ from postgres import cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
 from uploader import Crowd, Item, Uploader
-from world import World
+from world import World, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
 ) -> None:
     # given
     database = Database(durable_postgres.url())
-    migrations.upgrade(database)
+    migrations.upgrade(database, secrets=fixed_secrets())
     database.dispose()
     world, server = World(tmp_path, durable_postgres.url()), ServerProcess(tmp_path, durable_postgres.url())
     given, random = underway(world, applications=3, participants=2), Random(5)
@@ -151,7 +151,7 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
 def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: str, tmp_path: Path) -> None:
     # given
     world = World(tmp_path, sqlite_url)
-    server = ServerProcess(tmp_path, sqlite_url, workers=1, limits={"free_bytes": 0})
+    server = ServerProcess(tmp_path, sqlite_url, workers=1, jobs=0, limits={"free_bytes": 0})
     given = underway(world, applications=2, participants=0)
     server.start()
     uploader = Uploader(server.port, given.meter.token, threading.Event())

@@ -200,7 +200,7 @@ def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.M
     }
     expected = {
         f"POST /api/v1/studies/small/exports/{table}?format={form}"
-        for table in ("runs", "ratings", "records", "samples", "keys", "profiles", "learning_events", "traces")
+        for table in ("runs", "ratings", "records", "samples", "keys", "profiles", "learning_events")
         for form in Format
     }
     assert (

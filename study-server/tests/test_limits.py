@@ -6,14 +6,19 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import pytest
+from sqlalchemy import select
 
 import given_accounts
 from given_accounts import browser, post, sign_in
+from happe_study.base import limits
+from happe_study.base.clock import now_us
+from happe_study.base.limits import RateHits
 from world import World
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 WRONG = "none of the passwords here"
 OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody
@@ -34,15 +39,58 @@ def attempts(world: World, count: int, email: str, address: str = "192.0.2.1", *
     return [client.post("/sign-in", data=form, environ_base=base, headers=headers).status_code for _ in range(count)]
 
 
-@pytest.mark.parametrize("email", [ADA, "nobody@example.org"])
-def test_passwords_of_an_account_can_be_tried_three_times_from_wherever(
-    sqlite_url: str, tmp_path: Path, email: str
-) -> None:
+def test_after_a_hundred_wrong_passwords_from_everywhere_the_owner_signs_in(sqlite_url: str, tmp_path: Path) -> None:
     world = limited(tmp_path, sqlite_url)
     given_accounts.account(world)
-    tries = [attempts(world, 1, email.upper() if number % 2 else email, f"192.0.2.{number}")[0] for number in range(5)]
+    owners = world.client()
+    assert sign_in(owners, ADA).status_code == HTTPStatus.FOUND
+    post(owners, "/sign-out", page="/studies")
+    tries = [each for number in range(25) for each in attempts(world, 4, ADA, f"192.0.2.{number}")]
+    assert (tries.count(200), tries.count(429)) == (75, 25)
+    # From the address of the attacker, too, in the browser in which the owner signed in before
+    page = owners.get("/sign-in")
+    form = {"csrf_token": given_accounts.token_of(page), "email": ADA, "password": given_accounts.PASSWORD}
+    base = {"REMOTE_ADDR": "192.0.2.1"}
+    assert owners.post("/sign-in", data=form, environ_base=base).status_code == HTTPStatus.FOUND
+    # And from another one in any
+    assert sign_in(world.client(), ADA).status_code == HTTPStatus.FOUND
+    world.close()
+
+
+def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(sqlite_url: str, tmp_path: Path) -> None:
+    world = limited(tmp_path, sqlite_url)
+    given_accounts.account(world)
+    browser_of_ada = world.client()
+    sign_in(browser_of_ada, ADA)
+    post(browser_of_ada, "/sign-out", page="/studies")
+    statuses = [sign_in(browser_of_ada, ADA, WRONG).status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    assert attempts(world, 4, ADA, "127.0.0.1") == [200, 200, 200, 429]
+    assert sign_in(browser_of_ada, "eve@example.org", WRONG).status_code == 429
+    world.close()
+
+
+def test_processes_and_servers_count_together(database_url: str, tmp_path: Path) -> None:
+    servers = [limited(tmp_path, database_url) for _ in range(2)]
+    tries = [attempts(servers[number % 2], 1, f"{number}@example.org")[0] for number in range(5)]
     assert tries == [200, 200, 200, 429, 429]
-    assert attempts(world, 1, "other@example.org", "192.0.2.9") == [200]
+    with servers[0].database.reading() as session:
+        kept = str(session.execute(select(RateHits.key, RateHits.hits)).all())
+    assert "192.0.2" not in kept
+    for each in servers:
+        each.close()
+
+
+def test_a_count_ends_after_its_period_and_its_row_goes(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = limited(tmp_path, sqlite_url)
+    assert attempts(world, 4, ADA) == [200, 200, 200, 429]
+    monkeypatch.setattr(limits, "now_us", lambda: now_us() + 61_000_000)
+    assert attempts(world, 1, "other@example.org", "192.0.2.7") == [200]
+    assert attempts(world, 1, ADA) == [200]
+    with world.database.reading() as session:
+        assert list(session.scalars(select(RateHits.hits))) == [1, 1]
     world.close()
 
 
@@ -77,15 +125,6 @@ def test_who_has_many_addresses_of_one_network_counts_as_one(sqlite_url: str, tm
     tries = [attempts(world, 1, f"{number}@example.org", f"2001:db8::{number:x}")[0] for number in range(1, 5)]
     assert tries == [200, 200, 200, 429]
     assert attempts(world, 1, ADA, "2001:db8:0:1::1") == [200]
-    world.close()
-
-
-def test_the_right_password_forgets_the_wrong_ones(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
-    given_accounts.account(world)
-    for address in ("192.0.2.1", "192.0.2.2"):
-        assert attempts(world, 2, ADA, address) == [200, 200]
-        assert sign_in(world.client(), ADA).status_code == HTTPStatus.FOUND
     world.close()
 
 

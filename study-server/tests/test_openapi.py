@@ -193,7 +193,7 @@ def all_fields(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def undescribed(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """The names of a schema's fields that nothing is said of."""
+    """The names of a schema's fields that nothing is reported of."""
     if isinstance(schema, dict):
         for name, value in schema.get("properties", {}).items():
             if not value.get("description"):

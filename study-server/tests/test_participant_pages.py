@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+import sqlite3
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from uuid import uuid4
 
 import pytest
+from sqlalchemy.exc import OperationalError
+from structlog.testing import capture_logs
 
 import given_participants as people
 from given_studies import small, study
@@ -60,7 +66,7 @@ def test_the_whole_way(newcomer: Visit) -> None:
     for number, run in enumerate(people.runs_of(world, visit.participant), start=1):
         assert f"Run {number} of 10 comes next" in visit.sees()
         people.started(world, run.code, laptop)
-        assert "is on" in visit.sees()
+        assert "is in progress" in visit.sees()
         with world.database.writing() as session:
             runs.end(session, runs.find(session, visit.study.id, run.code), people.as_device(laptop))
         assert protocol.rating.question in visit.sees()
@@ -105,7 +111,7 @@ def test_with_https_the_cookie_travels_by_https_alone(tmp_path: Path, sqlite_url
 def test_a_link_that_is_nobodys_says_so_kindly(newcomer: Visit, token: str) -> None:
     answer = newcomer.world.client().get(f"/p/{token}")
     assert answer.status_code == HTTPStatus.NOT_FOUND
-    assert "There is no such page" in answer.text or "no such thing" in answer.text
+    assert "Page not found" in answer.text or "does not exist" in answer.text
 
 
 def test_a_browser_that_nobody_knows_is_told_to_open_the_link(newcomer: Visit) -> None:
@@ -196,7 +202,7 @@ def test_an_answer_larger_than_any_form_is_refused_kindly(newcomer: Visit) -> No
     newcomer.sees()
     answer = newcomer.sends("questionnaire", field_of_study="x" * (1 << 21))
     assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    assert "That was too long" in answer.text
+    assert "Your text is too long" in answer.text
 
 
 @pytest.mark.parametrize("text", ["👩🏽‍💻", "علم الحاسوب", "Łódź ½", "{{ 7*7 }}", "'; DROP TABLE runs; --"])
@@ -239,7 +245,7 @@ def test_the_back_button_finds_what_was_said_and_changes_nothing(player: Visit) 
     player.sees("consent")
     answer = player.sends("consent", decision="agree", version="1", on_withdrawal="deidentify")
     assert answer.status_code == HTTPStatus.CONFLICT
-    assert "Go on where you were" in answer.text
+    assert "Continue where you left off" in answer.text
     answer = player.sends("questionnaire", **people.answers(protocol_of(player.study), field_of_study="law"))
     assert answer.status_code == HTTPStatus.CONFLICT
     assert player.row.on_withdrawal == "erase"
@@ -285,3 +291,64 @@ def test_who_asks_too_often_is_asked_to_wait(tmp_path: Path, sqlite_url: str) ->
     assert statuses == [404, 404, 404, 429]
     assert "Wait a minute" in client.get("/p/nosuch").text
     world.close()
+
+
+def test_participants_behind_one_address_have_a_count_each(tmp_path: Path, sqlite_url: str) -> None:
+    world = World(tmp_path, sqlite_url, limits={"participant": "40 per minute"})
+    within = study(world, protocol=small())
+    classroom = [world.client() for _ in range(3)]
+    for client in classroom:
+        _row, link = people.participant(world, within)
+        client.set_cookie("happe_participant", link)
+    for client in classroom:
+        statuses = [client.get("/p/run").status_code for _ in range(41)]
+        assert (statuses[:40].count(429), statuses[40]) == (0, 429)
+    world.close()
+
+
+class Fails:
+    """Raises an error in place of a session of the database."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __enter__(self) -> NoReturn:
+        raise self.error
+
+    def __exit__(self, *_: object) -> None:
+        """Never entered."""
+
+
+FAULTS = (
+    FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/var/lib/happe-server/server.db"),
+    OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/var/lib/happe-server/traces"),
+    OperationalError("SELECT secret FROM runs", {}, sqlite3.OperationalError("unable to open /var/lib/server.db")),
+    RuntimeError("Traceback of /usr/lib/happe/runs.py, line 7"),
+)
+NEVER_SHOWN = re.compile(r"/var|/usr|\.db|\.py|Errno|errno|No such file|No space|Traceback|SELECT|Error\b|journal")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_no_page_shows_a_path_or_an_error_of_the_system(
+    player: Visit, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests, fault: Exception
+) -> None:
+    routes = [
+        (method, rule.rule.replace("<token>", player.token))
+        for rule in player.world.app.url_map.iter_rules()
+        if rule.rule.startswith("/p/")
+        for method in (rule.methods or set()) & {"GET", "POST"}
+    ]
+    assert len(routes) > 15
+    for verb in ("reading", "writing"):
+        monkeypatch.setattr(player.world.database, verb, lambda: Fails(fault))
+    failed = 0
+    for method, address in routes:
+        with subtests.test(f"{method} {address}"):
+            with capture_logs() as logged:
+                answer = player.browser.open(address, method=method, data=player.form)
+            assert not NEVER_SHOWN.search(answer.text.partition("<main")[2]), answer.text
+            if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                failed += 1
+                assert "server has a problem" in answer.text
+                assert {line["event"] for line in logged} & {"database refused", "unexpected error"}
+    assert failed > 10

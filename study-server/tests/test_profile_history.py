@@ -60,7 +60,7 @@ def test_the_profile_after_each_lesson_is_told_with_what_else_it_moved() -> None
         ([replace(TRAINING, lessons=LESSONS[1:])], "T0000000", "lesson 1 says that level 5 was 1200000 kHz"),
         ([TRAINING, replace(LATER, before=LOW, after=LOW)], "B0000000", "than run T0000000 left"),
         ([TRAINING, replace(LATER, before=None, after=None)], "B0000000", "than run T0000000 left"),
-        ([LATER], "B0000000", "that no run before it left"),
+        ([LATER], "B0000000", "that no earlier run left"),
     ],
 )
 def test_what_does_not_follow_is_named_with_its_run(chapters: list[Chapter], run: str, says: str) -> None:

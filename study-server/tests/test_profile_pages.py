@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -18,11 +19,18 @@ from sqlalchemy import delete, func, select, update
 
 import given_participants as people
 import given_profiles
+import given_reports
 from given_accounts import browser, post
 from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail
+from happe_study.access.rules import Caller
+from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.audit.verify import verify_log
+from happe_study.design.study import Study
+from happe_study.evidence.documents import services as documents
+from happe_study.evidence.documents.models import DocumentKind
+from happe_study.evidence.profiles import comparing
 from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
+from happe_study.people.accounts.models import Account
 from happe_study.people.participants.models import Participant
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run, RunRecord
@@ -94,7 +102,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 def text_of(client: FlaskClient, path: str, **query: str) -> str:
     """A page's text."""
-    answer = client.get(path, query_string=query)
+    answer = client.get(path, query_string=query or None)
     assert answer.status_code == 200, answer.text
     return html.unescape(answer.text)
 
@@ -102,7 +110,7 @@ def text_of(client: FlaskClient, path: str, **query: str) -> str:
 def test_before_unblinding_nothing_is_there_and_every_page_says_why(small_world: World) -> None:
     (row,) = given_profiles.taught(small_world, players=1, runs=2, blind=True)
     reviewer = small_world.client(small_world.account(Role.REVIEWER))
-    for page in ("", "/map", "/comparison", f"/{row.code}", f"/{row.code}/torcs"):
+    for page in ("", "/map", "/comparison", "/reviews", f"/{row.code}", f"/{row.code}/torcs"):
         assert "Not before the study is unblinded" in text_of(reviewer, PAGES + page)
     assert [reviewer.get(f"{API}{each}").status_code for each in ("", f"/{row.code}/torcs")] == [409, 409]
     for path in ("/download", "/take-in", f"/{row.code}/torcs", f"/{row.code}/torcs/lessons"):
@@ -168,7 +176,7 @@ def test_what_is_looked_for_is_found_and_nothing_else(lab: Lab, name: str) -> No
     expected = [key(profile) for profile in lab.every() if is_wanted(profile, lab)]
     assert [key(profile) for profile in lab.every(**asked)] == expected
     shown = text_of(lab.reviewer, PAGES, **{field: str(value) for field, value in asked.items()})
-    assert re.findall(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)"', shown) == expected
+    assert re.findall(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)["?]', shown) == expected
 
 
 def test_every_order_shows_each_profile_once(lab: Lab) -> None:
@@ -206,10 +214,10 @@ def test_a_profile_is_shown_after_any_of_its_lessons(lab: Lab) -> None:
     for after, said in (
         ("0", "After lesson 0"),
         ("2", "After lesson 2"),
-        ("999999", "In the end"),
-        ("x", "In the end"),
+        ("999999", "At the end"),
+        ("x", "At the end"),
     ):
-        assert f'<h2 id="state">{said}' in text_of(lab.reviewer, page, after=after)
+        assert f'<h2 id="state-title">{said}' in text_of(lab.reviewer, page, after=after)
     second = text_of(lab.reviewer, page, after="2")
     drawn = " ".join(f"{khz / 1e6:g}" if khz % 1_000_000 else f"{khz // 1_000_000}.0" for khz in lessons[1]["khz"])
     assert f"after lesson 2: {drawn} GHz</desc>" in second
@@ -219,8 +227,48 @@ def test_a_profile_is_shown_after_any_of_its_lessons(lab: Lab) -> None:
     assert ["<textarea" in text_of(client, page) for client in (lab.reviewer, analyst)] == [True, False]
 
 
+def test_a_reader_goes_through_the_list_that_they_came_from(lab: Lab) -> None:
+    for query in ({"sort": "highest"}, {"sort": "presses", "application": "glest"}, {"q": "orc"}):
+        listed = text_of(lab.reviewer, PAGES, **query)
+        address = re.findall(rf'<th scope="row"><a href="({PAGES}/[0-9A-Z]+/[a-z]+\?[^"]*)"', listed)[0]
+        seen = []
+        while address:
+            seen.append(address.removeprefix(f"{PAGES}/").partition("?")[0])
+            shown = text_of(lab.reviewer, address)
+            [way] = re.findall(r"<dt>Your list</dt><dd>(.*?)</dd>", shown, re.DOTALL)
+            found = re.search(r'rel="next" href="([^"]*)"', way)
+            address = found[1] if found else ""
+            assert f'<li><a href="{PAGES}?' in shown
+        assert seen == [key(p) for p in lab.every(**query)]
+        assert re.findall(r'rel="prev" href="[^"]*/([0-9A-Z]+/[a-z]+)\?', way) == seen[-2:-1]
+
+
+def test_a_lesson_leads_to_its_seconds_in_the_run_and_a_press_back_to_its_lesson(lab: Lab) -> None:
+    analyst = lab.world.client(lab.world.account(Role.ANALYST))
+    profile = max(lab.every(), key=lambda p: p["power"])
+    page = f"{PAGES}/{key(profile)}"
+    shown = text_of(analyst, page)
+    lessons = [(run["run"], lesson) for run in lab.told(profile)["taught_runs"] for lesson in run["lessons"]]
+    addresses = re.findall(r'<td class="number"><a href="(/studies/small/runs/[^"]*)"', shown)
+    assert len(addresses) == len(lessons)
+    runs = [code for code, _lesson in lessons]
+    other = next(number for number, code in enumerate(runs) if code != runs[0])  # the second run's first lesson
+    code, lesson = lessons[other]
+    begin, end = (float(each) for each in re.findall(r"=([0-9.]+)", addresses[other]))
+    assert begin <= lesson["since_us"] / 1e6 <= end
+    assert end - begin <= 20
+    seconds = text_of(analyst, addresses[other])
+    back = f"{page}?run={code}&after=1"
+    assert f'<a href="{back}#state">' in seconds
+    assert f'<h2 id="state-title">After lesson {other + 1} of' in text_of(analyst, back)
+    assert f'<dt>Profile</dt><dd><a href="{page}">' in seconds
+    assert f'href="/studies/small/participants/{profile["participant"]}"' in shown
+    own = text_of(lab.reviewer, page)
+    assert addresses == re.findall(r'<td class="number"><a href="(/studies/small/runs/[^"]*)"', own)
+
+
 def test_maps_show_everybody_or_all_of_one(lab: Lab) -> None:
-    row = re.compile(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)"')
+    row = re.compile(rf'<th scope="row"><a href="{PAGES}/([0-9A-Z]+/[a-z]+)["?]')
     mapped = text_of(lab.reviewer, f"{PAGES}/map", application="glest", sort="highest")
     assert row.findall(mapped) == [key(p) for p in lab.every(application="glest", sort="highest")]
     levels = [p["khz"][9] for p in lab.every(application="torcs")]
@@ -294,14 +342,165 @@ def test_a_changed_lesson_or_profile_is_named(small_world: World) -> None:
     reviewer = small_world.client(small_world.account(Role.REVIEWER))
     run = people.runs_of(small_world, row)[0]
     page = f"{PAGES}/{row.code}/{run.application}"
-    assert "Something does not follow" not in text_of(reviewer, page)
+    assert "The records and lessons disagree" not in text_of(reviewer, page)
     with small_world.database.writing() as session:
         last = session.scalar(select(func.max(LearningEvent.id)))
         session.execute(update(LearningEvent).where(LearningEvent.id == last).values(to_khz=2_299_999))
     said = text_of(reviewer, page)
-    assert "Something does not follow" in said
-    assert f'Run <span class="code">{run.code}</span>: its lessons' in said
+    assert "The records and lessons disagree" in said
+    assert f">{run.code}</a>: its lessons" in said
     assert "t lead to what it left: see level" in said
+
+
+def test_two_reviewers_judge_each_alone_and_their_agreement_is_told(world: World) -> None:
+    given_profiles.taught(world, players=2)
+    one, other = (browser(world, Role.REVIEWER, email=f"{name}@example.org") for name in ("one", "other"))
+    every = [key(each) for each in world.client(world.account(Role.REVIEWER)).get(API).get_json()["profiles"]]
+    assert len(every) == 4
+    for number, path in enumerate(every):
+        said = {"do": "flag", "reason": "too few"} if number < 2 else {"do": "pass"}
+        assert post(one, f"{PAGES}/{path}", **said).status_code == 303
+    assert post(one, f"{PAGES}/{every[3]}", do="pass").status_code == 409
+    assert text_of(one, PAGES, marked="unreviewed").count('aria-label="Compare') == 0
+    listed = f"{PAGES}/{every[0]}?marked=unreviewed"
+    answer = post(other, listed, do="flag", reason="I think so too")
+    assert answer.headers["Location"] == f"{PAGES}/{every[1]}?marked=unreviewed", "the next one that is not reviewed"
+    assert text_of(other, PAGES, marked="unreviewed").count('aria-label="Compare') == 3
+    for path in every[1:]:
+        assert post(other, f"{PAGES}/{path}", do="pass").status_code == 303
+    told = re.sub(r"<[^>]*>", " ", text_of(one, f"{PAGES}/reviews"))
+    assert "4 of 4 profiles have a verdict" in told
+    # Of four, both flag one and pass two: 3/4 observed; 1/2 * 1/4 + 1/2 * 3/4 = 1/2 by chance; kappa 1/2.
+    assert re.search(r"one@example\.org, other@example\.org\s+4\s+75\s+0\.50", told)
+    with world.database.reading() as session:
+        assert list(session.scalars(select(Profile.flagged))).count(True) == 2
+        assert "passed" in " ".join(session.scalars(select(AuditEntry.action)))
+
+
+def test_profiles_are_assigned_evenly_and_each_reviewer_has_a_queue(world: World) -> None:
+    given_profiles.taught(world, players=3)
+    names = ["one@example.org", "other@example.org", "third@example.org"]
+    reviewers = [browser(world, Role.REVIEWER, email=name) for name in names]
+    leader = browser(world, Role.INVESTIGATOR, email="leader@example.org")
+    address = f"{PAGES}/assignments"
+
+    def queue(client: FlaskClient) -> list[str]:
+        page = text_of(client, PAGES, marked="assigned", sort="unusual")
+        return re.findall(r'name="profile" value="([^"]+)"', page)
+
+    assert [len(queue(each)) for each in reviewers] == [0, 0, 0]
+    for wrong, field in (
+        ({"do": "deal", "each": "1"}, "reviewer"),
+        ({"do": "deal", "each": "1", "reviewer": "nobody@example.org"}, "reviewer"),
+        ({"do": "deal", "each": "3", "reviewer": names[:2]}, "each"),
+        ({"do": "deal", "each": "\x00", "reviewer": names[:2]}, "each"),
+        ({"do": "x"}, "do"),
+    ):
+        answer = post(leader, address, **wrong)
+        assert (answer.status_code, f'href="#{field}"' in answer.text) == (422, True), wrong
+    assert post(reviewers[0], address, do="clear").status_code == 403
+    assert post(leader, address, do="deal", each="1", reviewer=names[:2]).status_code == 303
+    first = [queue(each) for each in reviewers]
+    assert [len(each) for each in first] == [3, 3, 0]
+    assert not set(first[0]) & set(first[1])
+    assert post(leader, address, do="deal", each="2", reviewer=names).status_code == 303
+    second = [queue(each) for each in reviewers]
+    assert [set(before) <= set(after) for before, after in zip(first, second, strict=True)] == [True] * 3
+    assert [len(each) for each in second] == [4, 4, 4]
+    assert post(reviewers[2], f"{PAGES}/{second[2][0]}", do="pass").status_code == 303
+    assert queue(reviewers[2]) == second[2][1:]
+    told = re.sub(r"<[^>]*>", " ", text_of(leader, f"{PAGES}/reviews"))
+    assert re.search(r"third@example\.org\s+1\s+0\s+4\s+3\s", told)
+    assert post(leader, address, do="clear").status_code == 303
+    assert [queue(each) for each in reviewers] == [[], [], []]
+
+
+def test_the_most_unusual_profile_is_first_and_is_told_its_place(lab: Lab) -> None:
+    those = [each for each in lab.every(sort="unusual") if each["application"] == "torcs"]
+    levels = [each["khz"] for each in those]
+    middle = [sorted(column)[(len(levels) - 1) // 2] for column in zip(*levels, strict=True)]
+    far = [sum(abs(one - mid) for one, mid in zip(each, middle, strict=True)) for each in levels]
+    assert far == sorted(far, reverse=True)
+    assert far[0] > far[-1]
+    page = text_of(lab.reviewer, f"{PAGES}/{key(those[0])}")
+    assert f"number 1 of {len(those)} from the most unusual" in page
+    assert f"median of {len(those)} profiles" in page
+
+
+def test_a_profile_tells_how_its_runs_went_beside_everybodys_to_those_who_may_know(world: World) -> None:
+    rows = given_profiles.taught(world, players=3)
+    everybody = [people.runs_of(world, row) for row in rows]
+    conditions = sorted({run.condition or "" for run in everybody[0]})
+    analyst = world.client(world.account(Role.ANALYST))
+    with world.database.writing() as session:
+        for number, runs in enumerate(everybody):
+            for run in runs:
+                session.execute(update(Run).where(Run.id == run.id).values(rating=2 + number))
+        study = session.scalars(select(Study)).one()
+        document = json.loads(given_reports.measures(world))
+        kept = [each for each in document["measures"] if each["run"] != everybody[2][0].code]
+        taken = json.dumps(document | {"measures": kept}).encode()
+        documents.keep(session, study, DocumentKind.MEASURES, taken, Caller(id=session.scalar(select(Account.id)) or 0))
+    watts = {each["run"]: each["mean_w"] for each in kept}
+    mine = [run for run in everybody[1] if run.application == "torcs"]
+    told = text_of(analyst, f"{PAGES}/{rows[1].code}/torcs")
+    ratings, power = (
+        {row[0]: row[1:] for row in _cells(told.partition(f'aria-label="{name}"')[2].partition("</table>")[0])}
+        for name in ("Ratings", "Power")
+    )
+    shown = {condition: ["", *cells, *power[condition]] for condition, cells in ratings.items()}
+    assert sorted(shown) == conditions
+    base = {
+        run.participant_id: watts.get(run.code)
+        for runs in everybody
+        for run in runs
+        if (run.application, run.condition) == ("torcs", "ondemand")
+    }
+    for run in mine:
+        group = [
+            other
+            for runs in everybody
+            for other in runs
+            if (other.application, other.condition) == ("torcs", run.condition)
+        ]
+        cells = shown[run.condition or ""]
+        assert cells[1:5] == [run.code, "3", "3", "2 of 3"]
+        known = sorted(watts[other.code] for other in group if other.code in watts)
+        own = watts[run.code]
+        above = len([one for one in known if one > own])
+        assert cells[5:8] == [f"{own:.2f}", f"{median(known):.2f}", f"{above + 1} of {len(known)}"]
+        saved = [
+            1 - watts[other.code] / base[other.participant_id]
+            for other in group
+            if other.code in watts and base[other.participant_id] and run.condition != "ondemand"
+        ]
+        if saved:
+            assert cells[8] == f"{100 * (1 - own / base[run.participant_id]):.1f}"
+            assert (cells[9], cells[10].partition(" of ")[2]) == (f"{100 * median(saved):.1f}", str(len(saved)))
+        else:
+            assert cells[8:] == ["\N{EN DASH}"] * 3
+    reviewer = text_of(world.client(world.account(Role.REVIEWER)), f"{PAGES}/{rows[1].code}/torcs")
+    assert ("does not show ratings" in reviewer, "Median watts" in reviewer) == (True, False)
+
+
+def _cells(table: str) -> list[list[str]]:
+    """The texts of a table's rows, without its header."""
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL)
+    return [
+        [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
+        for row in rows
+    ]
+
+
+def test_up_to_eight_profiles_are_compared(lab: Lab) -> None:
+    every = [key(each) for each in lab.every()]
+    page = text_of(lab.reviewer, f"{PAGES}/comparison?" + "&".join(f"profile={each}" for each in every))
+    assert page.count('<td class="number">') >= 10 * len(every)
+    assert ">Difference<" not in page
+    many = lab.reviewer.get(f"{PAGES}/comparison?" + "&".join([f"profile={every[0]}"] * 9))
+    assert (many.status_code, "At most 8 profiles" in many.text) == (422, True)
+    wrong = lab.reviewer.get(f"{PAGES}/comparison?profile={every[0]}&profile=nonsense")
+    assert (wrong.status_code, comparing.WORDS in html.unescape(wrong.text)) == (422, True)
 
 
 def test_a_profile_is_noted_flagged_and_the_log_says_who_not_what(world: World) -> None:
@@ -313,7 +512,7 @@ def test_a_profile_is_noted_flagged_and_the_log_says_who_not_what(world: World) 
     assert "Two &lt;b&gt;lines&lt;/b&gt;,\nand ends." in client.get(page).text
     assert post(client, page, do="flag", reason="ends too early").headers["Location"] == page
     twice = post(client, page, do="flag", reason="ends too early")
-    assert (twice.status_code, "flagged already" in twice.text) == (409, True)
+    assert (twice.status_code, "You flagged this profile already." in twice.text) == (409, True)
     for form in (
         {"do": "note", "note": " "},
         {"do": "note", "note": "\x07"},
@@ -358,7 +557,7 @@ def test_records_that_are_not_in_are_named_and_taken_in_once(world: World) -> No
     client = browser(world, Role.REVIEWER)
     code = people.runs_of(world, row)[0].code
     before = text_of(client, PAGES)
-    assert "not in here" not in before
+    assert "missing here" not in before
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(taken_out=False))
         session.execute(delete(TaughtRun))

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 
 import given_devices
 import given_participants as people
+import given_profiles
 import given_studies
 import given_traces
 import records
@@ -20,9 +21,12 @@ from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
+from happe_study.people.devices import sittings
 from happe_study.people.devices.models import Device
+from happe_study.people.participants.models import Participant
 from happe_study.results.overview.progress import HOUR_US, MINUTE_US, progress
 from happe_study.runs.course.models import Run
+from happe_study.runs.participation import services
 
 if TYPE_CHECKING:
     from world import World
@@ -63,12 +67,43 @@ def test_what_changed_is_sent_and_nothing_if_nothing_did(world: World) -> None:
     assert client.get(f"/studies/small/progress?seen={found[1]}").status_code == HTTPStatus.NO_CONTENT
 
 
-def test_without_htmx_there_is_no_script(small_world: World) -> None:
+def test_without_htmx_the_page_asks_for_no_script_that_needs_it(small_world: World) -> None:
     given_studies.study(small_world, protocol=given_studies.small())
     client = small_world.staff(Role.INVESTIGATOR)
-    assert client.get("/studies/small").text.count("<script") == 2
+    assert client.get("/studies/small").text.count("vendor/htmx") == 1
     small_world.app.jinja_env.globals["has_htmx"] = bool
-    assert "<script" not in client.get("/studies/small").text
+    without = client.get("/studies/small").text
+    assert re.findall(r'<script src="([^"]*)"', without) == ["/static/tables.js"]
+
+
+def test_the_page_says_who_is_next_to_who_may_see_participants(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    seated, waiting, begun = (people.participant(small_world, study)[0] for _ in range(3))
+    laptop = given_devices.device(small_world, study, name="red")
+    given_devices.seat(small_world, laptop, begun.id)
+    people.completed(small_world, people.runs_of(small_world, begun)[0].code, laptop)
+    with small_world.database.writing() as session:
+        sittings.close(session, device_id=laptop.device.id)
+    given_devices.seat(small_world, laptop, seated.id)
+    invited, agreed = (people.participant(small_world, study, enrolled=False)[0] for _ in range(2))
+    with small_world.database.writing() as session:
+        services.consent(session, session.get_one(Participant, agreed.id), "1", "erase", None)
+    told = [
+        (seated.code, "sits at red, 0 of 10 runs complete"),
+        (waiting.code, "can begin the first run"),
+        (begun.code, "can go on, 1 of 10 runs complete"),
+        (agreed.code, "has agreed, and must answer the questionnaire"),
+        (invited.code, "is invited, and must open the link and agree"),
+    ]
+    with small_world.database.reading() as session:
+        now = progress(session, session.get_one(Study, study.id), EVERY)
+    assert [(each.code, each.words) for each in now.upcoming] == told
+    for role in (Role.EXPERIMENTER, Role.ANALYST, Role.REVIEWER, Role.CUSTODIAN):
+        page = small_world.staff(role).get("/studies/small").text
+        assert ("Who is next" in page, waiting.code in page) == (Right.RUN_READ in RIGHTS[role],) * 2
+    given_profiles.unblind(small_world, study)
+    with small_world.database.reading() as session:
+        assert progress(session, session.get_one(Study, study.id), EVERY).upcoming == []
 
 
 def test_devices_that_are_in_trouble_are_to_be_looked_after(small_world: World) -> None:
@@ -87,11 +122,25 @@ def test_devices_that_are_in_trouble_are_to_be_looked_after(small_world: World) 
     beats(small_world, meter)
     beats(small_world, laptop, state="fault")
     assert to_look_after(small_world, study) == [
-        "the clock of bench is known within 200 ms alone",
+        "the clock of bench is known only within 200 ms",
         "red reports a fault",
     ]
     beats(small_world, laptop, 25 * HOUR_US, state="fault")
     assert to_look_after(small_world, study, EVERY - {Right.DEVICE_READ}) == []
+
+
+def test_a_meter_that_records_shows_its_gaps_and_no_watts(small_world: World) -> None:
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    meter = given_devices.device(small_world, study, "meter", name="bench")
+    client = small_world.staff(Role.INVESTIGATOR)
+    beats(small_world, meter)  # as a logger says it that is older than this server
+    assert "gap" not in client.get("/studies/small").text.partition('id="devices-now"')[2]
+    beats(small_world, meter, state="recording", gaps=2, lost_seconds=1234)
+    page = client.get("/studies/small").text
+    assert "recording, 2 gaps: 1\N{NARROW NO-BREAK SPACE}234 s lost" in page
+    assert not re.search(r"\d W\b|watt", page)
+    beats(small_world, meter, state="recording", gaps=0, lost_seconds=0)
+    assert "recording, 0 gaps<br>" in client.get("/studies/small").text
 
 
 def test_a_trace_that_does_not_go_on_is_to_be_looked_after(small_world: World) -> None:
@@ -103,7 +152,7 @@ def test_a_trace_that_does_not_go_on_is_to_be_looked_after(small_world: World) -
     assert trace.trace
     enrolled = given_devices.Enrolled(meter, "", None)
     beats(small_world, enrolled, 6 * MINUTE_US, state="recording")
-    assert any("was recording and has fallen silent" in each for each in to_look_after(small_world, study))
+    assert any("was recording, but no longer reports" in each for each in to_look_after(small_world, study))
     beats(small_world, enrolled, state="recording")
     assert not any("fallen silent" in each for each in to_look_after(small_world, study))
 
@@ -120,7 +169,7 @@ def test_runs_that_should_have_gone_on_are_to_be_looked_after(small_world: World
         late = now_us() - 2 * HOUR_US
         session.execute(update(Run).where(Run.id == first.id).values(rated_us=late))
         session.execute(update(Run).where(Run.id == second.id).values(started_us=late))
-    wanted = ["was started and is not rated", "is rated, but its record has not come"]
+    wanted = ["was started and is not rated", "is rated, but its record has not arrived"]
     assert to_look_after(small_world, study) == wanted
     assert to_look_after(small_world, study, EVERY - {Right.RUN_READ}) == []
     record = records.make(first.code, 5)
@@ -135,5 +184,5 @@ def test_everybody_sees_as_much_of_it_as_their_rights_allow(small_world: World, 
     sees_devices = Right.DEVICE_READ in RIGHTS[role]
     assert ("0 of 1 sealed" in text) == sees_devices
     assert "MiB" not in text, "a size tells a condition"
-    assert "Last heard of" in text
+    assert "Last contact" in text
     assert trace.acknowledged

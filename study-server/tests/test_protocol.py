@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a protocol file may say, what is said of a bad one, and that docs/protocol.md tells all of it."""
+"""What a protocol file may say, what is reported of a bad one, and that docs/protocol.md tells all of it."""
 
 import re
 import tomllib
@@ -177,7 +177,7 @@ def test_paragraphs_are_parted_by_blank_lines() -> None:
 
 
 def mistakes_in(content: bytes) -> tuple[Mistake, ...]:
-    """Return what is said of a protocol; nothing if it is good."""
+    """Return what is reported of a protocol; nothing if it is good."""
     try:
         read_protocol(content)
     except ProtocolError as error:
@@ -263,7 +263,7 @@ def test_the_page_has_a_section_for_every_field_and_for_no_other() -> None:
 def test_the_page_tells_each_fields_default_limits_and_words(subtests: pytest.Subtests) -> None:
     for name, (field, info) in FIELDS.items():
         with subtests.test(name):
-            told = re.search(rf"^### `{re.escape(name)}`\n(.+?)\n\n", DOCUMENT, re.MULTILINE | re.DOTALL)
+            told = re.search(rf"^### `{re.escape(name)}`\n(.+?)(?:\n\n|\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
             assert told
 
             assert told[1].startswith(default_in_toml(field.default)), told[1]
@@ -275,7 +275,8 @@ def test_the_page_tells_each_fields_default_limits_and_words(subtests: pytest.Su
 
 
 def test_the_example_on_the_page_is_a_good_protocol() -> None:
-    example = re.search(r"```toml\n(.+?)```", DOCUMENT, re.DOTALL)
+    guide = (HERE.parents[1] / "docs/how-to/write-a-protocol.md").read_text(encoding="utf-8")
+    example = re.search(r"```toml\n(.+?)```", guide, re.DOTALL)
 
     assert example
     assert read_protocol(example[1].encode()).participants == 8

@@ -6,13 +6,10 @@ from __future__ import annotations
 import fcntl
 import io
 import json
-import os
 import re
-import signal
-import subprocess
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
@@ -20,24 +17,21 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
 import given_devices
+import given_jobs
 import given_participants as people
 import given_reports
 import records
 from given_accounts import browser, post, token_of
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.evidence.checks import gathering
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.documents.reading import measures_in
+from happe_study.jobs.models import Job
 from happe_study.people.participants.models import Participant
-from happe_study.results.reports import forgetting, locks, services
-from happe_study.results.reports.job import Job, Order
 from happe_study.results.reports.models import Report, ReportFile
-from happe_study.results.reports.services import Stage
 from happe_study.runs.course.models import Run
-from patience import until
-from world import World, fixed_secrets, sqlite_copy
+from world import World, sqlite_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +45,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-PAGE = "/studies/finished/report"
+PAGE, CHECKS = "/studies/finished/report", "/studies/finished/checks"
 
 
 class Lab:
@@ -63,25 +57,16 @@ class Lab:
         self.analyst = browser(world, Role.ANALYST, email="analyst@example.org")
 
 
-class Late(Job):
-    """A job that does not look whether its report is still there before all is made."""
-
-    def _make(self, _study_id: int, _work: Path) -> None:
-        self._ended(None, {"results.json": ("application/json", b"{}")})
-
-
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One for all tests that make a report, which takes seconds."""
     folder = tmp_path_factory.mktemp("reports")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
-        made = Lab(World(folder, sqlite_copy(sqlite_template, folder)))
-        upload(made.analyst, given_reports.measures(made.world))
-        send(made.analyst, PAGE)
-        assert given_reports.waited(made.world, made.study) == [Stage.MADE]
-        yield made
-        made.world.close()
+    made = Lab(World(folder, sqlite_copy(sqlite_template, folder)))
+    upload(made.analyst, given_reports.measures(made.world))
+    send(made.analyst, PAGE)
+    assert given_jobs.work_off(made.world) == ["done"]
+    yield made
+    made.world.close()
 
 
 def send(client: FlaskClient, path: str, **fields: object) -> TestResponse:
@@ -117,6 +102,7 @@ def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
     assert "Table A.1" in page
     assert "confirmatory" in page
     assert "calibration rig of 2026-10-01" in page
+    assert "Instrument: bench meter 7 (bench_meter)" in page
     assert "as it was locked, SHA-256" in page
     assert "happe-server analyse export --power measures.json --out report" in page
     assert 'style="' not in page
@@ -144,64 +130,13 @@ def test_the_log_says_who_made_a_report_of_what(lab: Lab) -> None:
     assert (report["study"], report["report"], report["machine"]) == ("finished", 1, None)
 
 
-def test_one_report_of_a_study_is_made_at_a_time(lab: Lab) -> None:
-    with locks.taken(lab.world.config.data, lab.study.id) as lock:
-        assert lock is not None
-        answer = send(lab.analyst, PAGE)
-        assert answer.status_code == HTTPStatus.CONFLICT
-        assert "A report of this study is being made" in answer.text
-    assert not locks.is_held(lab.world.config.data, lab.study.id)
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_report_whose_process_was_ended_says_so_and_leaves_nobodys_data(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
-) -> None:
-    # Given a report that is being made, whose process is ended while it has an export
-    started: list[subprocess.Popen[bytes]] = []
-    popen = subprocess.Popen
-
-    def kept(*args: Any, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - Popen's
-        started.append(popen(*args, **more))
-        return started[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", kept)
-    send(lab.analyst, PAGE)
-    assert re.search("Report [0-9] is being made", lab.analyst.get(PAGE).text)
-    work = locks.work(lab.world.config.data, lab.study.id)
-    until(lambda: any(work.glob("export/*.csv")) or started[0].poll() is not None, "the report's beginning")
-    assert started[0].poll() is None
-    forgetting.sweep(lab.world.config.data)
-    assert work.exists()
-    started[0].send_signal(how)
-    started[0].wait()
-    # Then the page says so, the export goes at the latest by a sweep, and nothing keeps another from being made
-    assert work.exists() == (how is signal.SIGKILL)
-    forgetting.sweep(lab.world.config.data)
-    assert not work.exists()
-    assert given_reports.waited(lab.world, lab.study)[0] is Stage.DIED
-    assert "Its process ended at step" in lab.analyst.get(PAGE).text
-    assert not locks.is_held(lab.world.config.data, lab.study.id)
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_a_report_that_was_forgotten_in_the_making_ends_without_a_word(small_world: World, *, at_once: bool) -> None:
-    # Given a job whose report is removed, and a report of another study that got its number
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
-    first, second = (given_reports.finished(small_world, name, participants=1) for name in ("finished", "other"))
-    config, key = small_world.config, fixed_secrets().allocation.hex()
-    lock = os.open(config.data / "lock", os.O_CREAT | os.O_RDWR)
-    order = Order(str(config.data), config.url, key, first.id, report_id=1, requested_us=1, resamples=9, lock=lock)
-    given_reports.died(small_world, second, "analyst@example.org")
-    # When it comes to its next step, or to its end
-    (Job if at_once else Late)(order).run()
-    # Then it has changed nothing, and leaves nothing behind
-    with small_world.database.reading() as session:
-        other = session.scalars(select(Report)).one()
-        assert (other.id, other.step, other.finished_us) == (1, 4, None)
-        assert session.scalars(select(ReportFile)).all() == []
-    assert not locks.work(config.data, first.id).exists()
-    assert analyst.get("/studies/other/report").status_code == HTTPStatus.OK
+def test_one_report_of_a_study_is_made_at_a_time(small_world: World) -> None:
+    given_reports.being_made(small_world, given_reports.finished(small_world, participants=1))
+    analyst = browser(small_world, Role.ANALYST)
+    answer = send(analyst, PAGE)
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert "A report of this study is being made" in answer.text
+    assert "Step 4 of 20: exporting records" in analyst.get(PAGE).text
 
 
 @pytest.mark.parametrize(
@@ -210,7 +145,7 @@ def test_a_report_that_was_forgotten_in_the_making_ends_without_a_word(small_wor
         (b"{", "is no JSON at line 1"),
         (b'{"format": "happe-power-measures/1"}', "lacks &#34;measures&#34;"),
         (b'{"format": "happe-power-measures/1", "measures": [{"run": "x"}]}', "/measures/0"),
-        (b"\xff", "The file was not taken."),
+        (b"\xff", "The file was not accepted."),
         (b"[" * 300 + b"]" * 300, "is nested deeper than 64"),
     ],
 )
@@ -247,7 +182,7 @@ def test_a_long_document_is_read_while_others_write_and_once(
     # And what is too long says so beside its field
     assert "The file is longer than 1 MiB." in upload(analyst, b" " * ((1 << 20) + 1), "machine").text
     monkeypatch.setattr(documents, "MOST_VALUES", 10)
-    assert "The file was not taken. has more than 10 values" in upload(analyst, raw).text
+    assert "The file was not accepted. has more than 10 values" in upload(analyst, raw).text
 
 
 def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: World) -> None:
@@ -266,56 +201,55 @@ def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: W
 def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(small_world: World) -> None:
     given_reports.finished(small_world, participants=1, unblinded=False)
     for role in (Role.EXPERIMENTER, Role.ANALYST):
-        page = browser(small_world, role, email=f"{role}@example.org").get("/studies/finished/checks").text
-        assert page.count("it would tell conditions") == 2
+        page = checked(small_world, browser(small_world, role, email=f"{role}@example.org"))
+        assert page.count("it would reveal conditions") == 2
         assert "T-HAPPE" not in page
 
 
-def test_after_unblinding_checks_are_for_who_may_export(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "40 records" in lab.analyst.get("/studies/finished/checks").text
-    # And the next look reads no record again
-    monkeypatch.setattr(gathering, "opened", None)
-    assert "40 records" in lab.analyst.get("/studies/finished/checks").text
+def checked(world: World, client: FlaskClient) -> str:
+    """The page of checks, after they were made for this reader."""
+    post(client, CHECKS)
+    assert set(given_jobs.work_off(world)) == {"done"}
+    return client.get(CHECKS).text
+
+
+def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
+    assert "Check now" in lab.analyst.get(CHECKS).text
+    assert "40 records" in checked(lab.world, lab.analyst)
     other = browser(lab.world, Role.EXPERIMENTER, email="experimenter@example.org")
-    assert "40 records" not in other.get("/studies/finished/checks").text
+    assert "Looked at" not in other.get(CHECKS).text
+    assert "40 records" not in checked(lab.world, other)
+    # And one check at a time
+    post(other, CHECKS)
+    assert "is being checked" in other.get(CHECKS).text
+    assert post(other, CHECKS).status_code == HTTPStatus.CONFLICT
 
 
 def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
     study = given_reports.finished(small_world, participants=1)
     analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
     upload(analyst, given_reports.measures(small_world))
-    assert "10 records" in analyst.get("/studies/finished/checks").text
-    given_reports.died(small_world, study, "analyst@example.org")
-    left = given_reports.left_behind(small_world.config.data, study.id)
+    assert "10 records" in checked(small_world, analyst)
+    given_reports.being_made(small_world, study)
     with small_world.database.writing() as session:
         session.add(ReportFile(report_id=1, name="results.json", media_type="application/json", content=b"{}"))
         code = session.scalars(select(Participant.code)).one()
     experimenter = browser(small_world, Role.EXPERIMENTER, email="experimenter@example.org")
     post(experimenter, f"/studies/finished/participants/{code}/withdraw", confirm=code)
     with small_world.database.reading() as session:
-        for model in (Report, ReportFile, AnalysisDocument):
+        for model in (Report, ReportFile, AnalysisDocument, Job):
             assert session.scalars(select(model)).all() == []
-    assert not left.exists()
-    # Nor does a process remember it that has shown the checks since
-    assert "0 records" in analyst.get("/studies/finished/checks").text
-    assert gathering._LAST_READ == {}  # noqa: SLF001 - the cache itself
-    # And no later report is taken for one of these
-    given_reports.died(small_world, study, "analyst@example.org")
-    with small_world.database.reading() as session:
-        assert session.scalars(select(Report.id)).all() == [2]
+    assert "0 records" in checked(small_world, analyst)
 
 
-def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(
-    small_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
+def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(small_world: World) -> None:
     study = given_reports.finished(small_world, participants=0, unblinded=False)
     people.participant(small_world, study)
     given_reports.unblind(small_world, study)
     analyst = browser(small_world, Role.ANALYST)
     send(analyst, PAGE)
-    assert given_reports.waited(small_world, study) == [Stage.FAILED]
-    assert "no run of it counts: none is complete" in analyst.get(PAGE).text
+    assert given_jobs.work_off(small_world) == ["failed"]
+    assert "it has no complete run" in analyst.get(PAGE).text
 
 
 def test_verify_says_on_the_command_line_what_the_page_says(small_operated: Operated) -> None:
@@ -355,13 +289,13 @@ def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, t
     traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
     given_reports.unblind(world, study)
     # Given that a part of the second trace is lost
-    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.parquet")
+    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.sealed")
     lost.unlink()
     ran = small_operated.run("study", "traces", "finished", "--out", out)
     assert ran.status == 1
     assert f"{out / traces[1]}: part 1 is missing; the trace was not written" in ran.err
     assert [path.name for path in out.iterdir()] == [traces[0]]
-    # Then the other is as a meter has it, and another time it is passed over
+    # Then the other is as in a meter, and another time it is skipped
     assert json.loads((out / traces[0] / "header.json").read_text())["id"] == traces[0]
     assert (out / traces[0] / "parts/000002.parquet").read_bytes() == records.part(2)
     again = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
@@ -386,7 +320,7 @@ def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(small_opera
     (folder / "zeros.json").touch()
     kept = small_operated.run("study", "traces", "finished", "--out", out)
     assert (kept.status, (folder / "zeros.json").exists()) == (1, True)
-    assert "has what none writes (zeros.json): move it away; the trace was not written" in kept.err
+    assert "has files that downloads never write (zeros.json): move it away; the trace was not written" in kept.err
     (folder / "zeros.json").unlink()
     # And all of it is fetched when it is sealed, once
     (late,) = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()

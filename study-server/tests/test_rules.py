@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who may call what: every route and method that the application has, by everybody there is.
 
-What is expected follows from the route's rule and from the table of rights, and is computed here anew.
+What is expected follows from the route's rule and from the table of rights, and is computed here again.
 """
 
 from __future__ import annotations

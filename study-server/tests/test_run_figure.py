@@ -71,11 +71,11 @@ def test_of_a_series_of_presses_the_first_counts_as_the_lesson_says() -> None:
         (15.9, "performance", False),
         (15.95, "power", False),
     ]
-    assert series.presses[0].lesson == "level 3: 0.80 to 1.20 GHz"
+    assert series.presses[0].lesson == "level 3: 0.8 to 1.2 GHz"
     svg = drawn(charts(series, Window(0, 17, 17), shows_x=True)[1])
     assert len(re.findall(r'class="mark look-6 up"', svg)) == 1
     assert len(re.findall(r'class="mark hollow (?:up|down)"', svg)) == 2
-    assert "0:15 performance key: level 3: 0.80 to 1.20 GHz" in svg
+    assert "0:15 performance key: level 3: 0.8 to 1.2 GHz" in svg
 
 
 def test_what_nobody_measured_is_not_drawn() -> None:
@@ -105,11 +105,11 @@ def test_four_hours_are_drawn_in_a_few_points() -> None:
 def test_a_window_goes_no_further_than_the_run() -> None:
     whole = window("", "", 60)
     assert whole.is_whole
-    assert dict(whole.ways())["Further away"] is None
+    assert dict(whole.ways())["Zoom out"] is None
     closer = whole.zoomed(1 / 4)
     assert (closer.begin, closer.end) == (22.5, 37.5)
     assert (closer.moved(-10).begin, closer.moved(10).end) == (0, 60)
     assert closer.zoomed(100).is_whole
     least = window("1", "1.0001", 60)
-    assert dict(least.ways())["Closer"] is None
+    assert dict(least.ways())["Zoom in"] is None
     assert least.zoomed(1 / 4).width == pytest.approx(least.width)

@@ -50,7 +50,7 @@ def test_the_second_of_two_tabs_hears_that_it_is_rated(player: Visit) -> None:
 
     # Then
     assert answer.status_code == HTTPStatus.CONFLICT
-    assert "rated before" in answer.text
+    assert "already rated" in answer.text
     assert people.runs_of(player.world, player.participant)[0].rating == 2
 
 
@@ -109,7 +109,7 @@ def test_a_form_without_its_token_is_not_taken(player: Visit) -> None:
         form |= {"rating": "2"} | ({"csrf_token": token} if token is not None else {})
         answer = player.browser.post("/p/rating", data=form)
         assert answer.status_code == HTTPStatus.BAD_REQUEST
-        assert "This page was too old" in answer.text
+        assert "This page has expired" in answer.text
     assert people.runs_of(player.world, player.participant)[0].rating is None
 
 
@@ -131,7 +131,7 @@ def test_an_aborted_run_is_explained_and_its_next_attempt_comes(player: Visit) -
     code = people.runs_of(player.world, player.participant)[0].code
     with player.world.database.writing() as session:
         runs.abort(session, runs.find(session, player.study.id, code), "noise", None)
-    assert "that is not your fault" in player.sees()
+    assert "This is not your fault" in player.sees()
     assert player.sends("rating", rating="2").status_code == HTTPStatus.CONFLICT
 
 

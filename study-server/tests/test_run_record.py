@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import records
 from happe_contract import schemas
 from happe_contract.schemas import MOST_BYTES, Kind
-from happe_study.runs.records.lessons import Ladder, learn
+from happe_study.runs.records.demand import Ladder
+from happe_study.runs.records.lessons import learn
 from happe_study.runs.records.record import Lesson, RunRecord, run_record
 from uploads import GOOD
 
@@ -54,7 +55,7 @@ def new_uafp(header: Json) -> list[int]:
 
 
 def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided: dict[int, int]) -> Json:
-    """A decision's lesson as a record has it. The policy is the one of highest normalised utilisation."""
+    """A decision's lesson as in a record. The policy is the busiest of the domain that wants most."""
 
     def khz(policy: Json) -> int:
         found: int = policy.get("cur_khz") or decided.get(policy["id"]) or header["ladders_khz"][str(policy["id"])][0]
@@ -66,7 +67,10 @@ def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided
         speed: int = speeds.get(khz(policy), khz(policy))
         return float(max(policy["util_ppm"]) * speed / speeds[ladder[-1]])
 
-    policy = max(sorted(line["policies"], key=lambda each: each["id"]), key=normalised)
+    listed = sorted(line["policies"], key=lambda each: each["id"])
+    together = sorted(map(sorted, header.get("domains", [[each["id"]] for each in listed])))
+    domain = max(together, key=lambda ids: sum(normalised(each) for each in listed if each["id"] in ids))
+    policy = max((each for each in listed if each["id"] in domain), key=normalised)
     keys = [press["key"] for press in line["keys"]]
     return {
         "t_us": line["t_us"],
@@ -81,10 +85,11 @@ def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided
 
 
 def one_profile(vector: Json) -> bool:
-    """Whether a vector could be a run: one user, one application, and no warm start."""
+    """Whether a vector could be a run: one user, one application, and nothing learned without a press."""
     served = {(line["user"], line["app"]) for line in vector["observations"] if None not in (line["user"], line["app"])}
     named = {(line["user"], line["app"]) for line in vector["observations"]} - {(None, None)}
-    return len(served) <= 1 and named == served
+    unasked = {"descent", "middle_start"} & set(vector["header"].get("settings", {}))
+    return len(served) <= 1 and named == served and not unasked
 
 
 LOADED = [json.loads(path.read_text(encoding="utf-8")) for path in VECTORS]

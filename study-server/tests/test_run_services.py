@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs are started, rated, guessed, recorded, aborted and replaced in order, once, whatever is said twice."""
+"""Runs are started, rated, guessed, recorded, aborted and replaced in order, once, whatever is reported twice."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def replace(session: Session, run: Run) -> str:
 
 def test_each_start_tells_the_laptop_what_its_key_alone_opens(world: World) -> None:
     # Given
-    sitting = Sitting(world, small() + "\n[ondemand]\nsampling_rate_us = 20000\nup_threshold = 95\n")
+    sitting = Sitting(
+        world, 'epp = "power"\n' + small() + "\n[ondemand]\nsampling_rate_us = 20000\nup_threshold = 95\n"
+    )
     key = sitting.laptop.key
     assert key
     for run in sitting.runs:
@@ -142,6 +144,7 @@ def test_each_start_tells_the_laptop_what_its_key_alone_opens(world: World) -> N
             "condition": condition.governor,
             "indicator": condition.indicator,
             "keys": "sham" if condition.governor == "ondemand" else "act",
+            "epp": "power",
             **({"sampling_rate_us": 20_000, "up_threshold": 95} if condition.governor == "ondemand" else {}),
         }
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 
 import given_power
+import given_traces
 from happe_study.access.rights import Role
+from happe_study.design.study import Study
 from happe_study.evidence.traces.models import Trace
 from happe_study.people.devices.models import ClockEstimate
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run
 from patience import PATIENCE_S
 from test_rules import LIMITS
 from world import World
@@ -38,8 +42,8 @@ class Given:
     client: FlaskClient
 
 
-MEAN = re.compile(r"mean of what is seen</dt><dd>([0-9.]+) W")
-BOUND = re.compile(r"it may lie off the run, at most</dt><dd>([0-9.]+) ms")
+MEAN = re.compile(r"mean of the part shown</dt><dd>([0-9.]+) W")
+BOUND = re.compile(r"it may be shifted against the run, by at most</dt><dd>([0-9.]+) ms")
 COVERAGE = re.compile(r"([0-9.]+) %</dd>")
 
 
@@ -82,7 +86,7 @@ def test_a_run_is_drawn_with_its_power_down_to_single_samples(measured: Given) -
 
 @pytest.mark.parametrize("sealed", [True, False])
 def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: bool) -> None:
-    # Given a gap that took 40 ms more than the samples which it is said to have lost
+    # Given a gap that took 40 ms more than the samples which it says it lost
     run = given_power.measured_run(small_world, seconds=30, rate_hz=1000, gap=(9.5, 10.0), miscounted_us=40_000)
     if not sealed:
         with small_world.database.writing() as session:
@@ -99,11 +103,11 @@ def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: 
 
 def test_a_part_that_has_more_rows_than_its_length_allows_is_not_read(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
-    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
     many = np.zeros(10 * 2 * 1000 + 1001)
     header = {"id": run.trace, "rate_hz": 1000, "channels": [{"name": "shunt"}]}
-    first.write_bytes(given_power.part(header, 0, 0, many, run.pair))
-    assert first.stat().st_size < 4000
+    content = given_power.part(header, 0, 0, many, run.pair)
+    assert len(content) < 4000
+    given_traces.replace(small_world, run.trace, 0, content)
     text = small_world.staff(Role.ANALYST).get(run.path).text
     assert "part 0 has more rows than 10 s can have" in text
 
@@ -144,12 +148,58 @@ def test_what_takes_too_long_is_said_and_comes_with_the_next_look(
     assert looks == 6, "one part of seven is read at each look"
 
 
+def test_a_run_leads_to_the_runs_before_and_after_it(measured: Given) -> None:
+    code = measured.run.path.rpartition("/")[2]
+    with measured.world.database.reading() as session:
+        rows = session.execute(
+            select(Run.code, Run.application, Run.participant_id, Participant.code, Run.position)
+            .join(Participant, Run.participant_id == Participant.id)
+            .order_by(Participant.code, Run.position)
+        ).all()
+    application = {row[0]: row[1] for row in rows}
+    person = {row[0]: row[2] for row in rows}
+    order = [row[0] for row in rows]
+    for text, alike in (("This participant", person), ("This application", application)):
+        mine = [each for each in order if alike[each] == alike[code]]
+        seen = [mine[0]]
+        while following := _beside(measured, seen[-1], text, "next"):
+            assert _beside(measured, following, text, "prev") == seen[-1]
+            seen.append(following)
+        assert seen == mine
+
+
+def _beside(given: Given, code: str, text: str, way: str) -> str:
+    """The run that a run's page leads to."""
+    shown = given.client.get(f"{given.run.path.rpartition('/')[0]}/{code}").text
+    group = re.search(rf"<dt>{text}</dt><dd>(.*?)</dd>", shown, re.DOTALL)
+    found = re.search(rf'rel="{way}" href="[^"]*/([0-9A-Z]+)"', group[1]) if group else None
+    return found[1] if found else ""
+
+
 def test_only_who_may_export_sees_what_was_recorded(measured: Given) -> None:
     world, run = measured.world, measured.run
     for client in (measured.client, world.staff(Role.INVESTIGATOR)):
         assert 'id="figure"' in client.get(run.path).text
     text = world.staff(Role.EXPERIMENTER).get(run.path).text
-    assert ('id="figure"' in text, "is for those who analyse the study" in text) == (False, True)
+    assert ('id="figure"' in text, "Only people who analyse the study" in text) == (False, True)
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+def test_the_protocol_decides_whether_reviewers_see_how_a_run_went(small_world: World, *, outcomes: bool) -> None:
+    more = "[review]\noutcomes = true\n" if outcomes else ""
+    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, more=more, unblinded=False)
+    reviewer = small_world.staff(Role.REVIEWER)
+    for path in (run.path, f"{run.path.rpartition('/')[0]}/00000000"):
+        sealed = reviewer.get(path).text
+        assert "Not before the study is unblinded" in sealed
+        assert run.code not in sealed.replace(path, "")
+    with small_world.database.reading() as session:
+        given_power.unblind(small_world, session.scalars(select(Study)).one())
+    text = reviewer.get(run.path).text
+    assert 'id="figure"' in text
+    assert f"/studies/{run.study}/participants" not in text
+    assert [bool(MEAN.search(text)), bool(re.search(r"<dt>Rated</dt><dd>.*: [1-5]</dd>", text))] == [outcomes] * 2
+    assert ("<dt>Guess</dt>" in text, "does not show power" in text) == (outcomes, not outcomes)
 
 
 @pytest.mark.parametrize(
@@ -183,28 +233,29 @@ def test_before_unblinding_a_run_shows_neither_record_nor_power_and_keeps_no_sum
 
 def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=30, rate_hz=1000)
-    parts = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
+    parts = sorted(small_world.config.traces_folder.glob("??/*/*.sealed"))
     parts[1].write_bytes(parts[1].read_bytes()[:-100] + b"x" * 100)
     parts[2].write_bytes(parts[3].read_bytes())
     client = small_world.staff(Role.ANALYST)
     text = client.get(run.path).text
-    assert "part 1 can&#39;t be read" in text
-    assert "part 2 says that it is part 3" in text
+    for damaged in (1, 2):
+        assert f"part {damaged} does not open" in text
     assert number(COVERAGE, text) == pytest.approx(100 * (1 - 20 / 30), abs=0.1)
     for path in parts:
         path.write_bytes(b"PAR1")
     for path in small_world.config.traces_folder.glob("??/*/*.watts"):
         path.unlink()
-    assert "none of it can be read: part 0" in client.get(run.path).text
+    assert "be read: part 0" in client.get(run.path).text
 
 
-def test_a_part_of_other_bytes_is_named_and_no_summary_is_kept_of_it(small_world: World) -> None:
+def test_a_part_that_was_changed_is_named_and_no_summary_is_kept_of_it(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
-    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.parquet"))
-    header = {"id": run.trace, "rate_hz": 1000, "channels": [{"name": "shunt"}]}
-    first.write_bytes(given_power.part(header, 0, 0, np.full(10_000, 100.0), run.pair))
+    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.sealed"))
+    content = bytearray(first.read_bytes())
+    content[len(content) // 2] ^= 1
+    first.write_bytes(content)
     text = small_world.staff(Role.ANALYST).get(run.path).text
-    assert "part 0 is not what the meter sent" in text
+    assert "part 0 does not open: sealed with another key or as another part, damaged, or cut short" in text
     kept = {path.stem for path in small_world.config.traces_folder.glob("??/*/*.watts")}
     assert kept == {"00001"}
 
@@ -217,7 +268,7 @@ def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_wor
         with small_world.database.writing() as session:
             offset = ClockEstimate.offset_us + hours * 3_600_000_000
             session.execute(update(ClockEstimate).where(meters).values(offset_us=offset))
-        assert "No power trace of this laptop was recorded during the run." in client.get(run.path).text
+        assert "No meter recorded this laptop" in client.get(run.path).text
     with small_world.database.writing() as session:
         session.execute(
             update(ClockEstimate).where(meters, ClockEstimate.device_us > given_power.METER_US).values(offset_us=0)
@@ -233,5 +284,5 @@ def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_wor
 def test_a_trace_without_a_calibration_says_so(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, calibrated=False)
     text = small_world.staff(Role.ANALYST).get(run.path).text
-    assert "what these watts are worth is not known" in text
+    assert "the accuracy of these watts is unknown" in text
     assert number(MEAN, text) == pytest.approx(run.mean(0, 10), abs=0.2)

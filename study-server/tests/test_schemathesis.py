@@ -221,7 +221,7 @@ def rights_of(role: str) -> frozenset[Right]:
 
 
 def assert_sane(world: World, who: str) -> None:
-    """The audit log is whole, and no condition stands in the database of a study that is not unblinded."""
+    """The audit log is complete, and no condition stands in the database of a study that is not unblinded."""
     with world.database.reading() as session:
         assert verify_log(session).is_whole
         plain = select(Run.code).where(Run.condition.is_not(None))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.engine import make_url
+from structlog.testing import capture_logs
 
 import given_studies
 import records
@@ -25,7 +27,7 @@ from happe_study.base.database import Base, Database
 from happe_study.design.allocation.sealing import SealError, record_digest
 from happe_study.design.study import Study
 from happe_study.migrations import KeyNeededError
-from happe_study.operations.backup import postgresql
+from happe_study.operations.backup import making, postgresql
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run, RunRecord
@@ -35,7 +37,7 @@ from test_erasure import played, withdraw
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from happe_study.results.unblinding.services import Check
     from operated import Operated
@@ -46,14 +48,6 @@ KEY = fixed_secrets().allocation
 TELLING = (b"happe-run/1", b'"util_ppm"', b'"cur_khz"', b"up_threshold", b"userspace", b"2200000", *LABELS)
 ZSTD = bytes.fromhex("28b52ffd")
 FRAME = 1 << 16  # bytes after the mark in which a frame of a test's record ends
-# What the database still has in clear and depends on conditions; docs/blinding.md says so.
-IN_CLEAR = {
-    ("traces", "stored_bytes"),
-    ("traces", "manifest"),
-    ("traces", "manifest_sha256"),
-    ("trace_parts", "bytes"),
-    ("trace_parts", "sha256"),
-}
 # What differs by chance between any two servers, and is of one length on both.
 SEALED = {
     ("audit_details", "salt"),
@@ -69,6 +63,11 @@ SEALED = {
     ("slots", "plan_sealed"),
     ("studies", "commitment"),
     ("studies", "seed_sealed"),
+    ("trace_parts", "digest"),
+    ("trace_parts", "sha256"),
+    ("traces", "key_sealed"),
+    ("traces", "manifest_digest"),
+    ("traces", "manifest_sealed"),
 }
 
 
@@ -181,26 +180,47 @@ def test_this_scan_would_see_a_record_that_is_not_sealed(world: World, tmp_path:
 def test_two_databases_that_differ_in_the_allocation_alone_differ_in_seals_alone(
     tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = []
+    rows, sizes, told_besides = [], [], []
     for name, seed in SOME_DIFFER:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "server.db").write_bytes(sqlite_template.read_bytes())
         same_chances(monkeypatch, 1)
-        made = server(folder, f"sqlite:///{folder / 'server.db'}", seed)
+        with capture_logs() as entries:
+            made = server(folder, f"sqlite:///{folder / 'server.db'}", seed)
         rows.append(dict(cells(made.world)))
+        making.make(making.Source(made.world.config, fixed_secrets(), made.world.database), folder / "backup")
         made.world.close()
+        sizes.append({str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*")})
+        told_besides.append([sorted(counted(made.world)), [known(entry) for entry in entries]])
+    assert sizes[0] == sizes[1]
+    assert len([path for path in sizes[0] if path.endswith(".sealed")]) == 2 * 2, "parts, in the folder and the backup"
+    assert told_besides[0] == told_besides[1]
     one, two = rows
     assert one.keys() == two.keys()
     different = {place for place in one if one[place] != two[place]}
-    assert {place[:2] for place in different} <= SEALED | IN_CLEAR | {("audit_details", "detail")}
+    assert {place[:2] for place in different} <= SEALED | {("audit_details", "detail")}
     for place in different:
         if place[:2] in SEALED:
             assert len(one[place]) == len(two[place]), place
         if place[:2] == ("audit_details", "detail"):
             names = {name for name in one[place] if one[place][name] != two[place][name]}
-            assert names <= {"commitment", "digest", "key_sha256", "manifest_sha256"}, names
+            assert names <= {"commitment", "digest", "key_sha256", "manifest_digest"}, names
     assert {("run_records", "document"), ("runs", "condition_sealed")} <= {place[:2] for place in different}
+
+
+def counted(world: World) -> Iterator[tuple[str, str, float]]:
+    """What the metrics have, except for times."""
+    watch: Any = world.app.wsgi_app
+    for family in watch._metrics.registry.collect():  # noqa: SLF001 - as Prometheus asks
+        for sample in family.samples:
+            if not sample.name.startswith("happe_request_seconds") and not sample.name.endswith("_created"):
+                yield sample.name, json.dumps(sample.labels, sort_keys=True), sample.value
+
+
+def known(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the log, without what differs by chance: how long it took."""
+    return {name: value for name, value in entry.items() if name != "ms"}
 
 
 def cells(world: World) -> Iterator[tuple[tuple[str, str, int], Any]]:
@@ -289,8 +309,8 @@ def test_check_says_of_another_key_that_it_is_another(operated: Operated) -> Non
     one_played(operated)
     (operated.data / "secrets/allocation.key").write_text(fixed_secrets("another").allocation.hex())
     findings = [each for each in operated.run("check", "--json").json() if each["verdict"] == "fail"]
-    assert [each["what"] for each in findings] == ["allocation"]
-    assert "does not open with this allocation key" in findings[0]["detail"]
+    assert [each["what"] for each in findings] == ["secrets", "allocation"]
+    assert "does not open with this allocation key" in findings[1]["detail"]
 
 
 def test_records_from_before_are_sealed_by_the_migration_and_opened_by_its_undoing(database_url: str) -> None:
@@ -320,7 +340,7 @@ def test_records_from_before_are_sealed_by_the_migration_and_opened_by_its_undoi
         assert stream.read() == raw
     with pytest.raises(KeyNeededError):
         migrations.upgrade(database)
-    migrations.upgrade(database, allocation=KEY)
+    migrations.upgrade(database, secrets=fixed_secrets())
     with database.reading() as session:
         (row,) = session.scalars(select(RunRecord))
     assert (opened(KEY, code, row.document), row.digest) == (raw, kept.digest)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-import given_reports
+import given_jobs
 from happe_study.access.rights import Role
 from operated import SOURCES, Operated, Running
 from patience import PATIENCE_S
@@ -134,14 +134,15 @@ def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Run
 
 
 @pytest.mark.slow
-def test_what_a_killed_server_leaves_of_metrics_and_reports_goes_with_the_next_start(
+def test_what_a_killed_server_leaves_of_metrics_and_jobs_goes_with_the_next_start(
     small_operated: Operated, tmp_path: Path
 ) -> None:
     small_operated.configure(**FREE_PORTS)
     with Running(small_operated.file, tmp_path) as killed:
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
-    left = given_reports.left_behind(small_operated.data, 1)
+    left = given_jobs.left_behind(small_operated.data)
     with Running(small_operated.file, tmp_path) as running:
+        running.until("worker ready")
         assert not left.exists()
         assert [each.name for each in (small_operated.data / ".metrics").iterdir()] == [str(running.process.pid)]
         assert running.stop() == 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,9 +16,10 @@ from sqlalchemy import select
 import given_devices
 import given_participants as people
 import given_studies
+import happe_study
 from given_accounts import browser, post
 from happe_study.access.rights import Role
-from happe_study.access.staff_page import ago, counted, duration, grouped, when
+from happe_study.access.staff_page import ago, counted, duration, grouped, lead, when
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study, StudyState
@@ -53,9 +56,9 @@ def test_a_study_is_made_of_a_pasted_protocol_changed_and_locked(world: World) -
     given_studies.hold_roles(world, "small")
     assert post(client, "/studies/small/lock", sure="yes").headers["Location"] == "/studies/small"
     assert state(world, "small") == StudyState.LOCKED
-    assert re.search(r"<dt>Commitment</dt><dd><code>[0-9a-f]{64}</code>", client.get("/studies/small").text)
+    assert re.search(r"Commitment</button>.*</dt><dd><code>[0-9a-f]{64}</code>", client.get("/studies/small").text)
     late = post(client, "/studies/small/protocol/change", protocol=changed)
-    assert (late.status_code, "its allocation stay as they are" in late.text) == (HTTPStatus.CONFLICT, True)
+    assert (late.status_code, "its protocol and allocation can" in late.text) == (HTTPStatus.CONFLICT, True)
 
 
 def test_a_study_is_made_of_a_file(small_world: World) -> None:
@@ -125,15 +128,16 @@ def test_a_study_that_is_not_locked_invites_nobody(small_world: World) -> None:
 def test_participants_are_filtered_by_state_and_paged(small_world: World) -> None:
     client = browser(small_world, Role.EXPERIMENTER)
     given_studies.study(small_world, protocol=given_studies.small())
-    post(client, "/studies/small/invite", count="60")
+    for count in ("200", "60"):
+        post(client, "/studies/small/invite", count=count)
     codes = re.compile(r"/studies/small/participants/([0-9A-Z]{8})\"")
     first = client.get("/studies/small/participants?state=invited").text
     following = re.search(r'href="(/studies/small/participants\?cursor=[^"]+)"', first)
     assert following
     second = client.get(following[1].replace("&amp;", "&")).text
-    assert len(set(codes.findall(first + second))) == 60
-    assert "Nobody is in this state" in client.get("/studies/small/participants?state=done").text
-    assert len(codes.findall(client.get("/studies/small/participants?state=none-such").text)) == 50
+    assert len(set(codes.findall(first + second))) == 260
+    assert "No participant is in this state" in client.get("/studies/small/participants?state=done").text
+    assert len(codes.findall(client.get("/studies/small/participants?state=none-such").text)) == 200
     assert client.get("/studies/small/participants?cursor=x").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
@@ -225,7 +229,7 @@ def test_a_custodian_unblinds_a_study_and_everybody_sees_it(world: World) -> Non
     assert not any(label in analyst.get(there).text for label in labels)
     custodian = browser(world, Role.CUSTODIAN)
     answer = post(custodian, "/studies/small/unblinding/study", reason=REASON, confirmation="small")
-    assert "Everything is as it was sealed" in answer.text
+    assert "Everything matches the seal" in answer.text
     assert all(f"<td>{label}</td>" in analyst.get(there).text for label in labels)
     assert post(custodian, "/sign-out", page="/me").status_code == HTTPStatus.FOUND
     with world.database.reading() as session:
@@ -245,11 +249,22 @@ def test_one_run_s_condition_is_told_the_custodian_alone_and_once(small_world: W
     page = "/studies/small/unblinding/run"
     for wrong in ({"run": "NONESUCH", "confirmation": "NONESUCH"}, {"run": run.code, "confirmation": "x"}):
         assert post(client, page, reason=REASON, **wrong).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    told = post(client, page, reason=REASON, run=run.code.lower(), confirmation=run.code)
+    beforehand = client.get(f"{page}?run={run.code.lower()}").text
+    runs = people.runs_of(small_world, row)
+    others = sorted(each.code for each in runs if each.application == run.application and each.phase == "main")
+    others.remove(run.code)
+    assert len(others) == 3
+    assert f"you also learn those of {', '.join(others)}, because" in beforehand
+    training = next(each.code for each in runs if each.phase == "training")
+    assert "reveals no other run" in client.get(f"{page}?run={training}").text
+    assert "The study has no run with this code." in client.get(f"{page}?run=NONESUCH").text
+    told = post(client, page, page=f"{page}?run={run.code}", reason=REASON, run=run.code.lower(), confirmation=run.code)
     assert f"<dd>{label}</dd>" in told.text
     assert people.runs_of(small_world, row)[1].condition is None
     with small_world.database.reading() as session:
-        assert label not in str(session.scalars(select(AuditDetail.detail)).all())
+        details = session.scalars(select(AuditDetail.detail)).all()
+        assert label not in str(details)
+        assert [each["reveals"] for each in details if "reveals" in each] == [others]
     assert label not in client.get("/studies/small/unblinding").text
 
 
@@ -262,6 +277,30 @@ def test_an_auditor_reads_the_log_of_the_studies_that_they_audit(small_world: Wo
     assert "of a study that you don\N{RIGHT SINGLE QUOTATION MARK}t audit" in page
     assert "theirs" not in page
     assert "<dd>mine</dd>" in page
+
+
+def test_the_log_is_searched_by_who_what_when_and_object_among_what_an_auditor_may_see(small_world: World) -> None:
+    mine = given_studies.study(small_world, protocol=given_studies.small("mine"))
+    given_studies.study(small_world, protocol=given_studies.small("theirs"))
+    row, _link = people.participant(small_world, mine, enrolled=False)
+    client = browser(small_world, Role.AUDITOR, study_id=mine.id)
+
+    def found(**asked: str) -> list[str]:
+        return re.findall(r"<td>([a-z]+\.[a-z_-]+)</td>", client.get("/audit", query_string=asked).text)
+
+    assert set(found(what="participant.")) == {"participant.invited"}
+    assert found(about=row.code) == ["participant.invited"]
+    assert found(about="theirs") == [], "a study that this auditor does not audit"
+    assert len(found(what="study.locked")) == 2
+    assert len(found(what="study.locked", who="server")) == 1, "who did it is a detail"
+    assert found(about="100%") == found(about="m_ne") == found(who="nobody") == []
+    today = datetime.now(UTC).date()
+    assert found(since=str(today - timedelta(days=1)), until=str(today + timedelta(days=1))) == found()
+    assert found(until=str(today - timedelta(days=1))) == []
+    for wrong in ({"since": "yesterday"}, {"until": "9999-12-31"}, {"who": "x" * 101}, {"what": "a\0b"}):
+        answer = client.get("/audit", query_string=wrong)
+        assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY, wrong
+        assert f'id="{next(iter(wrong))}-error"' in answer.text
 
 
 def test_the_log_is_paged_and_verified_against_a_head(small_world: World) -> None:
@@ -277,12 +316,12 @@ def test_the_log_is_paged_and_verified_against_a_head(small_world: World) -> Non
     assert seen == list(range(63, 0, -1))
     assert client.get("/audit?before=x").status_code == HTTPStatus.OK
     verified = client.get("/audit/verify").text
-    assert "It is whole" in verified
+    assert "The log is complete" in verified
     (head,) = re.findall(r"\d+:[0-9a-f]{64}", verified)
     assert "the head that you noted is one of them" in client.get("/audit/verify", query_string={"head": head}).text
     other = client.get("/audit/verify", query_string={"head": f"3:{'0' * 64}"}).text
-    assert "It is not whole" in other
-    assert "it is another entry than the head that you noted" in other
+    assert "The log is damaged" in other
+    assert "it differs from the head that you noted" in other
     assert client.get("/audit/verify?head=x").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
@@ -294,6 +333,28 @@ def test_times_and_numbers_are_written_one_way() -> None:
     assert [duration(seconds * 1_000_000) for seconds in (0, 1, 59, 60, 3599, 7200, 86_400 * 1234)] == [
         "less than a second", "1 second", "59 seconds", "1 minute", "59 minutes", "2 hours", "1\u202f234 days",
     ]  # fmt: skip
+    assert [lead(us) for us in (1_700_000, -400, 3 * 3_600_000_000)] == [
+        "1.7 s ahead",
+        "0.4 ms behind",
+        "3 hours ahead",
+    ]
     assert (grouped(1234567), counted(1, "run"), counted(0, "entry", "entries")) == (
         "1\u202f234\u202f567", "1 run", "0 entries",
     )  # fmt: skip
+
+
+def test_a_page_explains_each_term_of_the_glossary_where_its_text_first_uses_it() -> None:
+    folder = Path(happe_study.__file__).parent / "templates/staff"
+    terms = re.findall(r'^"(\w+)": "', (folder / "_parts.html").read_text(), re.MULTILINE)
+    assert len(terms) == 6
+    unexplained = []
+    for file in sorted(folder.rglob("[!_]*.html")):
+        source = file.read_text()
+        for paragraph in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", source, re.DOTALL):
+            prose = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", paragraph, flags=re.DOTALL)
+            unexplained += [
+                f"{file.relative_to(folder)}: {term}"
+                for term in terms
+                if re.search(rf"\b{term}s?\b", prose) and f'term("{term}"' not in source
+            ]
+    assert unexplained == []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import func, select
 import given_studies
 from happe_study.access.rights import Role
 from happe_study.access.rules import Caller, Who
-from happe_study.audit.models import AuditEntry
+from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.problems import Problem
 from happe_study.design.allocation.plan import plan, verify
 from happe_study.design.allocation.sealing import open_seed, open_slot
@@ -20,9 +21,12 @@ from happe_study.design.study import Study
 from happe_study.results.overview.status import status
 from happe_study.studies import services
 from happe_study.studies.models import Slot
+from operated import happe_server
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flask.testing import FlaskClient
 
     from world import World
@@ -54,6 +58,21 @@ def test_a_locked_study_has_the_sealed_slots_of_its_committed_seed(world: World)
         assert len({len(slot.plan_sealed) for slot in slots}) == 1
         actions = session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)).all()
     assert actions == ["study.created", "study.locked"]
+
+
+def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path: Path) -> None:
+    text = given_studies.small(participants=8) + '\n[analysis]\nmargin = 0.3\nreason = "half a step in ten"\n'
+    file = tmp_path / "small.toml"
+    file.write_text(text)
+    printed = happe_server("study", "preregister", file).out
+    assert "- Margin: 0.3 points. Reason: half a step in ten\n" in printed
+    given_studies.study(world, protocol=text)
+    with world.database.reading() as session:
+        details = session.scalars(select(AuditDetail.detail)).all()
+    noted = [each["registration_sha256"] for each in details if "registration_sha256" in each]
+    assert noted == [hashlib.sha256(printed.encode()).hexdigest()]
+    file.write_text(text.replace("0.3", "0.31"))
+    assert happe_server("study", "preregister", file).out != printed
 
 
 @pytest.mark.parametrize("name", ["paper-a3", "paper-a5", "crossover"])

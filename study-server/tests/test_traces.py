@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 import given_devices
+import given_traces
 import records
 from given_devices import content_digest, device, put_part, put_seal, put_trace, said
 from given_studies import small, study
@@ -22,6 +23,7 @@ from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.models import TracePart
+from happe_study.evidence.traces.sealed_parts import sealed_bytes
 from happe_study.evidence.traces.storage import Storage, sha256_of
 from world import World
 
@@ -98,8 +100,8 @@ def test_a_part_is_made_once(world: World) -> None:
     answers = [put_part(begun.client, begun.id, 0, records.part(number)) for number in (0, 0, 1)]
     # then
     assert [answer.status_code for answer in answers] == [201, 200, 409]
-    assert begun.storage.part(UUID(begun.id), 0).read_bytes() == PART
-    assert begun.files() == {"00000.parquet"}
+    assert given_traces.kept(world, begun.id, 0) == PART
+    assert begun.files() == {"00000.sealed"}
 
 
 def test_what_is_missing_is_told_and_a_whole_trace_is_sealed(world: World) -> None:
@@ -167,7 +169,7 @@ def test_an_empty_trace_can_be_sealed(small_world: World) -> None:
 def test_headers_of_a_part(small_world: World, headers: dict[str, str | None], status: int) -> None:
     begun = begin(small_world)
     assert put_part(begun.client, begun.id, 0, PART, **headers).status_code == status
-    assert begun.files() == ({"00000.parquet"} if status == 201 else set())
+    assert begun.files() == ({"00000.sealed"} if status == 201 else set())
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 2, b"X" * 100, b"PAR1" + b"\xff" * 8 + b"PAR1", PART[:-1]])
@@ -221,10 +223,11 @@ def test_a_body_that_ends_early_is_not_kept(small_world: World) -> None:
 def test_limits_of_part_device_and_study(sqlite_url: str, tmp_path: Path) -> None:
     # given
     size = len(PART)
+    kept = sealed_bytes(size, size)  # a part is padded to its nominal length, and to no more than a part may have
     for limits, status in (
         ({"part_bytes": size - 1}, 413),
-        ({"device_bytes": 2 * size}, 507),
-        ({"study_bytes": 2 * size}, 507),
+        ({"part_bytes": size, "device_bytes": 2 * kept}, 507),
+        ({"part_bytes": size, "study_bytes": 2 * kept}, 507),
         ({"free_bytes": 1 << 60}, 507),
     ):
         world = World(tmp_path, sqlite_url, limits=limits)
@@ -262,7 +265,7 @@ def test_a_trace_is_its_meters_alone(world: World) -> None:
         assert [answer.status_code for answer in answers] == [404] * 4
     header = given_devices.header(begun.study, colleague, laptop) | {"id": begun.id}
     assert put_trace(world.client(colleague.token), header).status_code == 409
-    assert begun.files() == {"00000.parquet"}
+    assert begun.files() == {"00000.sealed"}
 
 
 @pytest.mark.parametrize("count", ["-1", "32769", "x", "", "1.5", "9" * 40])
@@ -285,7 +288,7 @@ def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: Worl
         statuses = sorted(pool.map(send, range(at_once)))
     # then
     assert statuses == [200] * 3 + [201] + [409] * 4
-    assert begun.files() == {"00000.parquet"}
+    assert begun.files() == {"00000.sealed"}
     with world.database.reading() as session:
         row = session.scalars(select(TracePart)).one()
     assert sha256_of(begun.storage.part(UUID(begun.id), 0)) == row.sha256
@@ -300,13 +303,13 @@ def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:
     begun.storage.part(UUID(begun.id), 2).write_bytes(PART)  # killed before its row
     forgotten = begun.storage.folder(uuid4())
     forgotten.mkdir(parents=True)
-    (forgotten / "00000.parquet").write_bytes(PART)
+    (forgotten / "00000.sealed").write_bytes(PART)
     # when
     young, old = (upkeep.sweep(world.database, begun.storage, older_than=seconds) for seconds in (60, 0))
     # then
     assert (young.unfinished, young.unnamed) == (0, 2)
     assert (old.unfinished, old.unnamed) == (1, 0)
-    assert begun.files() == {"00000.parquet"}
+    assert begun.files() == {"00000.sealed"}
     assert not forgotten.exists()
     assert put_part(begun.client, begun.id, 2, PART).status_code == 201
 

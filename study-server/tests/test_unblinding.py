@@ -60,6 +60,7 @@ def test_unblinding_writes_every_condition_and_reveals_the_seed(world: World, st
         "other_runs": [],
         "unreadable_runs": [],
         "unreadable_records": [],
+        "unreadable_traces": [],
     }
     with world.database.reading() as session:
         now = session.get_one(Study, study.id)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
 HTTPS = "https://study.example.org"
-SCRIPTS = re.compile(r"<script|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
+SCRIPTS = re.compile(r"<script(?! src=\"/static/)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
 
 
 @pytest.fixture
@@ -257,10 +257,10 @@ def test_wrong_values_are_named_by_where_they_are(small_world: World) -> None:
 
 
 def digest(world: World) -> str:
-    """All rows of all tables."""
+    """All rows of all tables, except for the count of requests."""
     found = hashlib.sha256()
     with world.database.reading() as session:
-        for table in Base.metadata.sorted_tables:
+        for table in (table for table in Base.metadata.sorted_tables if table.name != "rate_hits"):
             for row in sorted(map(repr, session.execute(select(table)))):
                 found.update(row.encode())
     return found.hexdigest()

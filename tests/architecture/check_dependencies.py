@@ -37,6 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "governor/bus": BELOW_SYSTEM | {"governor/system", "governor/store"},
     "governor/happed": BELOW_BUS | {"governor/bus"},
     "governor/happectl": BELOW_BUS | {"governor/bus"},
+    "governor/powerprofiles": BELOW_BUS | {"governor/bus"},
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
     "ui/program": set(),
     "ui/overlay": set(),

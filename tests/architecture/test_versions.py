@@ -9,10 +9,13 @@ STATED = {
     "CMakeLists.txt": r"project\(happe VERSION (\S+)",
     "CITATION.cff": r"^version: \"?([^\"\n]+)",
     "packaging/debian/changelog": r"^happe \((\S+)\)",
-    "packaging/rpm/happe.spec": r"^Version: *(\S+)",
+    "packaging/desktop/org.happe.Window.metainfo.xml": r'<release version="(.*?)"',
+    "pyproject.toml": r'^version = "(.*)"',
     "profiles/python/pyproject.toml": r'^version = "(.*)"',
     "power-logger/pyproject.toml": r'^version = "(.*)"',
+    "power-logger/src/happe_power/__init__.py": r'^__version__ = "(.*)"',
     "study-server/pyproject.toml": r'^version = "(.*)"',
+    "study-server/src/happe_study/base/version.py": r'^VERSION = "(.*)"',
 }
 
 

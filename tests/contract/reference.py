@@ -9,7 +9,7 @@ microseconds, all integers; a normalised utilisation is an exact fraction of a m
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,13 @@ Name = tuple[str, str]  # user, app
 
 SERIES_US = 1_000_000  # section A.4: a burst is "intervals smaller than one second"
 SATURATED_PPM = 950_000  # from here on `fixed_point` looks further
+IDLE_PPM = 10_000  # below it a CPU adds nothing to a domain of several policies
+MILLION = 1_000_000
+
+# Settings beyond the paper, in microseconds.
+HELD_US = 30 * MILLION
+FIRST_WAIT_US, LEAST_PRESSED_US, MOST_WAIT_US = 120 * MILLION, 600 * MILLION, 3_600 * MILLION
+ACCEPTED_US, APART_US, LONGEST_LINE_US = 60 * MILLION, 120 * MILLION, 10 * MILLION
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,18 @@ class Ladder:
     speeds: dict[int, int]
     ref_khz: int
 
-    def normalised(self, util_ppm: int, khz: int) -> Fraction:
+    @property
+    def f_max(self) -> int:
+        """Return the real speed of the top."""
+        return self.speeds.get(self.khz[-1], self.khz[-1])
+
+    def speed(self, khz: int) -> int:
+        """Return the real speed at a setting of `khz`."""
+        return self.speeds.get(khz, khz)
+
+    def normalised(self, util_ppm: int, speed_khz: int) -> Fraction:
         """Return util * f / f_max of section A.4, in ppm."""
-        return Fraction(util_ppm * self.speeds.get(khz, khz), self.speeds.get(self.khz[-1], self.khz[-1]))
+        return Fraction(util_ppm * speed_khz, self.f_max)
 
     def step(self, khz: int, *, up: bool) -> int:
         """Algorithm 3's f_cur + 1 or f_cur - 1, which stays at the ladder's ends."""
@@ -48,12 +64,67 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Measured:
-    """One policy on one line: the frequency it ran at, its busiest CPU's utilisation, and that normalised (ppm)."""
+    """One policy on one line: its setting, the speed it ran at below a cap, and what each CPU's utilisation was."""
 
     policy: int
+    ladder: Ladder
     khz: int
+    ran_khz: int | None
+    cpus: list[int]
+
+    @property
+    def speed(self) -> int:
+        """Return the speed that counts."""
+        speed = self.ladder.speed(self.khz)
+        return speed if self.ran_khz is None else min(self.ran_khz, speed)
+
+    @property
+    def normalised(self) -> Fraction:
+        """Return the busiest CPU's normalised utilisation."""
+        return self.ladder.normalised(max(self.cpus), self.speed)
+
+    @property
+    def counted(self) -> list[int]:
+        """Return the utilisation of each CPU that is not idle."""
+        return [cpu for cpu in self.cpus if cpu >= IDLE_PPM]
+
+    @property
+    def work(self) -> int:
+        """Return the sum of the CPUs' normalised utilisations, each rounded down."""
+        return sum(cpu * min(self.speed, self.ladder.f_max) // self.ladder.f_max for cpu in self.counted)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a domain wanted on one line: its listed policies, two of them, and both utilisations in ppm."""
+
+    policies: list[Measured]
+    busiest: Measured
+    fastest: Measured  # the busiest of those with the highest top, which a press steps from
     util_ppm: int
     normalised: Fraction
+
+
+def at_mean_speed(listed: list[Measured]) -> list[Measured]:
+    """Give the policies without `ran_khz` the mean share of those with one."""
+    known = [seen for seen in listed if seen.ran_khz is not None]
+    if not (busy := sum(sum(seen.counted) for seen in known)):
+        return listed
+    share = sum(seen.work for seen in known) * MILLION // busy
+    return [
+        replace(seen, ran_khz=share * seen.ladder.f_max // MILLION) if seen.ran_khz is None else seen for seen in listed
+    ]
+
+
+def demand_of(domain: list[int], listed: list[Measured]) -> Demand:
+    """Return what a domain wanted, of which these policies are listed by ascending ids."""
+    listed = at_mean_speed(listed)
+    busiest = max(listed, key=lambda seen: seen.normalised)  # the first of equals, so the lowest id
+    fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))
+    if len(domain) == 1:
+        return Demand(listed, busiest, fastest, max(busiest.cpus), busiest.normalised)
+    util_ppm = min(MILLION, sum(sum(seen.counted) for seen in listed))
+    return Demand(listed, busiest, fastest, util_ppm, Fraction(min(MILLION, sum(seen.work for seen in listed))))
 
 
 def level_of(normalised: Fraction) -> int:
@@ -68,17 +139,46 @@ def learn(levels: list[int], level: int, khz: int) -> list[int]:
 
 
 @dataclass
+class Patience:
+    """How long a profile waits before HAPPE tries less, and how much of this has passed, in microseconds."""
+
+    wait_us: int = FIRST_WAIT_US
+    quiet_us: int = 0
+
+
+@dataclass
+class Probe:
+    """What is tried instead of the served UAFP, at which level, and for how long nobody has minded."""
+
+    levels: list[int]
+    level: int
+    quiet_us: int = 0
+
+
+@dataclass
 class Governor:
     """All that lasts from line to line."""
 
     ladders: dict[int, Ladder]
+    domains: list[list[int]]  # policies, the domain of the lowest id first
     uafps: dict[Name, list[int]]  # given or learned, ten kHz each
     settings: Json
     sham: bool  # whether the keys do nothing
     decided: dict[int, int] = field(default_factory=dict)  # policy -> kHz
     pressed: dict[str, int] = field(default_factory=dict)  # key -> t_us of its last press
-    kept: dict[int, int] = field(default_factory=dict)  # policy -> level, for hysteresis
+    kept: dict[int, int] = field(default_factory=dict)  # a domain's lowest policy -> level, for hysteresis
     served: Name | None = None
+    power_saver: bool = False  # on the present line
+    patience: dict[Name, Patience] = field(default_factory=dict)
+    held: dict[int, dict[int, int]] = field(default_factory=dict)  # a domain's lowest policy -> level -> t_us
+    probe: Probe | None = None
+    probed_us: int | None = None  # when a probe was begun last
+    last_us: int | None = None  # of the line before, if it served the same
+    lasted_us: int = 0  # the present line's time
+
+    def entry(self, ladder: Ladder, value: int) -> int:
+        """Answer a UAFP's `value`; with `power_saver` one entry lower."""
+        return ladder.step(ladder.entry(value), up=False) if self.power_saver else ladder.entry(value)
 
     def series_begun(self, keys: list[Json]) -> set[str]:
         """Return the keys of which a series of presses begins on this line."""
@@ -97,35 +197,99 @@ class Governor:
         others = [levels for (user, _), levels in self.uafps.items() if user == name[0]]
         if others and self.settings.get("warm_start", False):
             return [sorted(column)[(len(column) - 1) // 2] for column in zip(*others, strict=True)]
-        return [min(ladder.share(ladder.khz[0]) for ladder in self.ladders.values())] * 10
+        lowest = min(ladder.share(ladder.khz[0]) for ladder in self.ladders.values())
+        if self.settings.get("middle_start", False):
+            fastest = next(ladder for _, ladder in sorted(self.ladders.items()) if ladder.khz[-1] == ladder.ref_khz)
+            lowest = max(lowest, fastest.entry(fastest.ref_khz // 2))
+        return [lowest] * 10
+
+    def tried(self, name: Name) -> list[int]:
+        """Return the ten kHz that look-ups use: a running probe's, else the UAFP's."""
+        return self.uafp(name) if self.probe is None else self.probe.levels
 
     def measure(self, seen: Json) -> Measured:
         """Read one entry of an observation's `policies`."""
-        policy, util = seen["id"], max(seen["util_ppm"])
-        khz = seen.get("cur_khz", self.decided.get(policy, self.ladders[policy].khz[0]))
-        return Measured(policy, khz, util, self.ladders[policy].normalised(util, khz))
+        policy = seen["id"]
+        ladder = self.ladders[policy]
+        khz = seen.get("cur_khz", self.decided.get(policy, ladder.khz[0]))
+        return Measured(policy, ladder, khz, seen.get("ran_khz"), seen["util_ppm"])
 
-    def look_up(self, seen: Measured, uafp: list[int]) -> int:
-        """Return r_map of Algorithm 3 in kHz, with `hysteresis_ppm` and `fixed_point` where they are set."""
-        ladder, margin = self.ladders[seen.policy], self.settings.get("hysteresis_ppm", 0)
-        level = self.kept.get(seen.policy, level_of(seen.normalised))
-        if not level * 100_000 - margin <= seen.normalised // 1 < (level + 1) * 100_000 + margin:
-            level = level_of(seen.normalised)
-        self.kept[seen.policy] = level
-        target, last = ladder.entry(uafp[level]), seen.khz
-        while self.settings.get("fixed_point", False) and target > last and seen.util_ppm >= SATURATED_PPM:
-            last, answer = target, ladder.entry(uafp[level_of(ladder.normalised(seen.util_ppm, target))])
-            target = max(last, answer)
-        return target
+    def level_in_use(self, domain: int, demand: Demand, t_us: int) -> int:
+        """Return the level at which a domain looks up."""
+        level = level_of(demand.normalised)
+        if self.settings.get("hold", False):
+            return max(held for held, seen_us in self.held[domain].items() if t_us - seen_us < HELD_US)
+        margin = self.settings.get("hysteresis_ppm", 0)
+        kept = self.kept.get(domain, level)
+        inside = kept * 100_000 - margin <= demand.normalised // 1 < (kept + 1) * 100_000 + margin
+        return kept if inside else level
 
-    def press(self, seen: Measured, name: Name, *, up: bool) -> tuple[int, Json]:
-        """Step the policy; return its target in kHz and the decision's `learned`."""
-        ladder, level = self.ladders[seen.policy], level_of(seen.normalised)
-        target = ladder.step(seen.khz, up=up)
-        self.kept[seen.policy] = level
-        self.uafps[name] = learn(self.uafp(name), level, ladder.share(target))
+    def lower_step(self, ladder: Ladder, value: int, wait_us: int) -> int:
+        """Return what a probe learns instead of `value`."""
+        khz = ladder.entry(value)
+        for _ in range(max(1, len(ladder.khz) // 8) if wait_us == FIRST_WAIT_US else 1):
+            khz = ladder.step(khz, up=False)
+        return ladder.share(khz)
+
+    def pressed_on(self, patience: Patience, *, up: bool) -> str | None:
+        """Take a press that counts into account; return what happens to a probe."""
+        patience.quiet_us = 0
+        longer = min(max(patience.wait_us * 2, LEAST_PRESSED_US), MOST_WAIT_US)
+        patience.wait_us = longer if up else max(patience.wait_us // 2, FIRST_WAIT_US)
+        stopped, self.probe = self.probe, None
+        return None if stopped is None else "refused" if up else "ended"
+
+    def try_less(self, name: Name, level: int, ladder: Ladder, t_us: int) -> str | None:
+        """Count quiet time; begin or accept a probe."""
+        patience = self.patience[name]
+        if self.probe is not None:
+            if self.probe.levels[level] == self.probe.levels[self.probe.level]:
+                self.probe.quiet_us += self.lasted_us
+            if self.probe.quiet_us < ACCEPTED_US:
+                return None
+            self.uafps[name], self.probe = self.probe.levels, None
+            return "accepted"
+        patience.quiet_us = min(patience.quiet_us + self.lasted_us, MOST_WAIT_US)
+        known = self.uafp(name)
+        lower = self.lower_step(ladder, known[level], patience.wait_us)
+        apart = self.probed_us is None or t_us - self.probed_us >= APART_US
+        if patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
+            return None
+        patience.quiet_us, self.probed_us = 0, t_us
+        self.probe = Probe(learn(known, level, lower), level)
+        return "begun"
+
+    def look_up(self, domain: int, demand: Demand, uafp: list[int], t_us: int) -> int:
+        """Return r_map of Algorithm 3, a UAFP's value, with `hysteresis_ppm` and `fixed_point` where they are set."""
+        ladder = demand.busiest.ladder
+        self.kept[domain] = level = self.level_in_use(domain, demand, t_us)
+        value, last = uafp[level], demand.busiest.khz
+        while self.settings.get("fixed_point", False) and demand.util_ppm >= SATURATED_PPM:
+            if (target := self.entry(ladder, value)) <= last:
+                break
+            answer = uafp[level_of(ladder.normalised(demand.util_ppm, ladder.speed(target)))]
+            if self.entry(ladder, answer) <= target:
+                break
+            value, last = answer, target
+        return value
+
+    def press(self, demand: Demand, name: Name, level: int, *, up: bool, refused: bool) -> Json:
+        """Step on the domain's fastest ladder; return the decision's `learned`."""
+        seen = demand.fastest
+        ran_khz = seen.khz if seen.ran_khz is None else min(seen.khz, seen.ran_khz)
+        target = seen.ladder.step(seen.khz if up else ran_khz, up=up)
+        if self.power_saver:  # what one entry lower is the target
+            above = (khz for khz in seen.ladder.khz if (khz > target if up else khz >= ran_khz))
+            target = next(above, seen.ladder.khz[-1])
+        if refused:
+            target = max(target, seen.ladder.entry(self.uafp(name)[level]))
+        self.uafps[name] = learn(self.uafp(name), level, seen.ladder.share(target))
+        return self.learned(name, level)
+
+    def learned(self, name: Name, level: int) -> Json:
+        """Return a decision's `learned`."""
         levels = self.uafps[name]
-        return target, {"user": name[0], "app": name[1], "level": level, "khz": levels[level], "uafp_khz": levels}
+        return {"user": name[0], "app": name[1], "level": level, "khz": levels[level], "uafp_khz": levels}
 
     def observe(self, line: Json) -> Json:
         """Decide about one observation: Algorithm 3."""
@@ -133,22 +297,59 @@ class Governor:
         name = None if None in (line["user"], line["app"]) else (line["user"], line["app"])
         if name != self.served:
             self.kept.clear()
+            self.held.clear()
+            self.probe = self.last_us = None
         self.served = name
+        self.power_saver = line.get("power_saver", False)
         if name is None:
             return {"t_us": line["t_us"], "released": True}
         listed = sorted(map(self.measure, line["policies"]), key=lambda seen: seen.policy)
-        targets: dict[int, int] = {}
-        learned: Json = {}
-        if begun and listed and not self.sham:
-            busiest = max(listed, key=lambda seen: seen.normalised)  # the first of equals, so the lowest id
-            targets[busiest.policy], taught = self.press(busiest, name, up="performance" in begun)
-            learned = {"learned": taught}
-        for seen in listed:
-            if seen.policy not in targets:
-                targets[seen.policy] = self.look_up(seen, self.uafp(name))
+        demands: dict[int, Demand] = {}  # by the domain's lowest policy
+        for domain in self.domains:
+            if members := [seen for seen in listed if seen.policy in domain]:
+                demands[domain[0]] = demand_of(domain, members)
+        for lowest, demand in demands.items():
+            self.held.setdefault(lowest, {})[level_of(demand.normalised)] = line["t_us"]
+        self.lasted_us = 0 if self.last_us is None else min(line["t_us"] - self.last_us, LONGEST_LINE_US)
+        self.last_us = line["t_us"]
+        values: dict[int, int] = {}
+        answer: Json = {}
+        if demands:
+            first = max(demands, key=lambda domain: demands[domain].normalised)  # the first of equals
+            key = "performance" if "performance" in begun else "power"
+            acts = bool(begun) and not self.sham
+            probe, learned = self.teach(name, first, demands[first], line, key if acts else None)
+            answer = ({"learned": learned} if learned else {}) | ({"probe": probe} if probe else {})
+            if acts and learned:
+                values[first] = learned["khz"]
+        for first, demand in demands.items():
+            if first not in values:
+                values[first] = self.look_up(first, demand, self.tried(name), line["t_us"])
+        targets = {
+            seen.policy: self.entry(seen.ladder, values[first])
+            for first, demand in demands.items()
+            for seen in demand.policies
+        }
         self.decided |= targets
         changes = [{"policy": s.policy, "khz": targets[s.policy]} for s in listed if targets[s.policy] != s.khz]
-        return {"t_us": line["t_us"], "targets": changes, **learned}
+        return {"t_us": line["t_us"], "targets": changes, **answer}
+
+    def teach(self, name: Name, domain: int, demand: Demand, line: Json, key: str | None) -> tuple[str | None, Json]:
+        """Learn from the press that counts, or from its absence; return a decision's `probe` and `learned`."""
+        patience, probe = self.patience.setdefault(name, Patience()), None
+        level = self.level_in_use(domain, demand, line["t_us"])
+        if key is not None:
+            if self.settings.get("descent", False):
+                probe = self.pressed_on(patience, up=key == "performance")
+            at = level if self.settings.get("hold", False) else level_of(demand.normalised)
+            up, refused = key == "performance", probe == "refused"
+            self.kept[domain] = at
+            return probe, self.press(demand, name, at, up=up, refused=refused)
+        if not self.settings.get("descent", False) or not line.get("present", False) or self.power_saver:
+            return None, {}
+        tried = self.probe
+        probe = self.try_less(name, level, demand.fastest.ladder, line["t_us"])
+        return probe, self.learned(name, tried.level) if tried and probe == "accepted" else {}
 
 
 def start(header: Json) -> Governor:
@@ -160,7 +361,12 @@ def start(header: Json) -> Governor:
         for policy, khz in header["ladders_khz"].items()
     }
     given = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
-    return Governor(ladders, given, header.get("settings", {}), header.get("keys") == "sham")
+    domains = sorted(map(sorted, header.get("domains", [[policy] for policy in ladders])))
+    patience = {
+        (each["user"], each["app"]): Patience(each["wait_us"], each["quiet_us"]) for each in header.get("patience", [])
+    }
+    sham = header.get("keys") == "sham"
+    return Governor(ladders, domains, given, header.get("settings", {}), sham, patience=patience)
 
 
 def decide(lines: Iterable[Json]) -> Iterator[Json]:

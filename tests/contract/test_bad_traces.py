@@ -79,7 +79,7 @@ def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, subtests: p
 
 
 def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
-    """Or nothing could be said of its spoiled copies."""
+    """Or nothing could be reported of its spoiled copies."""
     ran = happe_sim.replay(GOOD.encode())
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from happe_contract.parts import BadPartError, Footer, read_footer
@@ -59,7 +60,7 @@ RIGS: dict[str, tuple[list[Json], Json | None, Callable[..., Any] | str]] = {
     "a current": ([CURRENT, SUPPLY], NAMED | DIVIDER, lambda x, y: x * 3 * y),
     "power": ([POWER], None, lambda x: x),
     "power beside a shunt": ([POWER, SHUNT], NAMED | OHM | VOLT, lambda _, x: x / 0.1 * (19.5 - x / 2)),
-    "no shunt": ([SHUNT, SUPPLY], None, "nobody measured the shunt"),
+    "no shunt": ([SHUNT, SUPPLY], None, "the shunt was never measured"),
     "no supply": ([SHUNT], NAMED | OHM, "the supply is neither measured nor stated"),
     "nothing that gives watts": ([SUPPLY], NAMED, "no channel gives watts"),
 }
@@ -94,8 +95,8 @@ def test_the_server_reads_the_parts_that_the_logger_writes(tmp_path: Path) -> No
     path = tmp_path / "00004.parquet"
     path.write_bytes(encode(channels, [raw], footer))
     assert read_footer(path) == footer
-    ((row, (column,)),) = samples(path, 4, [("shunt", "int16")])
+    ((row, (column,)),) = samples(pa.py_buffer(path.read_bytes()), 4, [("shunt", "int16")])
     assert row == 0
     np.testing.assert_array_equal(column, raw)
     with pytest.raises(BadPartError, match="part 4 has no column supply of int16"):
-        list(samples(path, 4, [("supply", "int16")]))
+        list(samples(pa.py_buffer(path.read_bytes()), 4, [("supply", "int16")]))

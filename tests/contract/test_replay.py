@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import pytest
@@ -68,6 +68,8 @@ class Shape:
     seed: int
     machine: str
     policies: int
+    domains: str
+    capped: bool
     calibrated: bool
     starting: bool
     feedback: str
@@ -79,6 +81,8 @@ SHAPES = st.builds(
     seed=st.integers(0, 2**32 - 1),
     machine=st.sampled_from(["paper", "equal tops", "hybrid", "huge", "any"]),
     policies=st.integers(1, 6),
+    domains=st.sampled_from(["none", "one", "some"]),
+    capped=st.booleans(),
     calibrated=st.booleans(),
     starting=st.booleans(),
     feedback=st.sampled_from(["next-sample", "immediate"]),
@@ -89,6 +93,9 @@ SHAPES = st.builds(
             "hysteresis_ppm": st.sampled_from([0, 0, 1, 20_000, 50_000]),
             "fixed_point": st.booleans(),
             "warm_start": st.booleans(),
+            "middle_start": st.booleans(),
+            "hold": st.booleans(),
+            "descent": st.booleans(),
         },
     ),
 )
@@ -112,6 +119,7 @@ class Author:
         self.t_us = 0
         self.last_press: dict[str, int] = {}
         self.who: Who = PEOPLE[0]
+        self.restless = self.random.choice([0.02, 0.05, 0.4])  # how often somebody presses, or turns to something else
 
     def ladder(self) -> list[int]:
         """Draw a ladder of the shape's kind of machine."""
@@ -153,17 +161,47 @@ class Author:
             "ladders_khz": {str(policy): ladder for policy, ladder in self.ladders.items()},
             "uafp": [{"user": u, "app": a, "khz": sorted(self.value() for _ in range(10))} for u, a in given_to],
         }
+        if shape.domains != "none":
+            header["domains"] = self.domains()
         calibrated = {str(policy): speeds for policy, speeds in self.speeds.items() if speeds is not None}
         if calibrated:
             header["calibrated_khz"] = calibrated
         if shape.settings is not None:
             header["settings"] = shape.settings
+            if shape.settings.get("descent"):
+                header["patience"] = [
+                    {
+                        "user": user,
+                        "app": app,
+                        "wait_us": self.random.choice([120, 121, 240, 600, 3_600]) * SECOND,
+                        "quiet_us": self.random.choice([0, 119, 120, 600, 3_600]) * SECOND,
+                    }
+                    for user, app in self.random.sample(PEOPLE, 4)
+                ]
         return header
+
+    def domains(self) -> list[list[int]]:
+        """Draw which policies share work: all, or some with some, in any order."""
+        draw, policies = self.random, list(self.ladders)
+        draw.shuffle(policies)
+        if self.shape.domains == "one":
+            return [policies]
+        borders = sorted(draw.sample(range(1, len(policies)), draw.randint(0, len(policies) - 1)))
+        return [policies[begin:end] for begin, end in pairwise([0, *borders, len(policies)])]
+
+    def ran_khz(self, khz: int) -> Json:
+        """Draw the speed below a cap of `khz`, or above it: on it mostly, or not known."""
+        draw = self.random
+        if not self.shape.capped or draw.random() < 0.3:
+            return {}
+        return {"ran_khz": within_range(draw.choice([khz, khz - 1, khz + 1, khz // 2, draw.randint(1, khz)]))}
 
     def util_ppm(self, policy: int, khz: int) -> int:
         """Draw a utilisation: plain, at a threshold, or beside a level's boundary at this policy's `khz`."""
         draw = self.random
         plain = draw.choice([0, FULL, FULL, 949_999, 950_000, draw.randint(0, FULL), draw.randint(800_000, FULL)])
+        if self.shape.domains != "none" and draw.random() < 0.5:  # a part of a thread that moves
+            plain = draw.choice([9_999, 10_000, 100_000, 125_000, draw.randint(0, FULL // 4)])
         if draw.random() < 0.4:
             return plain
         ladder = self.ladders[policy]
@@ -182,6 +220,7 @@ class Author:
         khz = within_range(off) if kind < 0.1 else khz
         seen = {"cur_khz": khz} if kind < 0.6 else {}
         cpus = range(draw.choice([1, 1, 2, 4]))
+        seen |= self.ran_khz(khz)
         return {"id": policy, **seen, "util_ppm": [self.util_ppm(policy, khz) for _ in cpus]}
 
     def policies(self) -> list[Json]:
@@ -205,11 +244,19 @@ class Author:
     def observation(self) -> Json:
         """Write the next line."""
         draw = self.random
-        self.t_us += draw.choice([1, 999, SECOND // 4, SECOND - 1, SECOND, SECOND, SECOND, SECOND + 1, 60 * SECOND])
-        if draw.random() < 0.08:
+        self.t_us += draw.choice(
+            [10 * SECOND - 1, 10 * SECOND, 60 * SECOND]
+            if self.restless < 0.1
+            else [1, 999, SECOND // 4, SECOND - 1, SECOND, SECOND, SECOND, SECOND + 1, 60 * SECOND]
+        )
+        if draw.random() < 0.08 * min(1, 3 * self.restless) or self.who in NOBODY:
             self.who = draw.choice([*PEOPLE, *NOBODY])
         line: Json = {"t_us": self.t_us, "user": self.who[0], "app": self.who[1], "policies": self.policies()}
-        if draw.random() < 0.4:
+        if draw.random() < 0.2:
+            line["power_saver"] = draw.random() < 0.8
+        if draw.random() < 0.8:
+            line["present"] = draw.random() < 0.95
+        if draw.random() < self.restless:
             line["keys"] = [self.press() for _ in range(draw.choice([0, 1, 1, 2, 3]))]
         return line
 
@@ -228,8 +275,16 @@ def features(shape: Shape, decisions: list[Json]) -> Counter[str]:
         unchanged=sum(each.get("targets") == [] for each in decisions),
         several=sum(len(each.get("targets", [])) > 1 for each in decisions),
     )
-    traits = {shape.machine, shape.feedback, f"calibrated {shape.calibrated}", f"starting {shape.starting}"}
+    traits = {
+        shape.machine,
+        shape.feedback,
+        f"domains {shape.domains}",
+        f"capped {shape.capped}",
+        f"calibrated {shape.calibrated}",
+        f"starting {shape.starting}",
+    }
     traits |= {"paper mode"} if shape.settings is None else {f"{key} {bool(on)}" for key, on in shape.settings.items()}
+    counted |= Counter(f"probe {each['probe']}" for each in decisions if "probe" in each)
     return counted + Counter(dict.fromkeys(traits, len(decisions)))
 
 
@@ -250,8 +305,10 @@ def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
 
     print(f"{compared} observations compared, 0 differences: {dict(sorted(exercised.items()))}")
     assert compared >= AT_LEAST
+    probes = [exercised.pop(f"probe {event}") for event in ("begun", "accepted", "refused", "ended")]
+    assert min(probes) >= 5
     assert all(count >= LINES for count in exercised.values())
-    assert len(exercised) == 4 + 5 + 2 + 2 + 2 + 1 + 6
+    assert len(exercised) == 4 + 5 + 3 + 2 + 2 + 2 + 2 + 1 + 6 + 6
 
 
 @pytest.mark.parametrize("standard_input", ["-", "/dev/stdin"])

@@ -77,6 +77,7 @@ VALUES: dict[str, list[Any]] = {
     "keys": ["act", "sham", "Act", "", None],
     "sampling_rate_us": [1, 10_000_000, 10_000_001, 0, -1, "1", None],
     "up_threshold": [1, 100, 101, 0, True, 80.5],
+    "epp": ["performance", "balance_performance", "balance_power", "power", "leave", "default", "", 128, None],
     "pad": ["", "...", "x", None, 3],
     "more": [1],
 }
@@ -129,5 +130,5 @@ def test_a_code_that_the_server_gave_another_run_is_not_this_ones(experimenter: 
     document = condition_document(seals.STUDY, PARTICIPANT, RUN, Condition("O-HAPPE"), SETTINGS)
     box = sealing.seal_for_device(key_of(experimenter), document)
     refusal = experimenter.refused("StartRun", "a{sv}", seals.what(box, run="0ZK3M9QA"))
-    assert refusal == ("InvalidArgs", "sealed: is of another study or run")
+    assert refusal == ("InvalidArgs", "sealed: belongs to another study or run")
     assert begin(experimenter)

@@ -38,18 +38,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Loads(HTMLParser):
-    """What a page loads, and whether it is written in a language."""
+    """What a page loads, where its links lead, and whether it is written in a language."""
 
     def __init__(self) -> None:
         """Of one page."""
         super().__init__()
         self.addresses: list[str] = []
+        self.links: list[str] = []
         self.language = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what it loads."""
         given = dict(attrs)
         self.addresses.append(given.get(LOADS.get(tag, ""), "") or "")
+        self.links += [given["href"] or ""] if tag == "a" and "href" in given else []
         self.language = given.get("lang") or self.language if tag == "html" else self.language
 
 
@@ -70,6 +72,16 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert page.language == "en", file
     for file in site.rglob("*.css"):
         assert not STYLED.search(file.read_text(encoding="utf-8")), file
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    """Also those to files outside docs/."""
+    for file in site.rglob("*.html"):
+        page = Loads()
+        page.feed(file.read_text(encoding="utf-8"))
+        paths = [urlsplit(each).path for each in page.links if not urlsplit(each).scheme]
+        assert [path for path in paths if path and not (file.parent / path).exists()] == [], file
+    assert (site / "tree/profiles/README.html").is_file()
 
 
 def test_the_site_has_a_search_of_its_own(site: Path) -> None:

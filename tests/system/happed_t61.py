@@ -32,23 +32,24 @@ FOUND = {
 CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "performance powersave "}
 
 
-class T61:
-    """Its cpufreq files."""
+class Machine:
+    """cpufreq's files. What is read and written by name is of the first policy."""
 
-    def __init__(self, cpus: Path, policies: int = 1, /, **found: str) -> None:
-        """Make them as they are found, some of them as given. What is read and written here is policy 0.
-
-        Of several policies each says that it has both CPUs, so that happed governs all of them on any machine.
-        """
-        self.policies = [cpus / f"cpufreq/policy{number}" for number in range(policies)]
+    def __init__(self, cpus: Path, policies: dict[int, dict[str, str]]) -> None:
+        """Make each policy's files as they are found; their names to their first lines."""
+        self.cpus = cpus
+        self.policies = [cpus / f"cpufreq/policy{number}" for number in policies]
         self.policy = self.policies[0]
-        for policy in self.policies:
-            policy.mkdir()
-            for name, value in {**FOUND, **found}.items():
-                (policy / name).write_text(value + "\n")
-        for cpu in range(max(policies, 2)):
-            (cpus / f"cpu{cpu}").mkdir()
-            (cpus / f"cpu{cpu}/cpufreq").symlink_to(f"../cpufreq/policy{min(cpu, policies - 1)}")
+        links: dict[int, int] = {}
+        for folder, (number, found) in zip(self.policies, policies.items(), strict=True):
+            folder.mkdir()
+            for name, value in found.items():
+                (folder / name).write_text(value + "\n")
+            links |= {cpu: number for cpu in map(int, found["related_cpus"].split()) if cpu not in policies}
+            links[number] = number
+        for cpu, number in links.items():
+            (cpus / f"cpu{cpu}").mkdir(exist_ok=True)
+            (cpus / f"cpu{cpu}/cpufreq").symlink_to(f"../cpufreq/policy{number}")
 
     def __getitem__(self, name: str) -> str:
         """Read the first line."""
@@ -61,6 +62,17 @@ class T61:
     def of_all(self, name: str) -> set[str]:
         """What this file has, of all policies."""
         return {(policy / name).read_text().partition("\n")[0] for policy in self.policies}
+
+
+class T61(Machine):
+    """A ThinkPad T61."""
+
+    def __init__(self, cpus: Path, policies: int = 1, /, **found: str) -> None:
+        """Make its files as they are found, some of them as given.
+
+        Of several policies each says that it has both CPUs, so that happed governs all of them on any machine.
+        """
+        super().__init__(cpus, {number: {**FOUND, **found} for number in range(policies)})
 
     def changed(self) -> dict[str, str]:
         """What is not as it was found."""

@@ -239,7 +239,7 @@ class World:
         self.allow()
         self.polkit("SimulateHang", "b", 0)
         for session in (MY_SESSION, "other"):
-            self.session(session, LockedHint=("b", False), Class=("s", "user"))
+            self.session(session, LockedHint=("b", False), IdleHint=("b", False), Class=("s", "user"))
         self.activate(MY_SESSION)
 
 
@@ -301,6 +301,11 @@ class Keyboards:
         self.listener.close()
 
 
+def full_disks_kill_nobody() -> None:
+    """Let a write fail that is longer than a file may be: for a process about to begin."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
 @dataclass
 class Happed:
     """The daemon under test, and where its files are."""
@@ -356,15 +361,11 @@ class Happed:
         options = [f"--{option}={self.folder / file}" for option, file in files.items()]
         return [str(self.program), *options, f"--input={self.folder / 'input'}"]
 
-    def launch(self) -> subprocess.Popen[bytes]:
+    def launch(self, *options: str) -> subprocess.Popen[bytes]:
         """Start it."""
-
-        def full_disks_kill_nobody() -> None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                self.command(),
+                [*self.command(), *options],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -373,9 +374,17 @@ class Happed:
             )
         return self.process
 
-    def start(self) -> Happed:
+    def start(self, *options: str) -> Happed:
         """Start it and wait until it has its name."""
-        process = self.launch()
+        process = self.launch(*options)
+        return self._there(process)
+
+    def serves_when_there(self) -> Client:
+        """Wait until it has its name and serves me; me."""
+        assert self.process
+        return self._there(self.process).serves()
+
+    def _there(self, process: subprocess.Popen[bytes]) -> Happed:
         until(lambda: process.poll() is not None or self.world.there(NAME), "happed is on the bus")
         assert process.poll() is None, self.log
         return self

@@ -39,9 +39,11 @@ public:
         if (!found) {
             return tl::unexpected<Error>(found.error());
         }
-        Uafp uafp = found->value_or(Uafp(kLadder.front()));
+        const Uafp before = found->value_or(Uafp(kLadder.front()));
+        Uafp uafp = before;
         const Lesson lesson = taught(uafp);
-        return store_.learned(whom, lesson, uafp).map([&] { acknowledge(whom, uafp); });
+        store_.keep(whom, {.wait = Patience::kFirst + Micros(lesson.to.value)});  // as of no other lesson's frequency
+        return store_.learned(whom, before, lesson, uafp).map([&] { acknowledge(whom, uafp); });
     }
 
 private:

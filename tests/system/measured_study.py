@@ -38,6 +38,7 @@ from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.traces.downloads import download
+from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.storage import Storage
 from happe_study.results.unblinding import services as unblinding
 from power_program import happe_power
@@ -125,7 +126,8 @@ class MeasuredStudy:
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
         with self.world.database.reading() as session:
-            found = list(download(session, self.study(session).id, self.storage, out))
+            files = TraceFiles(self.storage, fixed_secrets().allocation)
+            found = list(download(session, self.study(session).id, files, out))
         assert not any(each.faults for each in found)
         return [each.folder for each in found]
 

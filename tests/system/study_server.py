@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-server as its staff runs it, for tests of what speaks to it: commands and a process, nothing of its insides."""
+"""happe-server as its staff runs it, for tests of what speaks to it: commands and a process.
+
+Of its insides it knows how to open a part of a power trace, to see that it is what was sent.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from happe_demo.ports import reserved_port
+from happe_study.base.config import load_secrets
+from happe_study.base.database import Database
+from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.sealed import seal_of
 from patience import PATIENCE_S, until
 from program import ROOT
 
@@ -94,9 +103,15 @@ class StudyServer:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
 
     def digests(self, trace: str) -> dict[int, str]:
-        """SHA-256 of the parts of a trace on its disk, by number."""
-        folder = self.folder / "data/traces" / trace[:2] / trace
-        return {int(path.stem): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.parquet")}
+        """SHA-256 of the parts of a trace on its disk, opened, by number; none of a trace that has not arrived."""
+        data = self.folder / "data"
+        key, files = load_secrets(data / "secrets").allocation, (data / "traces" / trace[:2] / trace).glob("*.sealed")
+        database = Database(f"sqlite:///{data / 'server.db'}")
+        with database.reading() as session:
+            row = session.scalars(select(Trace).where(Trace.client_id == trace)).one_or_none()
+            parts = {path: seal_of(row, int(path.stem), key) for path in files} if row else {}
+        database.dispose()
+        return {seal.number: hashlib.sha256(seal.whole(path)).hexdigest() for path, seal in parts.items()}
 
     def _pids(self) -> list[int]:
         assert self._process is not None

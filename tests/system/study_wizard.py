@@ -101,7 +101,7 @@ class Server(Operated):
         folder.mkdir()
         url = f"sqlite:///{folder / 'server.db'}"
         database = Database(url)
-        migrations.upgrade(database)
+        migrations.upgrade(database, secrets=fixed_secrets())
         database.dispose()
         super().__init__(folder, url)
         self.port = reserved_port()
@@ -163,7 +163,7 @@ class Server(Operated):
             return list(session.scalars(select(Run).order_by(Run.participant_id, Run.position, Run.attempt)))
 
     def repeat(self, code: str) -> str:
-        """Plan an aborted run anew, as staff does; the new code."""
+        """Plan an aborted run again, as staff does; the new code."""
         with self.world.database.writing() as session:
             run = session.scalars(select(Run).where(Run.code == code)).one()
             return run_services.replace(session, run, fixed_secrets(), None).code

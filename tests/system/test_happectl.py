@@ -16,14 +16,16 @@ EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
 EX_CANTCREAT, EX_IOERR, EX_TEMPFAIL, EX_PROTOCOL, EX_NOPERM = 73, 74, 75, 76, 77
 
 # 3:14 on 2026-03-14, UTC, and some microseconds.
-LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000]
+LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000, 0]
 
 STATUS = """\
 HAPPE    0.1.0  governing (setspeed)
 serving  alice, torcs
 keys     faster KEY_PROG1, save power KEY_PROG2; on 2 keyboards
+mode     paper
 holds    none
 run      none
+limits   none
 
 policy  CPUs  decided        ran at   busiest CPU  level  ladder
 0       0-1   1.2 GHz (2/5)  0.8 GHz  97 %         3      0.8 GHz to 2.3 GHz
@@ -44,6 +46,12 @@ def test_status_shows_who_is_served_and_what_they_taught(happectl: HappeCtl) -> 
     assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", STATUS)
 
 
+def test_status_names_who_asks_for_one_step_lower(happectl: HappeCtl) -> None:
+    with happectl.daemon({"Savers": [["powerprofilesctl", "on a train"]]}):
+        ran = happectl.run("status")
+    assert "\nlower    powerprofilesctl (on a train)\n" in ran.stdout
+
+
 @pytest.mark.parametrize(("arguments", "locale"), [(["--ascii"], "C.UTF-8"), ([], "C"), ([], "no_SUCH.locale")])
 def test_status_draws_with_ascii_where_it_must(happectl: HappeCtl, arguments: list[str], locale: str) -> None:
     with happectl.daemon({"User": "björn"}):
@@ -54,19 +62,35 @@ def test_status_draws_with_ascii_where_it_must(happectl: HappeCtl, arguments: li
 
 
 def test_status_as_json_has_everything(happectl: HappeCtl) -> None:
-    with happectl.daemon({"Holds": [["vlc", "a film"]], "Application": "jeu \x1b[2J é"}):
+    with happectl.daemon({"Holds": [["vlc", "a film"]], "Savers": [["x", ""]], "Application": "jeu \x1b[2J é"}):
         ran = happectl.run("status", "--json")
     assert ran.stdout.isascii()
     shown = json.loads(ran.stdout)
     policy = {"policy": 0, "cpus": [0, 1], "ladder_khz": T61_KHZ, "target_khz": 1_200_000, "khz": 800_000}
-    assert shown["policies"] == [policy | {"util_ppm": 970_000, "level": 3}]
+    assert shown["policies"] == [policy | {"util_ppm": 970_000, "level": 3, "limits_khz": None, "error": None}]
     assert (shown["user"], shown["application"], shown["hidden"]) == ("alice", "jeu \x1b[2J é", False)
     assert shown["profile_khz"] == UAFP_KHZ
     assert shown["holds"] == [{"application": "vlc", "reason": "a film"}]
+    assert shown["savers"] == [{"application": "x", "reason": ""}]
     assert shown["settings"]["period_ms"] == 1000
     assert shown["settings"]["algorithm.fixed_point"] is False
     assert shown["settings"]["calibration"] == {"2201000": 2_300_000}
     assert shown["run"] is None
+
+
+def test_status_says_what_happened_to_the_database(happectl: HappeCtl) -> None:
+    told = "p.db is damaged; 180 profiles and 600 lessons came back, at least 20 profiles and 60 lessons did not"
+    with happectl.daemon({"Database": told}):
+        assert f"\n\n{told}\n" in happectl.run("status").stdout
+        assert json.loads(happectl.run("status", "--json").stdout)["database"] == told
+
+
+def test_status_says_which_policies_share_a_level(happectl: HappeCtl) -> None:
+    ladders = [[0, [0], T61_KHZ], [1, [1], T61_KHZ]]
+    for domains, said in (([[0, 1]], "one for all policies"), ([[0], [1]], "one for each policy")):
+        with happectl.daemon({"Ladders": ladders, "Domains": domains}):
+            assert f"levels   {said}\n" in happectl.run("status").stdout
+            assert json.loads(happectl.run("status", "--json").stdout)["domains"] == domains
 
 
 def test_status_says_what_it_may_not_show(happectl: HappeCtl) -> None:
@@ -91,9 +115,11 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp.exe\u200b\r\n\x7f\u2028"
 
 
 def test_no_escape_sequence_from_happed_reaches_the_terminal(happectl: HappeCtl) -> None:
-    strings = dict.fromkeys(("Version", "Backend", "State", "Reason", "User", "Application", "Run"), HOSTILE)
+    strings = dict.fromkeys(
+        ("Version", "Backend", "State", "Reason", "User", "Application", "Run", "Database"), HOSTILE
+    )
     settings = {"keys.performance": ["s", HOSTILE], "keys.power": ["s", HOSTILE]}
-    hostile = {**strings, "Settings": settings, "Holds": [[HOSTILE, HOSTILE]]}
+    hostile = {**strings, "Settings": settings, "Holds": [[HOSTILE, HOSTILE]], "Errors": [[0, HOSTILE]]}
     answers = {
         "ListProfiles": [[[HOSTILE, UAFP_KHZ]]],
         "GetProfile": error("NotFound", HOSTILE),
@@ -138,7 +164,7 @@ def test_a_profile_is_drawn(happectl: HappeCtl) -> None:
         shown = json.loads(happectl.run("profiles", "show", "torcs", "--json").stdout)
         assert daemon.calls() == [("GetProfile", ["", "torcs"])] * 2
     assert ran.stdout.splitlines()[0] == "UAFP for torcs"
-    assert ran.stdout.splitlines()[1:-1] == STATUS.splitlines()[10:-1]
+    assert ran.stdout.splitlines()[1:-1] == STATUS.splitlines()[12:-1]
     assert shown == {"application": "torcs", "khz": UAFP_KHZ}
 
 
@@ -230,9 +256,10 @@ def test_an_export_that_cannot_be_written_leaves_the_old_one(happectl: HappeCtl,
 
 
 def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
-    with happectl.daemon(ListEvents=[[LESSON]]) as daemon:
+    undoing = [8, LESSON[1], "undo", *LESSON[3:-1], 7]
+    with happectl.daemon(ListEvents=[[LESSON, undoing]]) as daemon:
         text = happectl.run("events", "torcs", "--after", "6").stdout
-        line = json.loads(happectl.run("events", "torcs", "--json").stdout)
+        line, undone = map(json.loads, happectl.run("events", "torcs", "--json").stdout.splitlines())
         assert daemon.calls()[0] == ("ListEvents", ["", "torcs", 6, 1000])
     assert text.splitlines()[1] == (
         "7       2026-03-14 03:14:00  faster          3    0.8 GHz -> 1.2 GHz           97 %"
@@ -248,6 +275,24 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
         "ran_khz": 800_000,
         "util_ppm": 970_000,
     }
+    assert "  undo 7  " in text.splitlines()[2]
+    assert undone == {**line, "number": 8, "key": "undo", "undoes": 7}
+
+
+def test_undo_says_what_it_undid(happectl: HappeCtl) -> None:
+    with happectl.daemon(Undo=[[["torcs", LESSON]]]) as daemon:
+        one = happectl.run("undo")
+        three = happectl.run("undo", "3", "--app", "torcs", "--user", "bob", "--json")
+        none = [happectl.run("undo", bad).returncode for bad in ("0", "1001", "-1", "x")]
+        assert daemon.calls() == [("Undo", ["", "", 1]), ("Undo", ["bob", "torcs", 3])]
+    assert (one.stdout, one.stderr) == (
+        "undone: lesson 7, faster in torcs at level 3; 1.2 GHz is 0.8 GHz again\n",
+        "",
+    )
+    assert three.stderr == "happectl: 1 undone; no older lesson can be undone\n"
+    told = {"number": 7, "application": "torcs", "key": "performance", "level": 3}
+    assert json.loads(three.stdout) == [{**told, "from_khz": 800_000, "to_khz": 1_200_000}]
+    assert none == [EX_USAGE] * 4
 
 
 def test_a_megabyte_of_events_is_read_and_an_endless_answer_is_not_asked_for_again(happectl: HappeCtl) -> None:
@@ -260,10 +305,12 @@ def test_a_megabyte_of_events_is_read_and_an_endless_answer_is_not_asked_for_aga
 
 def test_feedback_and_reload_are_one_call(happectl: HappeCtl) -> None:
     with happectl.daemon() as daemon:
-        for command in (["feedback", "faster"], ["feedback", "save"], ["reload"]):
+        for command in (["feedback", "faster"], ["feedback", "save"], ["feedback", "power"], ["reload"]):
             ran = happectl.run(*command)
             assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
-        assert daemon.calls() == [("Feedback", ["performance"]), ("Feedback", ["power"]), ("Reload", [])]
+        pressed = [("Feedback", [key]) for key in ("performance", "power", "power")]
+        assert daemon.calls() == [*pressed, ("Reload", [])]
+    assert "did you mean 'performance'?" in happectl.run("feedback", "performanc").stderr
 
 
 def test_keys_are_shown_and_learned(happectl: HappeCtl) -> None:
@@ -329,7 +376,7 @@ def test_without_happed_it_says_how_to_start_it(happectl: HappeCtl, arguments: l
 def test_without_a_bus_it_says_so(happectl: HappeCtl) -> None:
     happectl.bus.stop()
     ran = happectl.run("status")
-    assert (ran.returncode, "the system bus is not there" in ran.stderr) == (EX_UNAVAILABLE, True)
+    assert (ran.returncode, "the system bus does not answer" in ran.stderr) == (EX_UNAVAILABLE, True)
 
 
 def test_an_answer_of_another_type_is_another_versions(happectl: HappeCtl) -> None:

@@ -33,7 +33,7 @@ EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PRO
     76,
     77,
 )
-LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000]
+LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000, 0]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 TRACE = '{"format":"happe-trace/1"}\n' * 10_000
 
@@ -245,7 +245,7 @@ def test_a_hold_lost_with_happed_is_taken_again_and_the_command_goes_on(happectl
             again.until("call", "Hold")
             out, remark = process.communicate("still here", timeout=PATIENCE_S)
     assert (process.returncode, out) == (0, "still here")
-    assert "happed went away, and the hold with it" in remark
+    assert "happed ended, and the hold with it" in remark
 
 
 PLAN = ["run", "--condition", "O-HAPPE", "--subject", "P07", "--application", "torcs"]
@@ -253,7 +253,7 @@ PLAN = ["run", "--condition", "O-HAPPE", "--subject", "P07", "--application", "t
 
 @pytest.fixture
 def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace as happed has it."""
+    """A trace as in happed."""
     file = tmp_path_factory.mktemp("happed") / "trace.jsonl"
     file.write_text(TRACE)
     return file

@@ -100,7 +100,7 @@ def test_doctor_says_what_is_in_the_way_without_happed(happectl: HappeCtl, root:
     assert ran.returncode == 1
     assert "fail    happed.service: failed, enabled\n        -> journalctl -u happed -b says why\n" in ran.stdout
     assert "fail    tlp: active: " in ran.stdout
-    assert "fail    machine: happed ended without giving back" in ran.stdout
+    assert "fail    machine: happed ended without restoring the governor" in ran.stdout
     assert f"fail    configuration: {root}/etc/happe/happe.toml:1: mode" in ran.stdout
     assert "warn    session: logind does not answer" in ran.stdout
 
@@ -109,8 +109,8 @@ def test_doctor_works_without_a_bus_and_without_files(happectl: HappeCtl, tmp_pa
     happectl.bus.stop()
     ran = happectl.run("doctor", "--root", tmp_path)
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "fail    cpufreq: the kernel scales no frequency here" in ran.stdout
-    assert "fail    happed: the system bus is not there" in ran.stdout
+    assert "fail    cpufreq: the kernel offers no frequency scaling here" in ran.stdout
+    assert "fail    happed: the system bus does not answer" in ran.stdout
     assert "unknown other programs: systemd does not answer\n        -> run this on the machine" in ran.stdout
 
 

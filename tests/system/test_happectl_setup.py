@@ -149,7 +149,7 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
         helper = threading.Thread(target=answer_as_the_keyboards_helper, args=[listening])
         helper.start()
         talk = Conversation(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
-        talk.hears("p  press them now (starts happed-keys.socket before anything is agreed)")
+        talk.hears("p  press them now (this starts happed-keys.socket before you agree)")
         talk.answers("Your choice [1]: ", "p")
         talk.hears('Press the key for "faster"')
         talk.hears('Press the key for "save power"')
@@ -180,7 +180,7 @@ def test_the_first_answer_that_does_not_come_ends_it(installed: HappeCtl, root: 
     talk.hears("Let HAPPE set frequencies?")
     os.write(talk.mine, b"\x04")
     assert talk.ended() == EX_NOINPUT
-    assert talk.said.endswith("no answer; nothing was changed\r\n")
+    assert talk.said.endswith("no answer; setup changed nothing\r\n")
     assert "tlp.service" not in talk.said
     assert "desktop" not in talk.said
     assert state_of(root) == before
@@ -263,7 +263,7 @@ def refused(happectl: HappeCtl, root: Path, *arguments: str) -> tuple[int, str]:
 
 def test_what_cannot_be_is_refused_before_anything_is_changed(happectl: HappeCtl, root: Path) -> None:
     assert refused(happectl, root)[0] == EX_USAGE
-    assert "setup asks at a terminal" in refused(happectl, root)[1]
+    assert "setup needs a terminal" in refused(happectl, root)[1]
     assert refused(happectl, root, "--yes", "--power", "KEY_F9")[0] == EX_USAGE
     status, said = refused(happectl, root, "--yes", "--performance", "KEY_A", "--power", "KEY_F9")
     assert (status, "keys.performance" in said) == (EX_USAGE, True)

@@ -42,6 +42,7 @@ ABOUT_BOB: dict[str, tuple[Any, ...]] = {
     "GetProfile": ("ss", "bob", "torcs"),
     "ListEvents": ("ssxu", "bob", "torcs", 0, 10),
     "ResetProfile": ("ss", "bob", "torcs"),
+    "Undo": ("ssu", "bob", "torcs", 1),
     "ExportProfiles": ("s", "bob"),
     "ImportProfiles": ("ss", "bob", DOCUMENT),
 }
@@ -81,6 +82,24 @@ def test_each_lesson_is_an_event(me: Client) -> None:
     assert me("ListEvents", "ssxu", "", "desktop", 0, 0) == []
 
 
+def test_an_undo_takes_the_lesson_back_at_once_and_only_once(me: Client) -> None:
+    me("Feedback", "s", "performance")
+    until(lambda: me("ListProfiles", "s", ""))
+    [lesson] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
+
+    assert me("Undo", "ssu", "", "", 3) == [("desktop", lesson)]
+
+    me.sees("Profile", [800_000] * 10)
+    assert me("GetProfile", "ss", "", "desktop") == [800_000] * 10
+    assert [(event[2], event[-1]) for event in me("ListEvents", "ssxu", "", "desktop", 0, 10)] == [
+        ("performance", 0),
+        ("undo", lesson[0]),
+    ]
+    assert me.refused("Undo", "ssu", "", "", 1) == ("NotFound", "no lesson is left to undo")
+    for most in (0, 1001):
+        assert me.refused("Undo", "ssu", "", "", most)[0] == "InvalidArgs"
+
+
 def test_a_profile_that_is_reset_is_forgotten_with_its_events(me: Client) -> None:
     me("Feedback", "s", "performance")
     until(lambda: me("ListProfiles", "s", ""))
@@ -117,7 +136,10 @@ def test_with_polkits_leave_another_users_profiles_are_open(me: Client, world: W
     world.allow("manage-profiles")
     me("ImportProfiles", "ss", "bob", DOCUMENT)
 
-    me(member, *ABOUT_BOB[member])
+    if member == "Undo":
+        assert me.refused(member, *ABOUT_BOB[member])[0] == "NotFound", "an import teaches nothing"
+    else:
+        me(member, *ABOUT_BOB[member])
 
     assert (me("ListProfiles", "s", "bob") == []) == (member == "ResetProfile")
 

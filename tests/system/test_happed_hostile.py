@@ -177,7 +177,7 @@ def test_two_profiles_that_become_one_by_their_new_user_are_refused(me: Client) 
         ({"application": ("as", ["torcs"])}, "application: not a string of 1 to 255 bytes"),
         ({"blind": ("u", 1)}, "blind: of another type"),
         ({"sampling_rate_us": ("i", 1)}, "sampling_rate_us: of another type"),
-        ({"up_threshold": ("u", 80)}, "sampling_rate_us, up_threshold: of ondemand only"),
+        ({"up_threshold": ("u", 80)}, "sampling_rate_us, up_threshold: only ondemand has them"),
         ({"condition": ("s", "ondemand"), "up_threshold": ("u", 101)}, "up_threshold: not 1 to 100"),
     ],
     ids=lambda value: str(value)[:40],
@@ -197,7 +197,7 @@ def test_other_conditions_are_none(me: Client, world: World, condition: str) -> 
     world.allow("run-study")
     name, message = me.refused("StartRun", "a{sv}", {**RUN, "condition": ("s", condition)})
     assert name == "InvalidArgs"
-    assert message.startswith("condition: none of ondemand, ")
+    assert message.startswith("condition: must be ondemand, ")
 
 
 @pytest.mark.parametrize("field", RUN)

@@ -117,7 +117,9 @@ def test_keys_that_are_not_configured_are_refused(helper: Helper, tmp_path: Path
 
     [answer] = helper.asked(OPEN_ALL)
 
-    assert answer == b"error other keys than the configuration's were asked for: it has changed, happectl reload"
+    assert (
+        answer == b"error the request names other keys than the configuration: after changing it, run `happectl reload`"
+    )
     assert helper.ended() == EX_UNAVAILABLE
 
 
@@ -155,4 +157,4 @@ def test_by_hand_it_explains_itself(happed_keys: Path) -> None:
         [str(happed_keys)], stdin=subprocess.DEVNULL, check=False, capture_output=True, timeout=PATIENCE_S
     )
     assert ended.returncode == EX_USAGE
-    assert b"nothing to be run by hand" in ended.stderr
+    assert b"do not run this program by hand" in ended.stderr

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import struct
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 KEY_PROG1, KEY_PROG2, KEY_F12 = 148, 149, 88
-EX_OK, EX_UNAVAILABLE, EX_CONFIG = 0, 69, 78
+EX_OK, EX_IOERR, EX_TEMPFAIL, EX_CONFIG = 0, 74, 75, 78
 RUN = {
     "condition": ("s", "O-HAPPE"),
     "subject": ("s", "p1"),
@@ -81,7 +82,7 @@ def test_a_bad_configuration_changes_nothing_and_is_named_with_its_line(happed: 
         assert name == "Failed"
     else:
         happed.hang_up()
-        message = until(lambda: "stays as it was" in happed.log and happed.log)
+        message = until(lambda: "stays in force" in happed.log and happed.log)
 
     assert f"{happed.folder}/happe.toml:3: " in message
     assert me.get("Settings") == before
@@ -143,9 +144,15 @@ def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
 def test_a_second_one_does_not_start(happed: Happed, me: Client, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     second = Happed(happed.program, happed.world, tmp_path / "second")
-    assert second.launch().wait(PATIENCE_S) == EX_UNAVAILABLE
+    assert second.launch().wait(PATIENCE_S) == EX_TEMPFAIL
     assert "another happed runs" in second.log
     assert me.get("User") == MY_NAME
+
+
+def test_without_a_place_for_its_database_it_may_start_again(stopped: Happed) -> None:
+    (stopped.folder / "p.db").mkdir()
+    assert stopped.launch().wait(PATIENCE_S) == EX_IOERR
+    assert "p.db" in stopped.log
 
 
 # Keys
@@ -341,6 +348,24 @@ def test_told_to_end_it_stores_what_was_learned(happed: Happed) -> None:
     me.sees("Profile", profiles[0][1])
 
 
+def test_what_a_damaged_database_still_holds_comes_back_and_is_told(happed: Happed) -> None:
+    me = happed.serves()
+    me("Feedback", "s", "performance")
+    profiles = until(lambda: me("ListProfiles", "s", ""))
+    assert me.get("Database") == ""
+    assert happed.stop() == EX_OK
+    with (happed.folder / "p.db").open("r+b") as database:
+        database.write(b"rubbish" * 500)
+
+    happed.start()
+
+    me = happed.serves()
+    assert me("ListProfiles", "s", "") == profiles
+    told = me.get("Database")
+    assert "1 profiles and 1 lessons came back, at least 0 profiles and 0 lessons did not" in told
+    assert f"happed: {told}\n" in happed.log
+
+
 def test_told_to_end_in_a_run_it_keeps_the_trace(happed: Happed, world: World) -> None:
     world.allow("run-study")
     me = happed.serves()
@@ -392,6 +417,29 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
     assert events_of(stopped.folder / "p.db") >= counted
     assert stopped.start().serves()("ListProfiles", "s", "") != []
     os.close(keyboard)
+
+
+def wait_s(database: Path) -> int:
+    """How long the one profile waits before HAPPE tries less, as it is stored."""
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        [[microseconds]] = connection.execute("SELECT json_extract(state, '$.wait_us') FROM uafp")
+    return int(microseconds or 120_000_000) // 1_000_000
+
+
+def test_what_mode_extended_remembers_outlives_a_kill_and_can_be_undone(stopped: Happed) -> None:
+    stopped.configure(QUICK + '[algorithm]\nmode = "extended"\n')
+    for expected in (600, 1200, 2400):
+        me = stopped.start().serves()
+        me.listen()
+        me("Feedback", "s", "performance")
+        assert me.heard("KeyCounted") == ["performance"]
+        assert wait_s(stopped.folder / "p.db") == expected
+        stopped.kill()
+    me = stopped.start().serves()
+    for expected in (1200, 600, 120):
+        me("Undo", "ssu", "", "", 1)
+        assert wait_s(stopped.folder / "p.db") == expected
+    assert me("GetProfile", "ss", "", "desktop") == [1_200_000] * 10, "the middle of the T61's ladder"
 
 
 # Full disks

@@ -65,7 +65,7 @@ def test_a_run_serves_its_subject_in_my_place(owner: Client) -> None:
 
 def test_there_is_one_run_at_a_time(owner: Client, happed: Happed) -> None:
     run = owner("StartRun", "a{sv}", what())
-    assert happed.client().refused("StartRun", "a{sv}", what()) == ("Busy", f"run {run} is on")
+    assert happed.client().refused("StartRun", "a{sv}", what()) == ("Busy", f"run {run} is in progress")
     assert owner.refused("Reload")[0] in ("Busy", "AccessDenied")
 
 
@@ -138,6 +138,20 @@ def test_a_run_learns_by_the_papers_rules_and_its_trace_replays_to_the_same(owne
     assert owner("GetProfile", "ss", SUBJECT, "torcs") == learned[-1]["uafp_khz"]
     decided = [target["khz"] for decision in decisions for target in decision["targets"]]
     assert targets in (decided or T61_KHZ[:1])
+
+
+def test_a_trace_tells_when_somebody_was_present(owner: Client, happed: Happed, world: World) -> None:
+    run = owner("StartRun", "a{sv}", what())
+    trace = happed.folder / "runs" / f"{run}.jsonl"
+
+    def present(*, idle: bool) -> bool:
+        world.session(MY_SESSION, IdleHint=("b", idle))
+        known = len(lines(trace.read_bytes())) + 1  # the line after the next has seen it for its whole period
+        until(lambda: len(lines(trace.read_bytes())) > known)
+        return bool(lines(trace.read_bytes())[known].get("present", False))
+
+    assert [present(idle=idle) for idle in (False, True, False)] == [True, False, True]
+    fetched(owner, run)
 
 
 def test_training_begins_untaught_and_operating_with_what_was_trained(owner: Client, happed: Happed) -> None:
@@ -257,6 +271,7 @@ def test_while_a_run_goes_on_its_subjects_profiles_stay_as_the_run_makes_them(ow
     owner("StartRun", "a{sv}", what())
     assert owner.refused("ResetProfile", "ss", SUBJECT, "torcs") == ("Busy", f"a run of {SUBJECT} is on")
     assert owner.refused("ImportProfiles", "ss", SUBJECT, document)[0] == "Busy"
+    assert owner.refused("Undo", "ssu", "", "", 1) == ("Busy", "a run is on: undo when it has ended")
     assert owner("ImportProfiles", "ss", "", document) == 0
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 UNOPENED = ("InvalidArgs", "sealed: does not open with this laptop's key")
 UNKNOWN = ("InvalidArgs", "sealed: holds no document that this version knows")
-NOT_HERE = ("Failed", "this run cannot begin on this machine; more is not said of a sealed run")
+NOT_HERE = ("Failed", "this run cannot begin on this machine; the reason stays secret because the run is sealed")
 SUBJECT = f"subject:{seals.SUBJECT}"
 
 
@@ -99,7 +99,7 @@ def test_a_damaged_key_is_an_error_that_says_what_to_do(happed: Happed) -> None:
     key_of(client)
     (happed.folder / "device.key").write_bytes(b"short")
     name, message = client.refused("DeviceKey")
-    assert (name, message.endswith("enrol this laptop anew")) == ("Failed", True)
+    assert (name, message.endswith("enrol this laptop again")) == ("Failed", True)
     assert (happed.folder / "device.key").read_bytes() == b"short"
 
 
@@ -201,7 +201,7 @@ def happed_watcher(owner: Client, stopped: Happed) -> Client:
 
 
 def seen_of(run: str, clients: list[Client], log: str) -> list[Any]:
-    """All that these clients, and whoever reads the log, see while a run goes on, but for its code."""
+    """All that these clients, and whoever reads the log, see while a run goes on, except for its code."""
     calls: list[tuple[Any, ...]] = [
         ("ListProfiles", "s", SUBJECT),
         ("GetProfile", "ss", SUBJECT, seals.APPLICATION),
@@ -280,7 +280,7 @@ def test_what_does_not_open_is_told_in_the_same_words(owner: Client, stopped: Ha
 
 def test_a_document_of_another_run_or_study_is_refused(owner: Client) -> None:
     box = seals.seal(key_of(owner), seals.padded(seals.document()))
-    other = ("InvalidArgs", "sealed: is of another study or run")
+    other = ("InvalidArgs", "sealed: belongs to another study or run")
     assert refused(owner, box, seals.STUDY, "0ZK3M9QA") == other
     assert refused(owner, box, "paper", seals.RUN) == other
 
@@ -320,21 +320,21 @@ def test_a_sealed_run_is_described_by_its_seal_alone(owner: Client) -> None:
     box = seals.seal(key_of(owner), seals.padded(seals.document()))
     for field, value in (("condition", ("s", "O-HAPPE")), ("blind", ("b", False)), ("indicator", ("b", True))):
         message = owner.refused("StartRun", "a{sv}", {**seals.what(box), field: value})
-        assert message == ("InvalidArgs", f"{field}: not beside what is sealed")
+        assert message == ("InvalidArgs", f"{field}: not allowed with a sealed condition")
     for missing in ("sealed", "study", "run"):
         given = {name: value for name, value in seals.what(box).items() if name != missing}
         message = owner.refused("StartRun", "a{sv}", given)
-        assert message == ("InvalidArgs", f"without {missing}, which a sealed run needs")
+        assert message == ("InvalidArgs", f"{missing}: missing; a sealed run needs it")
 
 
 def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
     owner: Client, stopped: Happed, t61: T61
 ) -> None:
-    run = begin(owner, "fixed-2")
+    run = begin(owner, "ondemand")
 
     def insist() -> bool:
-        if t61["scaling_max_freq"] == "1200000":
-            t61["scaling_max_freq"] = "2200000"
+        if t61["scaling_governor"] == "ondemand":
+            t61["scaling_governor"] = "interact"  # as long: the file is plain
         return bool(owner.get("State") == "contested")
 
     until(insist, "happed gives up")
@@ -343,7 +343,24 @@ def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
     end(owner, run)
     kept = facts(owner, run)
     assert [each["reason"] for each in kept["interruptions"]] == ["other", "contested"]
-    assert "scaling_max_freq was set to 2200000" in kept["interruptions"][0]["detail"]
+    assert 'scaling_governor was set to "interact"' in kept["interruptions"][0]["detail"]
+
+
+def test_a_limit_of_a_sealed_run_is_in_its_facts_alone(owner: Client, stopped: Happed, t61: T61) -> None:
+    run = begin(owner, "fixed-4")
+    until(lambda: t61["scaling_max_freq"] == "2200000", "the run's frequency is set")
+    t61["scaling_max_freq"] = "1600000"
+    until(lambda: _knows_a_limit(stopped), "happed has seen the limit")
+    assert owner.get("Limits") == []
+    assert "limits policy" not in stopped.log
+    end(owner, run)
+    [limited] = facts(owner, run)["interruptions"]
+    assert limited["detail"].endswith("limits policy 0 to the range 800000 to 1600000 kHz")
+
+
+def _knows_a_limit(happed: Happed) -> bool:
+    """Whether the file of what was found has a limit."""
+    return "unknown_max_khz" in (happed.folder / "found.json").read_text()
 
 
 # What is left for its owner
@@ -351,7 +368,7 @@ def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
 
 def test_the_facts_are_there_when_the_run_has_ended_and_no_sooner(owner: Client, stopped: Happed, world: World) -> None:
     run = begin(owner, "ondemand", up_threshold=80)
-    assert owner.refused("RunFacts", "s", run) == ("Busy", f"run {run} is on")
+    assert owner.refused("RunFacts", "s", run) == ("Busy", f"run {run} is in progress")
     trace = end(owner, run)
     world.allow()
     again = stopped.client()  # as after a crash: the same user, another name, no leave

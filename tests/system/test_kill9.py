@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kill -9 at any moment costs no lesson that was acknowledged, and none is ever there twice.
+"""kill -9 at any moment costs no lesson that was acknowledged, none is ever there twice, and none is half undone.
 
 What a killed process wrote is still in the page cache, so this proves that every state on the way is sound, not that it
 survives a loss of power: for that the database has synchronous=FULL.
 """
 
+from __future__ import annotations
+
+import json
 import os
 import random
 import signal
@@ -13,8 +16,14 @@ import subprocess
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from patience import spend, until
+
+if TYPE_CHECKING:
+    from happed_world import Client, Happed
 
 pytestmark = pytest.mark.slow
 
@@ -77,19 +86,25 @@ def check(path: Path, said: Acknowledged) -> int:
     """Compare the database with what was acknowledged; returns how many events it holds."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        stored = {(user, app): khz for _, user, app, *khz, _ in database.execute("SELECT * FROM uafp")}
+        rows = database.execute("SELECT * FROM uafp").fetchall()
         events = database.execute(
-            "SELECT seq, user, app, level, from_khz, to_khz FROM learning_event JOIN uafp ON uafp.id = who ORDER BY seq"
+            "SELECT seq, user, app, level, from_khz, to_khz, before_state FROM learning_event"
+            " JOIN uafp ON uafp.id = who ORDER BY seq"
         ).fetchall()
+    stored = {(user, app): khz for _, user, app, _, *khz, _, _ in rows}
     assert [seq for seq, *_ in events] == list(range(1, len(events) + 1)), "an event is missing or there twice"
     assert said.profiles.keys() <= {seq for seq, *_ in events}, "an acknowledged event is lost"
     replayed: dict[Whom, list[int]] = {}
-    for seq, user, app, level, from_khz, to_khz in events:
+    states: dict[Whom, str] = {}
+    for seq, user, app, level, from_khz, to_khz, state in events:
+        assert states.get((user, app)) == state, f"event {seq} has not kept the state before it"
+        states[user, app] = json.dumps({"wait_us": 120_000_000 + to_khz, "quiet_us": 0}, separators=(",", ":"))
         before = replayed.get((user, app), [LOWEST_KHZ] * LEVELS)
         assert before[level] == from_khz, f"event {seq} did not start from what was stored"
         replayed[user, app] = learn(before, level, to_khz)
         assert said.profiles.get(seq, ((user, app), replayed[user, app])) == ((user, app), replayed[user, app])
     assert stored == replayed
+    assert {(user, app): state for _, user, app, *_, state in rows} == states
     assert all(khz == sorted(khz) for khz in stored.values())
     return len(events)
 
@@ -107,3 +122,61 @@ def test_kill_9_loses_no_acknowledged_lesson_and_doubles_none(
         assert stored - len(said.profiles) <= finished, "more than the lesson in progress was not acknowledged"
     with capsys.disabled():
         print(f"\n{ROUNDS} kills, {len(said.profiles)} events acknowledged, {stored} stored")
+
+
+EVENTS = "seq, undoes, level, to_khz, " + ", ".join(f"before_{level}" for level in range(LEVELS))
+
+
+def standing_lessons(path: Path) -> list[tuple[int, list[int]]]:
+    """Replay the one profile's history, and compare; returns the lessons that are not undone, with what was before."""
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        events = database.execute(f"SELECT {EVENTS} FROM learning_event ORDER BY seq").fetchall()  # noqa: S608 - ours
+        stored = [khz for _, _, _, _, *khz, _, _ in database.execute("SELECT * FROM uafp")]
+    profile = [LOWEST_KHZ] * LEVELS
+    standing: list[tuple[int, list[int]]] = []
+    for seq, undoes, level, to_khz, *before in events:
+        if undoes is None:
+            assert before == profile
+            standing.append((seq, before))
+            profile = learn(before, level, to_khz)
+        else:
+            undone, profile = standing.pop()
+            assert undone == undoes
+    assert stored == ([profile] if events else [])
+    return standing
+
+
+def teach_undo_and_kill(happed: Happed, moment: random.Random) -> None:
+    """Let it learn, let it undo some of it, and kill it somewhere on the way."""
+    me = happed.serves()
+    before = me("ListEvents", "ssxu", "", "desktop", 0, 9_999)
+    me("Feedback", "s", moment.choice(["performance", "power"]))
+    if moment.random() < 0.8:
+        until(lambda: len(me("ListEvents", "ssxu", "", "desktop", 0, 9_999)) > len(before), "it is learned")
+        if moment.random() < 0.3:
+            me.send("Undo", "ssu", "", "", moment.randint(1, 2))
+    spend(moment.uniform(0, 0.01))
+    happed.kill()
+
+
+def undo_all(me: Client, lessons: list[tuple[int, list[int]]]) -> None:
+    """Undo one lesson at a time, down to the first."""
+    for seq, before in reversed(lessons):
+        [(_, (number, *_))] = me("Undo", "ssu", "", "", 1)
+        assert number == seq
+        assert me("GetProfile", "ss", "", "desktop") == before
+    assert me.refused("Undo", "ssu", "", "", 1)[0] == "NotFound"
+
+
+def test_happed_undoes_whole_lessons_whenever_it_is_killed(happed: Happed, capsys: pytest.CaptureFixture[str]) -> None:
+    moment, database = random.Random(18), happed.folder / "p.db"
+    for _ in range(ROUNDS):
+        teach_undo_and_kill(happed, moment)
+        standing_lessons(database)
+        happed.start()
+    lessons = standing_lessons(database)
+    undo_all(happed.serves(), lessons)
+    assert standing_lessons(database) == []
+    with capsys.disabled():
+        print(f"\n{ROUNDS} kills, {len(lessons)} lessons left to undo")

@@ -17,7 +17,14 @@ from patience import PATIENCE_S
 from program import ROOT, HappeSim
 
 SHARE = ROOT / "build/share"
-PAGES = ["man1/happe-sim.1", "man1/happectl.1", "man5/happe.toml.5", "man8/happed.8", "man1/happe-indicator.1"]
+PAGES = [
+    "man1/happe-sim.1",
+    "man1/happectl.1",
+    "man5/happe.toml.5",
+    "man8/happed.8",
+    "man8/happe-power-profiles.8",
+    "man1/happe-indicator.1",
+]
 
 
 @pytest.fixture(params=PAGES)

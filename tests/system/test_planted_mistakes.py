@@ -125,7 +125,7 @@ def test_a_laptop_whose_clock_is_two_seconds_off(copy: MeasuredStudy, measures: 
     set_clock(copy, "laptop 1")
     found = suspect(checks(copy, measures))
     assert list(found) == ["clock"]
-    assert sum("laptop 1" in line and "after the server was told of its end" in line for line in found["clock"]) == 10
+    assert sum("laptop 1" in line and "after the server received its end" in line for line in found["clock"]) == 10
     assert not any("laptop 2" in line for line in found["clock"])
 
 
@@ -200,7 +200,7 @@ def test_a_part_of_a_trace_that_is_lost(
     said: str,
 ) -> None:
     trace = measures[0]["trace"]
-    (part,) = copy.storage.root.glob(f"??/{trace}/00002.parquet")
+    (part,) = copy.storage.root.glob(f"??/{trace}/00002.sealed")
     spoil(part)
     found = suspect(checks(copy, measures, deep=deep))
     assert list(found) == ["parts"]
@@ -261,13 +261,13 @@ def test_a_record_that_was_sent_for_two_runs(copy: MeasuredStudy, measures: Meas
     found = suspect(checks(copy, measures))
     assert list(found) == ["doubles"]
     (line,) = found["doubles"]
-    assert line.endswith("have records that say the same, sample by sample")
+    assert line.endswith("have the same record, sample by sample")
     assert one.code in line
     assert other.code in line
 
 
 def test_a_run_that_is_there_twice(copy: MeasuredStudy, measures: Measures) -> None:
-    # Given that a run was complete when it was planned anew, and its copy was measured, too
+    # Given that a run was complete when it was planned again, and its copy was measured, too
     one = runs(copy)[4]
     fields = {column.name: getattr(one, column.name) for column in Run.__table__.columns}
     again = Run(**fields | {"id": None, "code": new_code(), "attempt": 2})

@@ -46,7 +46,7 @@ def test_profiles_stay_from_run_to_run_and_times_are_those_asked_for(happe_sim: 
         (asked(application="chess"), "application: unknown"),
         (asked(participant=4), "participant: must be 1 to 3"),
         (asked(participant=-1), "participant: must be a whole number"),
-        (asked(user=""), "user: has no or too many characters"),
+        (asked(user=""), "user: is empty or too long"),
         (asked(started_us=1e99), "started_us: must be a whole number"),
         (asked(started_us=10**16), "started_us: is too late"),
         (asked(user=None), "user: must be a text"),

@@ -163,7 +163,7 @@ def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter:
     assert "sealed by the server" in ran.stderr
     (header,) = meter.spool.glob("*/*/header.json")
     meter.assert_whole(header.parent)
-    assert not list(header.parent.glob("parts/*"))
+    assert len(list(header.parent.glob("parts/*"))) >= 5  # nobody has measured it
     estimates = [json.loads(line) for line in (header.parent / "clocks.jsonl").read_text().splitlines()]
     assert len(estimates) >= 2  # at the start and at the end
     offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
@@ -171,6 +171,14 @@ def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter:
         assert abs(each["offset_us"] - offset_us) < 50_000 + each["uncertainty_us"]
     status = json.loads(meter.run("status", "--json").stdout)
     assert [(each["state"], each["to_send"]) for each in status["traces"]] == [("sealed", 0)]
+
+
+def test_a_laptop_of_another_study_is_refused_before_anything_is_recorded(meter: Meter) -> None:
+    ran = meter.run("record", "--source", "sim,rate=2000", "--measured", meter.code, "--no-zero-check")
+    assert ran.returncode == os.EX_USAGE
+    said = f"--measured {meter.code}: no such laptop in study {STUDY}; its laptops are {meter.laptop}"
+    assert ran.stderr == f"happe-power: {said}\n"
+    assert not list(meter.spool.rglob("header.json"))
 
 
 def test_a_server_that_dies_and_comes_back_after_seconds_gets_everything(meter: Meter) -> None:
@@ -211,6 +219,14 @@ def test_an_uploader_killed_at_random_instants_ends_with_equal_hashes(meter: Met
     assert meter.run("upload").returncode == 0
     for trace in traces:
         meter.assert_whole(trace.folder)
+        assert len(list(trace.folder.glob("parts/*"))) == 40  # nobody has measured it
+        (trace.folder / "measured").touch()
+    deleting = meter.start("upload")
+    until(lambda: deleting.poll() is not None or len(list(traces[0].folder.glob("parts/*"))) < 40)
+    deleting.kill()
+    deleting.wait(PATIENCE_S)
+    assert meter.run("upload").returncode == 0
+    assert not [path for trace in traces for path in trace.folder.glob("parts/*")]
 
 
 def test_parts_that_were_sent_out_of_order_and_twice_are_no_trouble(meter: Meter) -> None:

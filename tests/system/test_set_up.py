@@ -14,22 +14,30 @@ from program import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-HTMX = "django_htmx/static/django_htmx/htmx-2.min.js"
+UPLOT = "metaflow_extensions/card_uplot/plugins/cards/uplot/uplot"
+# What the server serves, and which file of an installed package it is.
+CARRIED = {
+    "htmx.min.js": "django_htmx/static/django_htmx/htmx-2.min.js",
+    "uplot.min.js": f"{UPLOT}/uPlot.iife.min.js",
+    "uplot.min.css": f"{UPLOT}/uPlot.min.css",
+}
 PARTED = (
-    *("tools/setup.sh", "tools/python_parts.py", "packaging/requirements.txt"),
+    *("tools/setup.sh", "tools/served.sh", "tools/python_parts.py"),
+    *("packaging/requirements.txt", "packaging/python-from-debian.toml"),
     *("pyproject.toml", "profiles/python/pyproject.toml", "study-server/pyproject.toml", "power-logger/pyproject.toml"),
 )
-SERVED = "study-server/src/happe_study/static/vendor/htmx.min.js"
+SERVED = "study-server/src/happe_study/static/vendor"
 
 
-def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
+def test_the_demonstration_has_the_scripts_of_its_lock(tmp_path: Path) -> None:
     """Nothing is missing here, so nothing is fetched; npm is not there."""
     for name in PARTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    carried = tmp_path / "build/venv/lib/python3.99/site-packages" / HTMX
-    carried.parent.mkdir(parents=True)
-    carried.write_text("htmx")
+    for name, place in CARRIED.items():
+        carried = tmp_path / "build/venv/lib/python3.99/site-packages" / place
+        carried.parent.mkdir(parents=True, exist_ok=True)
+        carried.write_text(name)
     parts: list[str | Path] = [
         sys.executable,
         ROOT / "tools/python_parts.py",
@@ -45,10 +53,12 @@ def test_the_demonstration_has_the_htmx_of_its_lock(tmp_path: Path) -> None:
     (commands / "dpkg-query").chmod(0o755)
     set_up = [str(tmp_path / "tools/setup.sh"), "demo"]
     subprocess.run(set_up, env={"PATH": f"{commands}{os.pathsep}/usr/bin:/bin"}, check=True)
-    assert (tmp_path / SERVED).read_text() == "htmx"
+    assert {name: (tmp_path / SERVED / name).read_text() for name in CARRIED} == {name: name for name in CARRIED}
     assert "\ndjango-htmx==" in pins
+    assert "\nmetaflow-card-uplot==" in pins
 
 
-def test_the_server_serves_the_htmx_that_is_pinned() -> None:
-    [installed] = (ROOT / "build/venv/lib").glob(f"python3*/site-packages/{HTMX}")
-    assert (ROOT / SERVED).read_bytes() == installed.read_bytes()
+def test_the_server_serves_the_scripts_that_are_pinned() -> None:
+    for name, place in CARRIED.items():
+        [installed] = (ROOT / "build/venv/lib").glob(f"python3*/site-packages/{place}")
+        assert (ROOT / SERVED / name).read_bytes() == installed.read_bytes()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CMake finds wlroots' Wayland protocols where distributions have them. A small project looks in a root of its own."""
+"""CMake finds what the desktop's programs need, and leaves them out where it is missing; wlroots' Wayland protocols.
+
+A small project looks in a root of its own.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,15 @@ OF_ITS_OWN = "usr/share/wlr-protocols"
 class Project:
     """A project that looks for them, with one build folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, module: str = "WlrProtocols") -> None:
         """Nothing is found yet."""
         self.root = folder / "root"
         self._folder = folder
         (folder / "pkgconfig").mkdir()
-        module = ROOT / "cmake/WlrProtocols.cmake"
-        lines = f'cmake_minimum_required(VERSION 3.25)\nproject(looks LANGUAGES NONE)\ninclude("{module}")\n'
-        (folder / "CMakeLists.txt").write_text(f'{lines}message(STATUS "found ${{HAPPE_WLR_PROTOCOLS}}")\n')
+        included = ROOT / f"cmake/{module}.cmake"
+        lines = f'cmake_minimum_required(VERSION 3.25)\nproject(looks LANGUAGES NONE)\ninclude("{included}")\n'
+        said = "found ${HAPPE_WLR_PROTOCOLS}, of ${HAPPE_WLR_PACKAGE}; desktop ${HAPPE_DESKTOP}"
+        (folder / "CMakeLists.txt").write_text(f'{lines}message(STATUS "{said}")\n')
 
     def has(self, place: str) -> Path:
         """Put the protocols into a folder below the root."""
@@ -64,7 +68,7 @@ class Project:
         ran = self.configured(*options)
         assert ran.returncode == 0, ran.stderr
         [found] = [line for line in ran.stdout.splitlines() if line.startswith("-- found ")]
-        return found.removeprefix("-- found ")
+        return found.removeprefix("-- found ").rpartition(",")[0]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +84,7 @@ def test_a_miss_names_the_package_and_is_not_kept(tmp_path: Path, release: str, 
     project = Project(tmp_path)
     project.is_on(release)
     missed = project.configured()
-    assert missed.returncode != 0
-    assert f"install {package}, " in " ".join(missed.stderr.split())
+    assert f"found HAPPE_WLR_PROTOCOLS-NOTFOUND, of {package};" in missed.stdout
     place = project.has(DEBIAN_12 if package == "librust-wayland-protocols-dev" else DEBIAN_13)
     assert project.finds() == str(place)
 
@@ -104,3 +107,17 @@ def test_a_package_of_its_own_comes_first_and_a_given_folder_before_it(tmp_path:
     package = project.has_package()
     assert project.finds() == str(package)
     assert project.finds(f"-DHAPPE_WLR_PROTOCOLS={given}") == str(given)
+
+
+def test_the_desktop_is_left_out_by_name_where_it_lacks_something(tmp_path: Path) -> None:
+    project = Project(tmp_path, "Desktop")
+    project.is_on("ID=debian\nVERSION_ID=13\n")
+    auto, wanted, unwanted = (project.configured(f"-DHAPPE_UI={how}") for how in ("AUTO", "ON", "OFF"))
+    lacking = "wayland-client (libwayland-dev)", "wlr-layer-shell (librust-wayland-protocols-wlr-dev, or "
+    assert (auto.returncode, wanted.returncode, unwanted.returncode) == (0, 1, 0)
+    assert auto.stderr.startswith("Left out: happe-indicator, happe-study")
+    for each in lacking:
+        assert each in auto.stderr
+        assert each in " ".join(wanted.stderr.split())
+    assert unwanted.stderr == ""
+    assert all("desktop OFF" in ran.stdout for ran in (auto, unwanted))

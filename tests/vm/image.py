@@ -20,16 +20,20 @@ import sys
 import tarfile
 import tempfile
 import time
+import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import per_cpu_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build/vm"
+FROM_DEBIAN = HERE.parents[1] / "packaging/python-from-debian.toml"
 SAID_TAIL = 30
 
 # Beyond a minimal Debian.
@@ -41,11 +45,15 @@ PACKAGES = [
     # what HAPPE's programs are linked with
     "libevdev2", "libcpupower1", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
     "libsodium23",
-    # what idle cost is compared with
+    # what idle cost is compared with, and who else sets frequencies
     "power-profiles-daemon", "tuned", "thermald",
     # what the power logger reads instruments with, and the tests give a simulated one its registers
     "libcomedi0", "libiio0", "i2c-tools",
+    # Python's libraries, which HAPPE's packages depend on
+    *sorted({depends.split()[0] for depends in tomllib.loads(FROM_DEBIAN.read_text(encoding="utf-8"))["12"].values()}),
 ]  # fmt: skip
+# Unpacked below /opt, for a test to copy: they conflict with others.
+UNPACKED = ["tlp"]
 MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
@@ -122,10 +130,15 @@ class Image:
         """The firmware's table."""
         return self.folder / "t61.aml"
 
+    @property
+    def per_cpu_table(self) -> Path:
+        """The firmware's table for eight processors with a policy each."""
+        return self.folder / "per_cpu.aml"
+
 
 def inputs() -> list[Path]:
     """Everything here that goes into the image."""
-    files = [Path(__file__), HERE / "t61.asl"]
+    files = [Path(__file__), HERE / "t61.asl", HERE / "per_cpu_table.py", FROM_DEBIAN]
     return files + sorted(path for path in (HERE / "root").rglob("*") if path.is_file())
 
 
@@ -134,7 +147,7 @@ def key_of(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         content = file.read_bytes()
-        digest.update(f"{file.relative_to(HERE)}\0{os.access(file, os.X_OK)}\0{len(content)}\0".encode())
+        digest.update(f"{os.path.relpath(file, HERE)}\0{os.access(file, os.X_OK)}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:12]
 
@@ -179,16 +192,22 @@ def unpacked(bzimage: bytes) -> bytes:
     return lzma.LZMADecompressor().decompress(bzimage[start : start + length])
 
 
+def fetch(package: str, folder: Path) -> Path:
+    """A package of Debian, unpacked under `folder`."""
+    as_caller = ["-o", "APT::Sandbox::User=root"]  # the folder isn't open to root's usual stand-in
+    run("apt-get", "-qq", *as_caller, "download", package, folder=folder)
+    (deb,) = folder.glob(f"{package}_*.deb")
+    tree = folder / package
+    run("dpkg-deb", "-x", deb, tree)
+    return tree
+
+
 def fetch_kernel(folder: Path) -> tuple[Path, str]:
     """Debian's kernel package, unpacked under `folder`, and its version."""
     depends = run("apt-cache", "depends", "linux-image-amd64").splitlines()
     package = next(line.split()[1] for line in depends if line.strip().startswith("Depends:"))
     version = package.removeprefix("linux-image-")
-    as_caller = ["-o", "APT::Sandbox::User=root"]  # the folder isn't open to root's usual stand-in
-    run("apt-get", "-qq", *as_caller, "download", package, folder=folder)
-    (deb,) = folder.glob("*.deb")
-    tree = folder / "kernel"
-    run("dpkg-deb", "-x", deb, tree)
+    tree = fetch(package, folder)
     run("/sbin/depmod", "-b", tree, version)
     return tree, version
 
@@ -209,15 +228,22 @@ def by_root(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return info
 
 
-def pack_additions(tree: Path, version: str, tar: Path) -> None:
-    """What is added to Debian's files: kernel modules and our own."""
+def files_below(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Each file with its path in the folder."""
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() or file.is_symlink():
+            yield file, file.relative_to(folder).as_posix()
+
+
+def pack_additions(tree: Path, version: str, unpacked: list[Path], tar: Path) -> None:
+    """What is added to Debian's files: kernel modules, unpacked packages and our own."""
     lists = [f"lib/modules/{version}/modules.{name}" for name in ("builtin", "builtin.modinfo", "order")]
     with tarfile.open(tar, "w") as archive:
         for name in [*needed_modules(tree, version), *lists]:
             archive.add(tree / name, f"usr/{name}", filter=by_root)
-        for file in sorted((HERE / "root").rglob("*")):
-            if file.is_file():
-                archive.add(file, file.relative_to(HERE / "root").as_posix(), filter=by_root)
+        for folder, to in [*((tree, f"opt/{tree.name}/") for tree in unpacked), (HERE / "root", "")]:
+            for file, name in files_below(folder):
+                archive.add(file, to + name, filter=by_root)
 
 
 def privilege() -> list[str]:
@@ -257,10 +283,13 @@ def make(folder: Path) -> None:
         tree, version = fetch_kernel(scratch)
         shutil.copy(tree / f"boot/vmlinuz-{version}", image.packed_kernel)
         image.kernel.write_bytes(unpacked(image.packed_kernel.read_bytes()))
-        pack_additions(tree, version, scratch / "additions.tar")
+        packages = [fetch(package, scratch) for package in UNPACKED]
+        pack_additions(tree, version, packages, scratch / "additions.tar")
         make_root(version, scratch / "additions.tar", scratch / "root.tar")
         run("bsdtar", "-cf", image.root, "--format", "newc", f"@{scratch}/root.tar")
         run("iasl", "-p", image.table.with_suffix(""), HERE / "t61.asl")
+        (scratch / "per_cpu.asl").write_text(per_cpu_table.table())
+        run("iasl", "-p", image.per_cpu_table.with_suffix(""), scratch / "per_cpu.asl")
 
 
 @contextmanager

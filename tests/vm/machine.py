@@ -42,6 +42,7 @@ class Boot:
 
     virtual_time: bool = False  # time is instructions, idle time is skipped; one processor
     deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
+    per_cpu: bool = False  # eight processors with a policy each
     newer_processor: bool = False  # with the instructions that wheels of numpy and pyarrow need, which a T61 hasn't
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
@@ -95,19 +96,21 @@ def unpack(tar: Path, results: Path) -> int:
 
 def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
     """QEMU's command. The console goes to a file, the command's output to standard output."""
-    processors = ["-smp", "2", "-accel", "tcg,thread=multi"]
+    processors = ["-smp", "8" if boot.per_cpu else "2", "-accel", "tcg,thread=multi"]
     if boot.virtual_time:
         clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
         processors = ["-smp", "1", "-accel", "tcg,thread=single", *clock]
     processor = "core2duo,+sse4.1,+sse4.2,+popcnt" if boot.newer_processor else "core2duo"
     kernel = image.packed_kernel if boot.deep_sleep else image.kernel
     lines = ["-serial", "stdio"] if person else ["-serial", f"file:{scratch}/console", "-serial", "stdio"]
+    lines += ["-serial", "null", "-serial", "null"] if boot.per_cpu else []  # whose scratch registers it has
+    table = image.per_cpu_table if boot.per_cpu else image.table
     run = "" if person else " vm.run systemd.mask=serial-getty@ttyS0.service"
     return [
         "setpriv", "--pdeathsig", "KILL",  # no guest outlives us
         "qemu-system-x86_64", "-M", "pc", "-cpu", processor, "-m", str(boot.memory_mib), *processors,
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
-        "-acpitable", f"file={image.table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
+        "-acpitable", f"file={table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
         "-drive", f"file={scratch}/work.tar,if=virtio,format=raw,readonly=on",
         "-drive", f"file={scratch}/results.tar,if=virtio,format=raw", *serial_ports(boot.ports),
         "-kernel", str(kernel), "-initrd", str(image.root),

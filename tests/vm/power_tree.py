@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make the folder with which the emulated T61 can run happe-power: the program, and what it needs of build/venv.
 
-usage: power_tree.py FOLDER       FOLDER is made anew
+usage: power_tree.py FOLDER       FOLDER is made again
 
 The guest's Python is the one the packages of build/venv are for, Debian 12's. They go there compiled, as compiling them
 in the guest would take longer than the tests, and without what the power logger has no use for.

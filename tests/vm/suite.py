@@ -25,6 +25,7 @@ from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 BOOTS = {
     "real_time": Boot(timeout_s=2400),
     "virtual_time": Boot(virtual_time=True, timeout_s=2400),
+    "per_cpu": Boot(per_cpu=True, timeout_s=1800),
     "deep_sleep": Boot(deep_sleep=True, timeout_s=1200),
     "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=1800),
     "packages": Boot(timeout_s=2400),
@@ -34,7 +35,8 @@ BOOTS = {
 ON_REQUEST = {"packages", "servers"}
 # Guest seconds until a test counts as hung.
 TEST_TIMEOUT_S = {
-    "real_time": 600, "virtual_time": 3600, "deep_sleep": 600, "power": 600, "packages": 1200, "servers": 3000,
+    "real_time": 600, "virtual_time": 3600, "per_cpu": 1200, "deep_sleep": 600, "power": 600, "packages": 1200,
+    "servers": 3000,
 }  # fmt: skip
 REFUSE_SKIPS = HERE.parents[1] / "tools/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")

@@ -103,3 +103,10 @@ def test_a_boot_has_the_processor_and_the_memory_it_asks_for(tmp_path: Path) -> 
     newer = machine.qemu(Image(tmp_path), Boot(newer_processor=True, memory_mib=1536), tmp_path, person=False)
     assert [paper[paper.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo", "1024"]
     assert [newer[newer.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo,+sse4.1,+sse4.2,+popcnt", "1536"]
+
+
+def test_a_boot_with_a_policy_for_each_cpu_has_the_table_and_the_lines_whose_registers_it_names(tmp_path: Path) -> None:
+    words = machine.qemu(Image(tmp_path), Boot(per_cpu=True), tmp_path, person=False)
+    assert words[words.index("-smp") + 1] == "8"
+    assert words[words.index("-acpitable") + 1] == f"file={tmp_path}/per_cpu.aml"
+    assert words.count("-serial") == 4

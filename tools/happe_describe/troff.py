@@ -31,7 +31,7 @@ def written(page: Page) -> str:
 
 
 def spelled(text: str) -> str:
-    """Text as troff has it: characters that it would print as others, and those beyond ASCII, spelled."""
+    """Text as in troff: characters that it would print as others, and those beyond ASCII, spelled."""
     return "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in text.translate(SPELLED))
 
 

@@ -45,7 +45,11 @@ def copy_tree(tree: Path, copy: Path, *, without: Iterable[str] = ()) -> None:
     """Copy the tree's own files: those alone that differ, so that a build of the copy compiles no more than it must."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout.decode()
     for name in sorted({*filter(None, listed.split("\0"))} - {*without}):
-        if (tree / name).is_file():
+        if (tree / name).is_symlink():  # to a folder of the tree
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).unlink(missing_ok=True)
+            (copy / name).symlink_to((tree / name).readlink())
+        elif (tree / name).is_file():
             write(copy / name, (tree / name).read_bytes())
             shutil.copymode(tree / name, copy / name)
 

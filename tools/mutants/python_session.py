@@ -52,13 +52,13 @@ class Session:
     def jobs(self) -> list[str]:
         """All mutations of the kinds that count, in the files' order."""
         with closing(sqlite3.connect(self.file)) as found:
-            fields = "job_id, operator_name, module_path, start_pos_row"
+            fields = "job_id, operator_name, module_path, start_pos_row, start_pos_col, end_pos_col"
             rows = found.execute(f"SELECT {fields} FROM mutation_specs ORDER BY rowid")  # noqa: S608
             lines = {path: (self.copy / path).read_text().splitlines() for path in self.files}
             return [
                 job
-                for job, kind, path, row in rows
-                if KINDS.fullmatch(kind) and not lines[path][row - 1].lstrip().startswith("@")  # a decorator's argument
+                for job, kind, path, row, begin, end in rows
+                if KINDS.fullmatch(kind) and _is_a_mistake(kind, lines[path][row - 1], slice(begin, end))
             ]
 
     def run(self, jobs: list[str]) -> list[Result]:
@@ -90,6 +90,12 @@ def results(
     print(f"mutants: Python, {min(sample, len(everything))} of {len(everything)}", file=sys.stderr)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [each for found in pool.map(lambda one: one.run(chosen[one]), sessions) for each in found]
+
+
+def _is_a_mistake(kind: str, line: str, changed: slice) -> bool:
+    """Whether somebody might notice: not a decorator's argument, a parameter's star, or one more than a million."""
+    large = kind == "core/NumberReplacer" and re.search(r"e|[\d_.]{5}", line[changed])
+    return not large and not line.lstrip().startswith(("@", "def "))
 
 
 def _session(tree: Path, folder: Path, target: dict[str, Any]) -> Session:

@@ -28,6 +28,9 @@ struct ToldWindow {
     friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
 };
 
+// Who tells, the best one first; Auto: the best that the session has.
+enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
+
 class FocusSource {
 public:
     // `changed`: another window may be in front. `answered`: this one is, or none. `lost`: nothing will be told any
@@ -43,6 +46,7 @@ public:
     FocusSource& operator=(const FocusSource&) = delete;
     virtual ~FocusSource() = default;
 
+    [[nodiscard]] virtual FocusBy by() const = 0;
     // In a sentence: "sway".
     [[nodiscard]] virtual QString name() const = 0;
     // What it lacks; empty if nothing.

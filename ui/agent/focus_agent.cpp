@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/agent/focus_agent.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace happe::ui {
@@ -8,44 +9,64 @@ namespace {
 
 // Desktops move the focus in several steps, and people through several windows.
 constexpr std::chrono::milliseconds kSettle{100};
-// A compositor that restarts is back by then; a session that ended is not.
-constexpr std::chrono::milliseconds kBeforeReopen{500};
-constexpr int kMostReopened = 40;
+// A program that has just come needs a moment until it answers.
+constexpr std::chrono::milliseconds kFirstPatience{500};
+constexpr std::chrono::milliseconds kMostPatience = std::chrono::minutes(5);
 
 }  // namespace
 
 FocusAgent::FocusAgent(const QDBusConnection& system_bus, OpenSource open)
-    : open_(std::move(open)), teller_(system_bus) {
+    : open_(std::move(open)), teller_(system_bus), patience_(kFirstPatience) {
     settle_.setSingleShot(true);
     settle_.setInterval(kSettle);
-    reopen_.setSingleShot(true);
-    reopen_.setInterval(kBeforeReopen);
+    open_again_.setSingleShot(true);
     connect(&settle_, &QTimer::timeout, this, [this] { ask(); });
-    connect(&reopen_, &QTimer::timeout, this, [this] { open_again(); });
+    connect(&open_again_, &QTimer::timeout, this, [this] { open_source(); });
 }
 
-std::string FocusAgent::start() {
-    return open_source();
+void FocusAgent::start() {
+    open_source();
 }
 
-std::string FocusAgent::open_source() {
+// Not put off by what comes while it waits.
+void FocusAgent::look() {
+    patience_ = kFirstPatience;
+    if (!open_again_.isActive() || open_again_.remainingTimeAsDuration() > patience_) {
+        open_again_.start(patience_);
+    }
+}
+
+void FocusAgent::open_source() {
     // It ends the source that calls it: not before the call has returned.
-    const auto lost = [this](const std::string& why) {
-        QMetaObject::invokeMethod(this, [this, why] { source_lost(why); }, Qt::QueuedConnection);
+    const auto lost = [this, number = ++number_](const std::string& why) {
+        QMetaObject::invokeMethod(this, [this, number, why] { source_lost(number, why); }, Qt::QueuedConnection);
     };
-    auto opened = open_({.changed = [this] { changed(); },
+    auto opened = open_(source_ ? source_->by() : FocusBy::Auto,
+                        {.changed = [this] { changed(); },
                          .answered = [this](const std::optional<Focus>& focus) { answered(focus); },
                          .lost = lost});
-    if (!opened) {
-        return opened.error();
+    if (opened) {
+        use(*std::move(opened));
+    } else if (source_) {
+        --number_;
+    } else {
+        say(QString::fromStdString(opened.error()));
+        open_again_.start(patience_);
+        patience_ = std::min(2 * patience_, kMostPatience);
     }
-    source_ = *std::move(opened);
+}
+
+void FocusAgent::use(std::unique_ptr<FocusSource> source) {
+    source_ = std::move(source);
     asking_ = ask_again_ = false;
-    if (std::exchange(name_, source_->name()) != source_->name()) {
-        emit said(name_);
-    }
+    say(source_->name());
     changed();
-    return {};
+}
+
+void FocusAgent::say(const QString& what) {
+    if (std::exchange(said_, what) != what) {
+        emit said(what);
+    }
 }
 
 // Not put off by what changes while it waits: who changes windows all the time has one in front, too.
@@ -76,31 +97,22 @@ void FocusAgent::answered(std::optional<Focus> focus) {
     if (focus && focus->pid == 0) {
         focus->pid = finder_.find(focus->id.toStdString()).value_or(0);
     }
+    if (focus) {
+        patience_ = kFirstPatience;  // so this source works
+    }
     teller_.tell(focus, asked_);
 }
 
-void FocusAgent::source_lost(const std::string& why) {
-    if (!source_) {
+void FocusAgent::source_lost(int number, const std::string& why) {
+    if (!source_ || number != number_) {
         return;
     }
     source_.reset();
     settle_.stop();
-    name_.clear();
-    emit said(QString::fromStdString(why));
+    say(QString::fromStdString(why));
     teller_.tell(std::nullopt, boot_time_now());
-    reopened_ = 0;
-    reopen_.start();
-}
-
-void FocusAgent::open_again() {
-    if (open_source().empty()) {
-        return;
-    }
-    if (++reopened_ < kMostReopened) {
-        reopen_.start();
-    } else {
-        emit given_up();
-    }
+    open_again_.start(patience_);
+    patience_ = std::min(2 * patience_, kMostPatience);
 }
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The session agent: listens to whoever says what is in front, and tells happed. Asks only after something has changed.
+// The session agent: listens to the source of the focus, and reports to happed. Asks only after something has changed.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -8,46 +8,52 @@
 
 #include <QObject>
 #include <QTimer>
+#include <chrono>
 
 namespace happe::ui {
 
-// Opens the best source that there is; called again when one was lost. An error says what is missing.
-using OpenSource = std::function<SourceOrError(FocusSource::Events)>;
+// Opens the best source that there is, or with a source other than Auto only a better one. An error says what is
+// missing.
+using OpenSource = std::function<SourceOrError(FocusBy better_than, FocusSource::Events)>;
 
+// Follows the best source. It never gives up: without a source it looks for one again after half a second, then less
+// and less often, and at once when somebody calls look().
 class FocusAgent final : public QObject {
     Q_OBJECT
 
 public:
     FocusAgent(const QDBusConnection& system_bus, OpenSource open);
 
-    // An error: why there is no source.
-    [[nodiscard]] std::string start();
+    // Opens the first source, if there is one.
+    void start();
+    // A source may have come, perhaps a better one than that in use.
+    void look();
 
 signals:
     // Another source is used than before, by its name, or none, and why.
     void said(const QString& what);
-    // No source has come back.
-    void given_up();
 
 private:
-    [[nodiscard]] std::string open_source();
+    void open_source();
+    void use(std::unique_ptr<FocusSource> source);
+    void say(const QString& what);
     void changed();
     void ask();
     void answered(std::optional<Focus> focus);
-    void source_lost(const std::string& why);
-    void open_again();
+    void source_lost(int number, const std::string& why);
 
     OpenSource open_;
     FocusTeller teller_;
     ProcessFinder finder_;
     QTimer settle_;
-    QTimer reopen_;
-    int reopened_ = 0;
+    QTimer open_again_;
+    std::chrono::milliseconds patience_;  // until it looks for a source again
+    int number_ = 0;                      // of the source that was opened last
     bool asking_ = false;
     bool ask_again_ = false;
     BootTime asked_{};
     std::unique_ptr<FocusSource> source_;
-    QString name_;
+    QString said_;
 };
 
 }  // namespace happe::ui

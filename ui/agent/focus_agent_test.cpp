@@ -17,11 +17,14 @@ struct Says {
     int opened = 0;
     int asked = 0;
     bool missing = false;
+    bool better = false;
+    FocusBy better_than = FocusBy::Auto;
 };
 
 class FakeSource final : public FocusSource {
 public:
     explicit FakeSource(Says& says) : says_(says) {}
+    [[nodiscard]] FocusBy by() const override { return FocusBy::X11; }
     [[nodiscard]] QString name() const override { return QStringLiteral("fake"); }
     void ask() override { ++says_.asked; }
 
@@ -46,7 +49,7 @@ protected:
         }
     }
     void starts() {
-        ASSERT_EQ(agent_.start(), "");
+        agent_.start();
         ASSERT_TRUE(until([this] { return says_.asked == 1; }));
     }
 
@@ -54,7 +57,11 @@ protected:
     QCoreApplication application_{argc_, nullptr};
     Says says_;
     FocusAgent agent_{QDBusConnection(QStringLiteral("none")),
-                      [this](const FocusSource::Events& events) -> SourceOrError {
+                      [this](FocusBy better_than, const FocusSource::Events& events) -> SourceOrError {
+                          says_.better_than = better_than;
+                          if (better_than != FocusBy::Auto && !says_.better) {
+                              return tl::unexpected<std::string>("none is better");
+                          }
                           says_.events = events;
                           ++says_.opened;
                           if (says_.missing) {
@@ -98,15 +105,35 @@ TEST_F(Agent, LooksForAnotherSourceUntilThereIsOne) {
     QObject::connect(&agent_, &FocusAgent::said, [&](const QString& what) { said << what; });
     says_.missing = true;
     says_.events.lost("it is gone");
-    ASSERT_TRUE(until([this] { return says_.opened == 3; }));
+    ASSERT_TRUE(until([this] { return says_.opened == 2; }));
     says_.missing = false;
     EXPECT_TRUE(until([this] { return says_.asked == 2; }));  // though the first question was never answered
-    EXPECT_EQ(said, (QStringList{"it is gone", "fake"}));
+    EXPECT_EQ(said, (QStringList{"it is gone", "none is there", "fake"}));
 }
 
-TEST_F(Agent, SaysAtOnceThatThereIsNoSource) {
+TEST_F(Agent, SaysOnceThatThereIsNoSource) {
+    QStringList said;
+    QObject::connect(&agent_, &FocusAgent::said, [&](const QString& what) { said << what; });
     says_.missing = true;
-    EXPECT_EQ(agent_.start(), "none is there");
+    agent_.start();
+    EXPECT_EQ(said, QStringList{"none is there"});
+    ASSERT_TRUE(until([this] { return says_.opened == 2; }));
+    EXPECT_EQ(said, QStringList{"none is there"});
+}
+
+TEST_F(Agent, TakesABetterSourceWhenOneComesAndHearsNothingOfTheOneBefore) {
+    starts();
+    const FocusSource::Events before = says_.events;
+    agent_.look();
+    ASSERT_TRUE(until([this] { return says_.better_than == FocusBy::X11; }));
+    EXPECT_EQ(says_.opened, 1);
+    says_.better = true;
+    agent_.look();
+    ASSERT_TRUE(until([this] { return says_.opened == 2; }));
+    before.lost("the one before is gone");
+    ASSERT_TRUE(until([this] { return says_.asked == 2; }));
+    settle();
+    EXPECT_EQ(says_.opened, 2);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class FocusTeller final : public QObject {
 public:
     explicit FocusTeller(QDBusConnection system_bus);
 
-    // What is in front now, if anything, as was said at that time. The last one told holds.
+    // Tells happed which application is in front, if any, and since when. happed uses the newest report.
     void tell(const std::optional<Focus>& focus, BootTime said);
 
 private slots:

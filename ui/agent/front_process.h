@@ -14,7 +14,7 @@
 
 namespace happe::ui {
 
-using BootTime = std::chrono::duration<std::int64_t, std::centi>;  // since the machine started, as /proc has it
+using BootTime = std::chrono::duration<std::int64_t, std::centi>;  // since the machine started, as in /proc
 
 struct Process {
     Descriptor pidfd;

@@ -7,7 +7,7 @@
 
 namespace happe::ui {
 
-// Calls `read` with each structure of an array of this type, as D-Bus writes it; what is of another type has none.
+// Calls `read` with each structure of a D-Bus array of this type. A value of another type counts as an empty array.
 template <typename Read>
 void each_entry(const QVariant& value, const char* type, const Read& read) {
     if (!value.canConvert<QDBusArgument>()) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-indicator: what is left of the battery, above everything, and the session's agent, which tells happed what is
-// in front. It builds its parts and lets them run.
+// happe-indicator: the overlay with the remaining battery time, and the session's agent, which reports to happed the
+// application in front. This file builds the parts and runs them.
 #include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
+#include "ui/agent/sources/source_watch.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
 #include "ui/indicator/surface_choice.h"
+#include "ui/program/end_signals.h"
 #include "ui/program/translations.h"
-#include "ui/program/unix_signals.h"
 #include "ui/surfaces/tray_program.h"
 
 #include <malloc.h>
@@ -17,7 +18,6 @@
 #include <QDBusConnection>
 #include <QGuiApplication>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -36,10 +36,10 @@ int complain(const std::string& message, int status) {
     return status;
 }
 
-// The command line, last word first as CLI11 takes it, after the user's settings.
+// The user's settings, then the command line, in reverse: CLI11 takes the last word first.
 std::vector<std::string> arguments(int argc, char** argv) {
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-    std::error_code none;  // a folder that may not be looked into has no settings
+    std::error_code none;  // a folder that we cannot read has no settings
     if (const std::string file = settings_file(); std::filesystem::exists(file, none)) {
         words.insert(words.begin(), "--config=" + file);
     }
@@ -47,61 +47,44 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
-// The overlay and the session agent. Each goes on without the other; the program ends when it has neither.
+// The session agent, and the overlay if the session can show one. The agent continues without the overlay, and never
+// ends by itself.
 class Session {
 public:
     Session(const Options& options, const Overlay::Buses& buses, OverlayState state)
-        : agent_(buses.system, [by = options.focus, bus = buses.session](const FocusSource::Events& events) {
-              return open_focus_source(by, bus, events);
-          }) {
+        : agent_(buses.system,
+                 [by = options.focus, bus = buses.session](FocusBy better_than, const FocusSource::Events& events) {
+                     return open_focus_source(by, better_than, bus, events);
+                 }),
+          watch_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
-        QObject::connect(&agent_, &FocusAgent::given_up, [this] { lose_agent(); });
+        QObject::connect(&watch_, &SourceWatch::changed, &agent_, &FocusAgent::look);
         if (!options.no_overlay) {
             overlay_.emplace(buses, std::move(state), options.battery == Battery::Real, options.theme,
                              surface_for(options, [](const std::string& why) { complain(why, EX_OK); }));
             QObject::connect(
                 &*overlay_, &Overlay::given_up, &agent_, [this] { lose_overlay("the window system is gone"); },
-                Qt::QueuedConnection);  // it destroys who emits it
+                Qt::QueuedConnection);  // lose_overlay destroys the emitter
         }
     }
 
-    // False: there is neither, and it has said why.
-    [[nodiscard]] bool start() {
-        const std::string nowhere = overlay_ ? overlay_->start() : std::string();
-        const std::string nobody = agent_.start();
-        agent_works_ = nobody.empty();
-        if (!nowhere.empty()) {
+    void start() {
+        agent_.start();
+        if (const std::string nowhere = overlay_ ? overlay_->start() : std::string(); !nowhere.empty()) {
             lose_overlay(nowhere);
         }
-        if (!agent_works_) {
-            complain(nobody, EX_OK);
-        }
-        return overlay_ || agent_works_;
     }
 
 private:
     void lose_overlay(const std::string& why) {
         overlay_.reset();
-        complain(why + (agent_works_ ? "; happe-indicator shows nothing and only tells happed what is in front" : ""),
-                 EX_OK);
-        end_without_both();
-    }
-
-    void lose_agent() {
-        agent_works_ = false;
-        end_without_both();
-    }
-
-    void end_without_both() const {
-        if (!overlay_ && !agent_works_) {
-            QCoreApplication::exit(EX_UNAVAILABLE);
-        }
+        complain(why + "; happe-indicator shows nothing and only reports the application in front to happed", EX_OK);
     }
 
     FocusAgent agent_;
+    SourceWatch watch_;
     std::optional<Overlay> overlay_;
-    bool agent_works_ = false;
 };
 
 int run(const Options& options, QGuiApplication& application) {
@@ -109,17 +92,15 @@ int run(const Options& options, QGuiApplication& application) {
     if (!state) {
         return complain(state.error(), EX_DATAERR);
     }
-    const UnixSignals stop({SIGTERM, SIGINT});  // before there are threads
-    QObject::connect(&stop, &UnixSignals::came, &application, &QCoreApplication::quit);
+    const EndSignals stop;
+    QObject::connect(&stop, &EndSignals::came, &application, &QCoreApplication::quit);
     const Overlay::Buses buses{QDBusConnection::systemBus(), QDBusConnection::sessionBus()};
     if (options.status) {
         return print_status(*std::move(state), buses, options);
     }
     Session session(options, buses, *std::move(state));
-    if (!session.start()) {
-        return EX_UNAVAILABLE;
-    }
-    ::malloc_trim(0);  // what starting took
+    session.start();
+    ::malloc_trim(0);  // returns the memory that only the start needed
     return QGuiApplication::exec();
 }
 
@@ -130,9 +111,9 @@ int main(int argc, char** argv) try {
     // Qt paints and speaks on the bus; the windows are our own (docs/indicator.md).
     qputenv("QT_QPA_PLATFORM", "offscreen");
     CLI::App program(
-        "happe-indicator - what is left of the battery, and what the last key gave.\n\n"
-        "Shows, in a corner and above everything, how long the battery lasts, which step of its ladder the CPU runs at,\n"
-        "and for ten seconds what the last press of a key changed: \"+18 min\". Pointer and keyboard go through it.",
+        "happe-indicator - the remaining battery time, and the effect of the last key.\n\n"
+        "Shows in a corner, above every window, how long the battery lasts and at which step of its ladder the CPU runs.\n"
+        "For ten seconds after a key it shows what the key changed: \"+18 min\". It lets pointer and keyboard through.",
         "happe-indicator");
     happe::ui::Options options;
     happe::ui::define(program, options);

@@ -25,7 +25,7 @@ const std::map<std::string, FocusBy> kSources{
     {"kwin", FocusBy::KWin}, {"gnome", FocusBy::Gnome}, {"toplevel", FocusBy::Toplevel},
     {"x11", FocusBy::X11}};
 
-// An option that takes one of some words.
+// An option whose value is one of `words`.
 template <typename Value>
 void add_choice(CLI::App& program, const std::string& name, Value& value, const std::map<std::string, Value>& words,
                 const std::string& help) {
@@ -44,25 +44,26 @@ void add_choice(CLI::App& program, const std::string& name, Value& value, const 
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  happe-indicator --corner top-right         what is left of the battery, in another corner\n"
+    "  happe-indicator --corner top-right         shows the battery in another corner\n"
     "  happe-indicator --battery simulated        the study's battery: two hours at the lowest frequency\n"
-    "  happe-indicator --status                   what it would show now, in words\n"
-    "  happe-indicator --window                   what HAPPE does and why, and what it has learned\n"
+    "  happe-indicator --status                   prints in words what it would show now\n"
+    "  happe-indicator --window                   shows what HAPPE does and why, and what it has learned\n"
     "\n"
-    "Where it is shown: above every window, full screen or not, and not there for pointer and keyboard. On X11, and on\n"
-    "Wayland where the compositor has wlr-layer-shell (sway, Hyprland, KWin and others). GNOME on Wayland has none: there\n"
-    "a tray icon takes its place, or --where x11 shows it through XWayland, above programs that use XWayland, too. Where\n"
-    "nothing can be shown, it still tells happed which application is in front.\n"
+    "The overlay lies above every window, full screen or not, and lets pointer and keyboard through. It appears on X11,\n"
+    "and on Wayland if the compositor has wlr-layer-shell (sway, Hyprland, KWin and others). GNOME on Wayland lacks it:\n"
+    "there a tray icon takes its place, or --where x11 shows the overlay through XWayland, above programs that use\n"
+    "XWayland too. If the session can show neither, happe-indicator still reports to happed which application is in\n"
+    "front.\n"
     "\n"
-    "happed learns for each application by itself, so it is told which one is in front; where nobody says so, it takes\n"
-    "everything for the desktop.\n"
+    "happed learns separately for each application, so it must know which one is in front. Without a source that\n"
+    "reports it, everything counts as the application desktop.\n"
     "\n"
     "Files: ~/.config/happe/indicator.toml has the same options, by their long names: corner = \"top-right\". The command\n"
-    "line has the last word.\n"
+    "line takes precedence.\n"
     "\n"
-    "Exit status: 0 ended as asked, 64 wrong usage, 65 a file says something wrong, 66 a file cannot be read, 69 it can\n"
-    "neither show anything nor tell happed what is in front, 70 a mistake in happe-indicator, 74 standard output cannot\n"
-    "be written.";
+    "Exit status: 0 ended by a signal or after printing, 64 wrong usage, 65 a settings file or power model is wrong,\n"
+    "66 a file cannot be read, 69 --window cannot open the window, 70 a mistake in happe-indicator, 74 standard output\n"
+    "cannot be written.";
 
 }  // namespace
 
@@ -73,36 +74,36 @@ std::string settings_file() {
 }
 
 void define(CLI::App& program, Options& options) {
-    add_choice(program, "--corner", options.corner, kCorners, "The corner of the screen it is shown in");
+    add_choice(program, "--corner", options.corner, kCorners, "The corner of the screen");
     program
-        .add_option(
-            "--screen", options.screen,
-            "The screen it is shown on, as xrandr or `swaymsg -t get_outputs` names it; the first one if it is\n"
-            "not there")
+        .add_option("--screen", options.screen,
+                    "The screen, as xrandr or `swaymsg -t get_outputs` names it; the first screen if this one is\n"
+                    "missing")
         ->type_name("NAME");
     add_choice(program, "--battery", options.battery, kBatteries,
-               "The battery whose remaining time is shown: this machine's, as UPower has it, or the study's simulated\n"
+               "The battery whose remaining time to show: this machine's, from UPower, or the study's simulated\n"
                "one");
     program
-        .add_option("--model", options.model,
-                    "A power model of this machine, as profiles/schema/power-model.schema.json has it. It drives the\n"
-                    "simulated battery in place of the study's ThinkPad T61, and tells what a key gives with the real\n"
-                    "one")
+        .add_option(
+            "--model", options.model,
+            "A power model of this machine, as profiles/schema/power-model.schema.json describes. It drives the\n"
+            "simulated battery in place of the study's ThinkPad T61, and gives the effect of a key with the\n"
+            "real one")
         ->type_name("FILE")
         ->check(CLI::ExistingFile);
-    add_choice(program, "--theme", options.theme, kThemes, "Dark, light, or as the desktop is");
-    add_choice(program, "--where", options.where, kPlaces, "The window system it is shown on, or a tray icon");
+    add_choice(program, "--theme", options.theme, kThemes, "Dark, light, or the desktop's choice");
+    add_choice(program, "--where", options.where, kPlaces, "Where to appear: a window system, or a tray icon");
     add_choice(program, "--focus", options.focus, kSources,
-               "Who says which application is in front, or the best that this session has");
+               "The source that reports the application in front; auto takes the best that this session has");
     program.add_flag("--no-overlay", options.no_overlay,
-                     "Show nothing: only tell happed which application is in front");
-    program.add_flag(
-        "--window", options.window,
-        "Open the owner's window in place of all this: what HAPPE does and why, what it has learned, pause");
+                     "Show nothing, and only report to happed which application is in front");
+    program.add_flag("--window", options.window,
+                     "Open the owner's window instead: what HAPPE does and why, what it has learned, pause");
     auto* const status = program.add_flag(
-        "--status", options.status, "Print what would be shown now, in words, and who says what is in front, and end");
+        "--status", options.status,
+        "Print in words what the overlay would show now, and which source reports the application in front, and end");
     program.add_flag("--json", options.json, "With --status: print it as JSON")->needs(status);
-    program.set_config("--config", "", "Another file with settings")->type_name("FILE")->take_last();
+    program.set_config("--config", "", "Another settings file")->type_name("FILE")->take_last();
     program.allow_config_extras(CLI::config_extras_mode::error);
     program.set_version_flag("--version", "happe-indicator " HAPPE_VERSION);
     program.footer(kFooter);

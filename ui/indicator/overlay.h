@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The overlay as a whole: who is listened to, the state, the picture, the surface.
+// The whole overlay: its inputs, the state, the picture, the surface.
 #pragma once
 
 #include "ui/bus/property_watch.h"

@@ -34,7 +34,7 @@ QString overlay_trouble(const Options& options) {
     return surface ? QString() : QString::fromStdString(surface.error());
 }
 
-// Who says what is in front, if anybody does, and what is missing.
+// The source that reports the application in front, or what is missing for one.
 struct FocusStatus {
     QString source;
     QString trouble;
@@ -42,7 +42,7 @@ struct FocusStatus {
 
 FocusStatus focus_status(const Options& options, const QDBusConnection& session_bus) {
     const SourceOrError source = open_focus_source(
-        options.focus, session_bus,
+        options.focus, FocusBy::Auto, session_bus,
         {.changed = [] {}, .answered = [](const auto& /*focus*/) {}, .lost = [](const std::string& /*why*/) {}});
     return source ? FocusStatus{.source = (*source)->name(), .trouble = (*source)->trouble()}
                   : FocusStatus{.source = {}, .trouble = QString::fromStdString(source.error())};
@@ -70,7 +70,7 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
     if (shown) {
         text = OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown);
     } else if (governs) {
-        text = QCoreApplication::translate("Status", "happed serves nobody here now.");
+        text = QCoreApplication::translate("Status", "happed governs for nobody here now.");
     } else {
         text = QCoreApplication::translate("Status", "happed is not running.");
     }
@@ -78,10 +78,10 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
         text += QLatin1Char('\n') + trouble;
     }
     if (!trouble.isEmpty() && agent) {
-        text +=
-            QLatin1Char('\n') +
-            QCoreApplication::translate(
-                "Status", "happe-indicator shows nothing here and only tells happed which application is in front.");
+        text += QLatin1Char('\n') +
+                QCoreApplication::translate(
+                    "Status",
+                    "happe-indicator shows nothing here. It only reports to happed which application is in front.");
     }
     return text;
 }
@@ -91,9 +91,10 @@ QString as_text(const FocusStatus& focus, const QString& application) {
     if (!application.isEmpty()) {
         lines << QCoreApplication::translate("Status", "In front: %1.").arg(application);
     }
-    lines << (focus.source.isEmpty()
-                  ? QCoreApplication::translate("Status", "Nobody says which application is in front:")
-                  : QCoreApplication::translate("Status", "What is in front is said by %1.").arg(focus.source));
+    lines
+        << (focus.source.isEmpty()
+                ? QCoreApplication::translate("Status", "No program reports which application is in front:")
+                : QCoreApplication::translate("Status", "%1 reports which application is in front.").arg(focus.source));
     if (!focus.trouble.isEmpty()) {
         lines << focus.trouble;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The study's simulated battery (section A.5.1.2), and what is left of any battery at a power.
+// The study's simulated battery (section A.5.1.2), and the remaining time of any battery at a power.
 #pragma once
 
 #include "ui/overlay/power_model.h"

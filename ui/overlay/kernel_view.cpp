@@ -16,7 +16,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 // In ticks of 10 ms: three of them would know no other shares than none, a third, two thirds and all.
 constexpr std::uint64_t kLeastTime = 20;
 
-// A listed frequency is itself. What was measured, often between two, is the one whose real speed is nearest.
+// A listed frequency stays. A measured one, often between two, becomes the entry with the nearest real speed.
 std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const DaemonState& governor) {
     const auto& ladder = policy.ladder_khz;
     if (ladder.empty() || std::ranges::binary_search(ladder, khz)) {

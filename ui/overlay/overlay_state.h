@@ -99,7 +99,7 @@ public:
     [[nodiscard]] std::optional<Shown> shown(Moment now) const;
     // When happed is to be asked again though it tells of nothing; none: not before it does.
     [[nodiscard]] std::optional<Moment> next_look() const { return look_; }
-    // When what is shown changes by itself; none: never.
+    // The time at which the picture changes without an event; none: never.
     [[nodiscard]] std::optional<Moment> next_change(Moment now) const;
 
 private:

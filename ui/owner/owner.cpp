@@ -175,9 +175,19 @@ void Owner::pause(bool wanted) {
     emit changed();
 }
 
+void Owner::undo() {
+    change_shown(QStringLiteral("Undo"), {uint{1}});
+}
+
 void Owner::reset() {
+    change_shown(QStringLiteral("ResetProfile"), {});
+}
+
+void Owner::change_shown(const QString& method, const QList<QVariant>& more) {
+    QDBusMessage order = to_governor(method);
+    order.setArguments(QList<QVariant>{QString(), shown_.application} + more);
     ask(
-        system_, to_governor(QStringLiteral("ResetProfile")) << QString() << shown_.application,
+        system_, order,
         [this](const auto& /*nothing*/) {
             presses_.clear();
             ask_profiles();

@@ -20,7 +20,7 @@ public:
     Owner(QDBusConnection system_bus, QDBusConnection session_bus);
 
     [[nodiscard]] const OwnerState& state() const { return state_; }
-    // Of this user, by application; what is served is among them though nothing is learned yet.
+    // This user's profiles, by application. The served application is among them even without a lesson.
     [[nodiscard]] const std::vector<OwnProfile>& profiles() const { return profiles_; }
     // Whose profile is shown: what is served, or was before this program's own window came to the front, until another
     // one is chosen.
@@ -34,9 +34,11 @@ public:
     void choose(const QString& application);
     // Waits for a key, half a minute, and says its name.
     void learn_key();
-    // Holds HAPPE off, or lets it go on. It goes on by itself when this program ends.
+    // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
-    // Forgets what is shown.
+    // Undoes the last press that taught the shown profile.
+    void undo();
+    // Deletes the shown profile.
     void reset();
     void set_autostart(bool wanted);
     // While somebody looks, it asks each second how much the CPU works.
@@ -56,6 +58,7 @@ private:
     void ask_profiles();
     void ask_presses();
     void ask_autostart();
+    void change_shown(const QString& method, const QList<QVariant>& more);
     void show_profile();
     void ask(const QDBusConnection& bus, const QDBusMessage& question,
              const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms = -1);

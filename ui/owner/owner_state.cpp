@@ -5,11 +5,14 @@
 #include "ui/bus/bus_objects.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <ranges>
 
 namespace happe::ui {
 namespace {
 
-constexpr const char* kEventType = "a(xxsquuuuu)";
+constexpr const char* kEventType = "a(xxsquuuuux)";
 constexpr const char* kProfileType = "a(sau)";
 
 QVariantMap settings_of(const QVariantMap& properties) {
@@ -65,7 +68,7 @@ OwnerState owner_state_of(const QVariantMap& properties) {
 }
 
 std::vector<Press> presses_of(const QVariant& events) {
-    std::vector<Press> presses;
+    std::map<qlonglong, Press> standing;  // by number: not undone
     each_entry(events, kEventType, [&](const QDBusArgument& entry) {
         qlonglong number = 0;
         qlonglong at_us = 0;
@@ -75,15 +78,20 @@ std::vector<Press> presses_of(const QVariant& events) {
         Press press;
         uint ran = 0;
         uint utilisation = 0;
-        entry >> number >> at_us >> key >> policy >> level >> press.from_khz >> press.to_khz >> ran >> utilisation;
+        qlonglong undoes = 0;
+        entry >> number >> at_us >> key >> policy >> level >> press.from_khz >> press.to_khz >> ran >> utilisation >>
+            undoes;
+        standing.erase(undoes);
         const auto known = key_of(key);
         if (known && level < kLevels) {
             press.at = QDateTime::fromMSecsSinceEpoch(at_us / 1000);
             press.key = *known;
             press.level = static_cast<int>(level);
-            presses.push_back(press);
+            standing.insert_or_assign(number, press);
         }
     });
+    std::vector<Press> presses;
+    std::ranges::copy(standing | std::views::values, std::back_inserter(presses));
     return presses;
 }
 

@@ -40,7 +40,7 @@ struct OwnerState {
 // Whether happed calls this program so, with its window in front.
 [[nodiscard]] bool is_this_window(const QString& application);
 
-// Without what is not there, or of another type.
+// Leaves out values that are missing or of another type.
 [[nodiscard]] OwnerState owner_state_of(const QVariantMap& properties);
 
 // A press that was learned from.
@@ -61,7 +61,8 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
-// The answers of ListEvents, oldest first, and of ListProfiles; what is not of their type is none.
+// Read the answers of ListEvents (oldest first, without undone lessons) and of ListProfiles. An answer of another type
+// gives an empty list.
 [[nodiscard]] std::vector<Press> presses_of(const QVariant& events);
 [[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
 

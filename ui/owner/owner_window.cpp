@@ -23,7 +23,7 @@ namespace {
 constexpr double kHeadline = 1.3;  // of the desktop's letters
 constexpr int kShownRows = 4;
 
-// What changes by itself is read out with its own text as its name.
+// Screen readers read out a changing element by its text, which is therefore its accessible name.
 QLabel* text_label(QWidget* parent) {
     auto* const label = new QLabel(parent);
     label->setWordWrap(true);
@@ -48,6 +48,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
       presses_(new QTableWidget(0, 4, this)),
       keys_(text_label(this)),
       pause_(new QPushButton(tr("&Pause HAPPE"), this)),
+      undo_(new QPushButton(tr("&Undo the last press"), this)),
       reset_(new QPushButton(tr("F&orget this application…"), this)),
       find_key_(new QPushButton(tr("Find a &key…"), this)),
       autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
@@ -63,7 +64,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
     presses_->setTabKeyNavigation(false);  // the tab key goes on to the next widget
     presses_->verticalHeader()->hide();
     presses_->horizontalHeader()->setStretchLastSection(true);
-    presses_->setAccessibleName(tr("The last key presses that were learned from"));
+    presses_->setAccessibleName(tr("The last key presses that taught HAPPE"));
     presses_->setMinimumHeight(presses_->verticalHeader()->defaultSectionSize() * (kShownRows + 1));
     profiles_->setAccessibleName(tr("Application"));
     lay_out();
@@ -78,6 +79,7 @@ void OwnerWindow::lay_out() {
     name->setBuddy(profiles_);
     application->addWidget(name);
     application->addWidget(profiles_, 1);
+    application->addWidget(undo_);
     application->addWidget(reset_);
     auto* const now = new QHBoxLayout;
     now->addWidget(doing_, 1);
@@ -93,7 +95,7 @@ void OwnerWindow::lay_out() {
     all->addLayout(keys);
     all->addWidget(autostart_);
     all->addWidget(said_);
-    const QList<QWidget*> order{pause_, profiles_, reset_, chart_, presses_, find_key_, autostart_};
+    const QList<QWidget*> order{pause_, profiles_, undo_, reset_, chart_, presses_, find_key_, autostart_};
     for (qsizetype at = 1; at < order.size(); ++at) {
         setTabOrder(order[at - 1], order[at]);
     }
@@ -112,13 +114,14 @@ void OwnerWindow::connect_all() {
             tr("This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or slower.").arg(key));
     });
     connect(find_key_, &QPushButton::clicked, this, [this] {
-        say(*said_, tr("Press a key that types no text, within half a minute."));
+        say(*said_, tr("Within half a minute, press a key that types no text."));
         owner_.learn_key();
     });
     connect(pause_, &QPushButton::clicked, this, [this](bool wanted) {
-        say(*said_, wanted ? tr("HAPPE goes on when this program ends, at the latest.") : QString());
+        say(*said_, wanted ? tr("HAPPE continues when this program ends, at the latest.") : QString());
         owner_.pause(wanted);
     });
+    connect(undo_, &QPushButton::clicked, this, [this] { owner_.undo(); });
     connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
     connect(autostart_, &QCheckBox::clicked, this, [this](bool wanted) { owner_.set_autostart(wanted); });
     connect(profiles_, &QComboBox::activated, this, [this](int) { owner_.choose(profiles_->currentText()); });
@@ -136,8 +139,9 @@ void OwnerWindow::update_all() {
     chart_->show_profile(shown, state.ladder_khz, owner_.presses(),
                          served ? std::optional(state.work->level) : std::nullopt);
     pause_->setChecked(owner_.paused());
-    pause_->setText(owner_.paused() ? tr("&Go on") : tr("&Pause HAPPE"));
+    pause_->setText(owner_.paused() ? tr("&Continue") : tr("&Pause HAPPE"));
     find_key_->setEnabled(state.there);
+    undo_->setEnabled(!owner_.presses().empty());
     reset_->setEnabled(!owner_.presses().empty());
     autostart_->setEnabled(owner_.autostart().has_value());
     autostart_->setChecked(owner_.autostart().value_or(false));
@@ -184,7 +188,7 @@ void OwnerWindow::update_presses() {
 }
 
 void OwnerWindow::reset() {
-    const QString question = tr("Forget what HAPPE has learned for %1? It begins anew, at the lowest speed.")
+    const QString question = tr("Forget what HAPPE has learned for %1? It starts again at the lowest speed.")
                                  .arg(owner_.shown().application);
     QMessageBox box(QMessageBox::Question, tr("HAPPE"), question, QMessageBox::NoButton, this);
     const QPushButton* const forget = box.addButton(tr("&Forget"), QMessageBox::AcceptRole);

@@ -43,6 +43,7 @@ private:
     QTableWidget* presses_;
     QLabel* keys_;
     QPushButton* pause_;
+    QPushButton* undo_;
     QPushButton* reset_;
     QPushButton* find_key_;
     QCheckBox* autostart_;

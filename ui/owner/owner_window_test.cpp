@@ -62,9 +62,10 @@ TEST(Why, IsTheDaemonsReasonWhereItHasOne) {
 }
 
 TEST(Why, IsWhatWasTaughtForWhatTheCpuDoes) {
-    EXPECT_EQ(OwnerWords::why(playing(), kTaught, true),
-              "The CPU is 97 % busy, 30–40 % of what it could do. Your keys have taught HAPPE this speed for it.");
-    EXPECT_TRUE(OwnerWords::why(playing(), kTaught, false).contains("Nothing is taught yet"));
+    EXPECT_EQ(
+        OwnerWords::why(playing(), kTaught, true),
+        "The CPU is 97 % busy, 30–40 % of its capacity at top speed. Your keys have taught HAPPE this speed for it.");
+    EXPECT_TRUE(OwnerWords::why(playing(), kTaught, false).contains("HAPPE has learned nothing yet"));
 }
 
 TEST(Chart, IsToldInWordsLevelByLevel) {
@@ -114,7 +115,7 @@ TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
 }
 
 TEST_F(Window, SaysThatHappedDoesNotRun) {
-    EXPECT_EQ(OwnerWords::doing(owner_.state()), "HAPPE does not run. The kernel's governor decides.");
+    EXPECT_EQ(OwnerWords::doing(owner_.state()), "HAPPE is not running. The kernel's governor decides.");
 }
 
 }  // namespace

@@ -33,22 +33,22 @@ QString OwnerWords::key(Key key) {
 
 QString OwnerWords::doing(const OwnerState& state) {
     if (!state.there) {
-        return tr("HAPPE does not run. The kernel's governor decides.");
+        return tr("HAPPE is not running. The kernel's governor decides.");
     }
     if (state.state == QLatin1String("run")) {
-        return tr("A study's run goes on. What HAPPE does is not shown until it has ended.");
+        return tr("A run of a study is in progress. This window shows HAPPE's state again after the run.");
     }
     if (state.state == QLatin1String("held")) {
         return tr("HAPPE is paused. The kernel's governor decides.");
     }
     if (state.state == QLatin1String("contested")) {
-        return tr("Another program governs the CPU, and HAPPE has given up.");
+        return tr("Another program governs the CPU, so HAPPE has stopped governing.");
     }
     if (state.state == QLatin1String("failing")) {
         return tr("HAPPE cannot govern every CPU here.");
     }
     if (state.application.isEmpty() || !state.work) {
-        return tr("HAPPE serves nobody here now.");
+        return tr("HAPPE governs for nobody here now.");
     }
     const QString what = state.state == QLatin1String("observing")
                              ? tr("HAPPE watches %1, and would choose %2, speed %3 of %4.")
@@ -66,11 +66,12 @@ QString OwnerWords::why(const OwnerState& state, const OwnProfile& profile, bool
     if (state.state == QLatin1String("run") || !state.work) {
         return {};
     }
-    const QString load = tr("The CPU is %1 % busy, %2 of what it could do.")
+    const QString load = tr("The CPU is %1 % busy, %2 of its capacity at top speed.")
                              .arg(state.work->utilisation_ppm / kPpmOfPercent)
                              .arg(level(state.work->level));
-    const QString learned = taught ? tr("Your keys have taught HAPPE this speed for it.")
-                                   : tr("Nothing is taught yet: it stays slow until you press the key for faster.");
+    const QString learned =
+        taught ? tr("Your keys have taught HAPPE this speed for it.")
+               : tr("HAPPE has learned nothing yet: it stays slow until you press the key for faster.");
     return profile.application == state.application ? load + QLatin1Char(' ') + learned : load;
 }
 
@@ -81,7 +82,7 @@ QString OwnerWords::keys(const OwnerState& state) {
     const QString keys = tr("Faster: %1. Slower: %2.").arg(state.performance_key, state.power_key);
     return keys + QLatin1Char(' ') +
            (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
-                                : tr("No keyboard has them; others can be set in /etc/happe/happe.toml."));
+                                : tr("No keyboard has these keys. You can set others in /etc/happe/happe.toml."));
 }
 
 QString OwnerWords::chart(const OwnProfile& profile) {

@@ -107,7 +107,7 @@ void StepChart::paint_axes(QPainter& painter) const {
     }
     painter.drawText(QRectF(area.left(), area.bottom() + kGap + painter.fontMetrics().height(), area.width(),
                             painter.fontMetrics().height()),
-                     Qt::AlignHCenter, tr("How much the CPU does, in % of what its top speed could"));
+                     Qt::AlignHCenter, tr("The CPU's load, in % of its capacity at top speed"));
 }
 
 void StepChart::paint_steps(QPainter& painter) const {

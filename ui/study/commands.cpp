@@ -46,7 +46,7 @@ int flushed() {
     return std::cout.flush() ? EX_OK : complain("standard output: cannot write", EX_IOERR);
 }
 
-// No token, and no rating.
+// The status contains neither the token nor a rating.
 Json status_of(const Enrolment& enrolment, Journal& journal) {
     Json status = {{"server", enrolment.server.toString().toStdString()},
                    {"study", enrolment.study.toStdString()},
@@ -105,14 +105,14 @@ int enrolled(const QString& state, const QUrl& server, const Answer& answer) {
         return complain("the server's answer: " + enrolment.error().toStdString(), EX_DATAERR);
     }
     if (const auto kept = write_enrolment(state, *enrolment); !kept) {
-        return complain(kept.error().toStdString() + "; have the laptop enrolled anew", EX_CANTCREAT);
+        return complain(kept.error().toStdString() + "; enrol the laptop again with a new code", EX_CANTCREAT);
     }
     std::cout << "This laptop is " << enrolment->device.toStdString() << " of the study "
               << enrolment->study.toStdString() << ".\n";
     return flushed();
 }
 
-// What is kept here belongs to the study that it was enrolled in.
+// True if data waits here. It belongs to the study in which the laptop is enrolled now.
 bool holds_letters(const QString& state) {
     Journal journal(journal_in(state).toStdString());
     return journal.waiting() > 0 || journal.seat().has_value();
@@ -127,14 +127,15 @@ int complain(const std::string& message, int status) {
 
 int complain_of(const QString& enrolment, const QString& state) {
     const int status = is_enrolled(state) ? EX_DATAERR : EX_NOINPUT;
-    return complain(enrolment.toStdString() + "; `happe-study enrol`", status);
+    return complain(enrolment.toStdString() + "; run `happe-study enrol`", status);
 }
 
 int enrol(const Options& options, QCoreApplication& /*application*/) {
     const QString state = QString::fromStdString(options.state);
     const QUrl url = server_address(QString::fromStdString(options.server));
     if (url.isEmpty()) {
-        return complain(options.server + ": is no address of a study server: https, or http on this machine", EX_USAGE);
+        return complain(options.server + ": not the address of a study server: use https, or http on this machine",
+                        EX_USAGE);
     }
     if (const auto made = make_state_folder(state); !made) {
         return complain(made.error().toStdString(), EX_CANTCREAT);
@@ -144,10 +145,11 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
         return complain("the wizard is running", EX_TEMPFAIL);
     }
     if (holds_letters(state)) {
-        return complain("a sitting is not over, or not all of it is on the server: `happe-study status`", EX_TEMPFAIL);
+        return complain("a sitting has not ended, or the server lacks some of its data: see `happe-study status`",
+                        EX_TEMPFAIL);
     }
     const std::string code = code_of(options);
-    ui::UnixSignals::block({SIGINT, SIGTERM});  // it is good for once: what is answered must be kept
+    ui::UnixSignals::block({SIGINT, SIGTERM});  // the code works once, so the answer must be stored
     DaemonProxy governor(QDBusConnection::systemBus());
     Server server(url, {});
     governor.device_key([&](const Said<QByteArray>& key) {
@@ -187,7 +189,7 @@ int upload(const Options& options, QCoreApplication& application) {
     }
     const auto lock = lock_state(state);
     if (!lock) {
-        return complain("the wizard is running, and uploads by itself", EX_TEMPFAIL);
+        return complain("the wizard is running and uploads the data itself", EX_TEMPFAIL);
     }
     Journal journal(journal_in(state).toStdString());
     if (options.again) {

@@ -17,7 +17,7 @@ namespace happe::study {
 inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 
 int complain(const std::string& message, int status);
-// Of what is wrong with this folder's enrolment.
+// Reports what is wrong with this folder's enrolment.
 int complain_of(const QString& enrolment, const QString& state);
 
 int enrol(const Options& options, QCoreApplication& application);

@@ -19,7 +19,7 @@ namespace happe::study {
 namespace {
 
 int act(const Options& options, int argc, char** argv) {
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+    std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk
     if (options.command == Command::Wizard) {
         ui::UnixSignals::block(kAsked);  // Qt starts threads
         QApplication application(argc, argv);
@@ -30,7 +30,7 @@ int act(const Options& options, int argc, char** argv) {
         ui::install_translations(application);
         return run_wizard(options);
     }
-    std::signal(SIGUSR1, SIG_IGN);  // `abort` may take the holder of the lock for a wizard
+    std::signal(SIGUSR1, SIG_IGN);  // `abort` signals any holder of the lock, even if it is not a wizard
     QCoreApplication application(argc, argv);
     switch (options.command) {
         case Command::Enrol:
@@ -52,8 +52,8 @@ int act(const Options& options, int argc, char** argv) {
 int main(int argc, char** argv) try {
     CLI::App program(
         "happe-study - a participant's sitting at this laptop.\n\n"
-        "Connects to the study server, starts each run through happed under a condition that nobody here is told, asks\n"
-        "how it was, and keeps everything until the server has it.",
+        "Connects to the study server and leads a participant through the runs. happed starts each run under a condition\n"
+        "that only happed knows. The wizard asks for ratings, and keeps all data until the server has it.",
         "happe-study");
     happe::study::Options options;
     happe::study::define(program, options);

@@ -11,17 +11,18 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  happe-study enrol https://study.example.org   once, with a code from an administrator\n"
-    "  happe-study                                   a sitting, or on with the one that was interrupted\n"
-    "  happe-study status                            what is kept here that the server has not got\n"
+    "  happe-study enrol https://study.example.org   enrols this laptop, once, with an administrator's code\n"
+    "  happe-study                                   begins a sitting, or continues an interrupted one\n"
+    "  happe-study status                            shows data that the server does not have yet\n"
     "\n"
-    "The experimenter's keys, at any time: Ctrl+Alt+Shift+Q. On Wayland, while the application is in front: `happe-study\n"
-    "abort` from another terminal.\n"
+    "Ctrl+Alt+Shift+Q opens the experimenter's page at any time. On Wayland, while the application is in front, run\n"
+    "`happe-study abort` in another terminal.\n"
     "\n"
-    "Files: ~/.local/state/happe-study has the laptop's token and what is not yet on the server, for its owner alone.\n"
+    "Files: ~/.local/state/happe-study has the laptop's token, and data that the server does not have yet. Only\n"
+    "its owner can read it.\n"
     "\n"
-    "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file says something wrong, 66 this\n"
-    "laptop is not enrolled, 69 server or bus are not there, 73 a file cannot be made, 75 the wizard is running, 77 not\n"
+    "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file is wrong, 66 this laptop is not\n"
+    "enrolled, 69 the server or the bus is not available, 73 a file cannot be created, 75 the wizard is running, 77 not\n"
     "allowed.";
 
 std::string default_state() {
@@ -39,43 +40,49 @@ CLI::App* add_command(CLI::App& program, Options& options, Command command, cons
 
 void define_commands(CLI::App& program, Options& options) {
     CLI::App* const enrol = add_command(program, options, Command::Enrol, "enrol",
-                                        "Make this laptop one of a study's, with a code that works once");
+                                        "Enrol this laptop in a study, with a code that works once");
     enrol->add_option("server", options.server, "The study server's address: https, or http on this machine")
         ->type_name("URL")
         ->required();
-    enrol->add_option("code", options.code, "The enrolment code; if it is left out it is asked for")->type_name("CODE");
-    CLI::App* const status =
-        add_command(program, options, Command::Status, "status", "Show whose sitting it is and what waits to be sent");
+    enrol->add_option("code", options.code, "The enrolment code; without it, the command asks for it")
+        ->type_name("CODE");
+    CLI::App* const status = add_command(program, options, Command::Status, "status",
+                                         "Show whose sitting it is, and how much data waits to be sent");
     status->add_flag("--json", options.json, "As JSON");
-    CLI::App* const upload =
-        add_command(program, options, Command::Upload, "upload", "Send what is kept here, without a window");
-    upload->add_option("--patience", options.patience_s, "For how many seconds to try")
+    CLI::App* const upload = add_command(program, options, Command::Upload, "upload",
+                                         "Send the data that waits on this laptop, without a window");
+    upload->add_option("--patience", options.patience_s, "How many seconds to try")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
-    upload->add_flag("--again", options.again, "Also what the server has refused, which may have changed its mind");
-    add_command(program, options, Command::Abort, "abort", "Have the running wizard ask the experimenter for a reason");
+    upload->add_flag("--again", options.again, "Also send again the data that the server has refused");
+    add_command(program, options, Command::Abort, "abort",
+                "Make the running wizard ask the experimenter why the run is aborted");
 }
 
 }  // namespace
 
 void define(CLI::App& program, Options& options) {
     options.state = default_state();
-    program.add_option("--state", options.state, "Where the laptop's token is, and what the server has not got")
+    program
+        .add_option("--state", options.state,
+                    "The folder with the laptop's token, and with data that the server does not have yet")
         ->type_name("FOLDER");
-    program.add_option("--browser", options.browser, "What opens the participant's pages; if left out, xdg-open")
+    program
+        .add_option("--browser", options.browser, "The program that opens the participant's pages; by default xdg-open")
         ->type_name("PROGRAM");
-    program.add_option("--language", options.language, "Of the wizard's own words; if left out, the desktop's")
+    program
+        .add_option("--language", options.language, "The language of the wizard's own words; by default the desktop's")
         ->type_name("LANGUAGE")
         ->check(CLI::IsMember({"de", "en"}));
-    program.add_option("--countdown", options.countdown_s, "For how many seconds a run is announced")
+    program.add_option("--countdown", options.countdown_s, "The seconds of the countdown before a run")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 60))
         ->capture_default_str();
     program
         .add_option("--settle", options.settle_ms,
-                    "For how many milliseconds nothing may be pressed before a rating is taken: hands\n"
-                    "are still playing")
+                    "The milliseconds without a press before the wizard takes a rating, because hands\n"
+                    "may still be playing")
         ->type_name("MS")
         ->check(CLI::Range(0, 10000))
         ->capture_default_str();

@@ -20,12 +20,13 @@ Request leaving() {
     return {.method = "DELETE", .path = QStringLiteral("device/sitting"), .body = {}};
 }
 
-// What a link ends with, or a token as it is.
+// The token at the end of a link; a token alone stays the same.
 QString token_of(const QString& link) {
     return link.trimmed().section(QLatin1Char('/'), -1);
 }
 
-// As the server's list of devices has it; null: it was told before, or there is to be no traffic.
+// The state's name in the server's list of devices. Null where the wizard sends none: the server knows it already, or
+// the laptop must stay silent.
 const char* state_of(Page page) {
     switch (page) {
         case Page::Ready:
@@ -98,7 +99,8 @@ void Wizard::show(Page page, const QString& detail) {
     }
 }
 
-// A sign of life, which nobody waits for.
+// Nobody waits for a sign of life. They go one after another, because two on the way could overtake each other and the
+// server would keep the older state. Only the newest waits.
 void Wizard::beat() try {
     const char* const state = state_of(view_.page);
     if (state == nullptr) {
@@ -109,10 +111,21 @@ void Wizard::beat() try {
         {QStringLiteral("software"), QJsonObject{{QStringLiteral("happe-study"), QStringLiteral(HAPPE_VERSION)}}},
         {QStringLiteral("free_gib"), QStorageInfo(habits_.state).bytesAvailable() / kGib},
         {QStringLiteral("spool"), static_cast<qint64>(journal_.waiting())}};
-    server_.ask({.method = "PUT", .path = QStringLiteral("device/heartbeat"), .body = json(said)},
-                [](const Answer&) {});
+    next_beat_ = json(said);
+    if (!beats_) {
+        send_beat();
+    }
 } catch (const JournalError&) {
     log("the journal cannot be read");
+}
+
+void Wizard::send_beat() {
+    beats_ = !next_beat_.isEmpty();
+    if (beats_) {
+        const Request request{
+            .method = "PUT", .path = QStringLiteral("device/heartbeat"), .body = std::exchange(next_beat_, {})};
+        server_.insist(request, [] { return true; }, [this](const Answer&) { send_beat(); }, [](const Answer&) {});
+    }
 }
 
 void Wizard::fail(const QString& why, Act again) {
@@ -122,7 +135,7 @@ void Wizard::fail(const QString& why, Act again) {
     show(Page::Trouble, why);
 }
 
-// What the experimenter may do follows from it. As far as it can be read: it may be what is in trouble.
+// The journal decides what the experimenter may do. It may be unreadable: then it is the trouble that the page shows.
 void Wizard::look_into_journal() try {
     const auto run = sitting_ && run_ < sitting_->runs.size() ? known() : std::nullopt;
     const bool begun = run && run->step != Step::Answered && run->step != Step::Aborted;
@@ -225,7 +238,7 @@ void Wizard::refresh(const Act& then) {
     server_.insist(request, still_wanted(), still([this, then](const Answer& answer) { refreshed(answer, then); }),
                    still([this](const Answer& answer) {
                        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
-                           show(view_.page, answer.detail);
+                           show(view_.page, answer.problem.isEmpty() ? no_answer() : answer.detail);
                        }
                    }));
 }
@@ -238,7 +251,9 @@ void Wizard::refreshed(const Answer& answer, const Act& then) {
         }
         auto read = read_sitting(answer.body.toStdString());
         if (!read) {
-            fail(QString::fromStdString(read.error()), [this] { go_on(); });
+            log("the server's answer: " + read.error());
+            fail(StudyWords::tr("This laptop can't read the answer of the study's server. Its log says why."),
+                 [this] { go_on(); });
             return;
         }
         journal_.told(answer.body.toStdString());
@@ -271,7 +286,8 @@ void Wizard::open_pages() {
         QUrl address = habits_.server;
         address.setPath(address.path() + QStringLiteral("/p/") + QString::fromStdString(seat->token));
         if (const QString trouble = open_in_browser(address, habits_.browser, habits_.state); !trouble.isEmpty()) {
-            show(Page::Handout, trouble);
+            log(trouble.toStdString());
+            show(Page::Handout, StudyWords::tr("The browser can't be opened. This laptop's log says why."));
         }
     });
 }

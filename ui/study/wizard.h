@@ -37,7 +37,7 @@ public:
     // Whatever is next. Also a new participant, after a goodbye.
     void go_on();
 
-    // What people do. What does not belong to the page that is shown is passed over.
+    // What people do. What does not belong to the page that is shown is skipped.
     void sit_down(const QString& link);
     void open_pages();
     void begin();
@@ -64,7 +64,7 @@ private:
     // tries again.
     void written(const Act& act) { written(act, act); }
     void written(const Act& act, const Act& again);
-    // An act that is passed over if something else has begun meanwhile.
+    // An act that is skipped if something else has begun meanwhile.
     template <typename F>
     auto still(F act) {
         return [this, turn = turn_, act = std::move(act)](const auto&... told) {
@@ -91,6 +91,7 @@ private:
     void take_back_abortion();
     void compare_clocks(const Act& then);
     void beat();
+    void send_beat();
     void finish();
     void leave_seat();
     void forget_participant();
@@ -128,6 +129,8 @@ private:
     std::optional<uint> hold_;  // while practice goes on
     std::string practised_;     // the application's key, then
     Act again_;                 // after a trouble
+    QByteArray next_beat_;      // the sign of life that waits for the one on its way. Empty: none waits.
+    bool beats_ = false;        // while one is on its way
 };
 
 }  // namespace happe::study

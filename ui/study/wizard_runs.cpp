@@ -70,7 +70,9 @@ void Wizard::fetch_seal() {
                            fail(answer.detail, [this] { go_on(); });
                        }
                    }),
-                   still([this](const Answer& answer) { show(Page::Waiting, answer.detail); }));
+                   still([this](const Answer& answer) {
+                       show(Page::Waiting, answer.problem.isEmpty() ? no_answer() : answer.detail);
+                   }));
 }
 
 void Wizard::count_down(int seconds, const QByteArray& seal) {
@@ -94,7 +96,8 @@ void Wizard::start_run(const QByteArray& seal) {
         } else if (governor_run) {
             play(*governor_run);
         } else {
-            interrupted(governor_run.error(), "begun again: happed could not start it");
+            interrupted(governor_trouble(),
+                        "begun again: happed could not start it: " + governor_run.error().toStdString());
         }
     });
 }
@@ -119,7 +122,8 @@ void Wizard::end_run() {
                         if (recording) {
                             keep_recording(*recording);
                         } else {
-                            interrupted(recording.error(), "begun again: what happed had recorded could not be read");
+                            interrupted(governor_trouble(), "begun again: happed's recording could not be read: " +
+                                                                recording.error().toStdString());
                         }
                     }));
 }
@@ -284,7 +288,8 @@ void Wizard::practise() {
             clock_.start(planned().practice_seconds * kSecondMs);
             application_.start(words_of(planned().command), planned().cpu);
         } else {
-            fail(cookie.error(), [this] { go_on(); });
+            log("happed: " + cookie.error().toStdString());
+            fail(governor_trouble(), [this] { go_on(); });
         }
     };
     governor_.hold(QString::fromStdString(practised_), begins);

@@ -22,7 +22,7 @@ enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
 
 struct Position {
     Corner corner = Corner::BottomLeft;
-    QString screen;  // an output's name, as xrandr or `swaymsg -t get_outputs` have it; empty: the first one
+    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the first one
 };
 
 // Between the picture and the edges of its screen, in 96ths of an inch.
@@ -30,7 +30,7 @@ inline constexpr int kMargin = 16;
 
 class Surface {
 public:
-    // `changed`: scale or translucency have, the picture is to be painted anew. `lost`: the window system is gone, and
+    // `changed`: scale or translucency have, the picture is to be painted again. `lost`: the window system is gone, and
     // nothing is shown any more; the surface is to be destroyed, but not in this call.
     struct Events {
         std::function<void()> changed;
@@ -44,7 +44,7 @@ public:
 
     // Pixels for each of 96 in an inch.
     [[nodiscard]] virtual double scale() const = 0;
-    // Whether what is behind can shine through.
+    // Whether the windows behind can shine through.
     [[nodiscard]] virtual bool translucent() const = 0;
     // Whether an icon is wanted in place of the whole picture.
     [[nodiscard]] virtual bool icon() const { return false; }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPatience = 5000;  // milliseconds, for a desktop that starts
 
-// Our own windows are none of Qt's, but those of a tray are.
+// The overlay's windows are not Qt's, but a tray's are.
 QProcessEnvironment with_windows() {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.remove(QStringLiteral("QT_QPA_PLATFORM"));

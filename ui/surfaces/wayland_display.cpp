@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/surfaces/wayland_display.h"
 
+#include "ui/surfaces/socket_deadline.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -54,6 +56,7 @@ tl::expected<std::unique_ptr<WaylandDisplay>, std::string> WaylandDisplay::open(
 WaylandDisplay::WaylandDisplay(wl_display* display, Events events) : display_(display), events_(std::move(events)) {}
 
 bool WaylandDisplay::start() {
+    const SocketDeadline second(wl_display_get_fd(display_.get()));
     registry_.reset(wl_display_get_registry(display_.get()));
     wl_registry_add_listener(registry_.get(), &kRegistry, this);
     // The first one tells what there is, the second one what the outputs are like.

@@ -52,7 +52,7 @@ public:
     [[nodiscard]] zwlr_layer_shell_v1* layers() const { return layers_.get(); }
     // The output of this name; without one the first; none if there is none at all.
     [[nodiscard]] const WaylandOutput* output(const QString& name) const;
-    // Sends what was asked for.
+    // Sends all requests that wait.
     void flush();
 
 private:

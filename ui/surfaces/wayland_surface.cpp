@@ -135,7 +135,7 @@ private:
                                        static_cast<std::uint32_t>(picture_.height() / scale_));
     }
 
-    // The compositor knows the surface; what it says of its size is what was asked for.
+    // The compositor knows the surface, and reports the size that we asked for.
     void configured() {
         if (!std::exchange(configured_, true)) {
             attach();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/surfaces/x11_display.h"
 
+#include "ui/surfaces/socket_deadline.h"
+
 #include <xcb/randr.h>
 #include <xcb/shape.h>
 #include <xcb/xfixes.h>
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace happe::ui {
 namespace {
@@ -57,21 +60,22 @@ const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QStr
 }
 
 tl::expected<std::unique_ptr<X11Display>, std::string> X11Display::open() {
-    int screen = 0;
-    std::unique_ptr<X11Display> display(new X11Display(xcb_connect(nullptr, &screen), screen));
-    if (display->lost()) {
-        return tl::unexpected<std::string>("no X server answers where DISPLAY says");
+    auto opened = connect_x11();
+    if (!opened) {
+        return tl::unexpected(std::move(opened).error());
     }
+    std::unique_ptr<X11Display> display(new X11Display(*std::move(opened)));
     if (!display->start()) {
         return tl::unexpected<std::string>("the X server lacks Shape, XFixes, RandR or windows with an alpha channel");
     }
     return display;
 }
 
-X11Display::X11Display(xcb_connection_t* connection, int screen) : connection_(connection), number_(screen) {}
+X11Display::X11Display(X11Connection opened) : opened_(std::move(opened)) {}
 
 bool X11Display::start() {
-    int skip = number_;
+    const SocketDeadline second(xcb_get_file_descriptor(get()));
+    int skip = opened_.screen;
     each(xcb_setup_roots_iterator(xcb_get_setup(get())), xcb_screen_next,
          [&](const xcb_screen_t& screen) { screen_ = skip-- == 0 ? &screen : screen_; });
     const auto* const shape = xcb_get_extension_data(get(), &xcb_shape_id);
@@ -80,7 +84,7 @@ bool X11Display::start() {
     if (screen_ == nullptr || shape->present == 0 || fixes->present == 0 || randr->present == 0) {
         return false;
     }
-    // Both extensions want to be told the client's version first.
+    // A client must announce its version to both extensions before it uses them.
     const XcbReply<xcb_xfixes_query_version_reply_t> fixes_version(
         xcb_xfixes_query_version_reply(get(), xcb_xfixes_query_version(get(), 5, 0), nullptr));
     const XcbReply<xcb_randr_query_version_reply_t> randr_version(
@@ -88,7 +92,7 @@ bool X11Display::start() {
     fixes_event_ = fixes->first_event;
     randr_event_ = randr->first_event;
     visual_ = translucent_visual(*screen_);
-    compositor_ = atom("_NET_WM_CM_S" + std::to_string(number_));
+    compositor_ = atom("_NET_WM_CM_S" + std::to_string(opened_.screen));
     return fixes_version && randr_version && visual_ != 0;
 }
 
@@ -99,12 +103,14 @@ xcb_atom_t X11Display::atom(const std::string& name) const {
 }
 
 bool X11Display::has_compositor() const {
+    const SocketDeadline second(xcb_get_file_descriptor(get()));
     const XcbReply<xcb_get_selection_owner_reply_t> reply(
         xcb_get_selection_owner_reply(get(), xcb_get_selection_owner(get(), compositor_), nullptr));
     return reply && reply->owner != XCB_WINDOW_NONE;
 }
 
 double X11Display::scale() const {
+    const SocketDeadline second(xcb_get_file_descriptor(get()));
     const XcbReply<xcb_get_property_reply_t> reply(xcb_get_property_reply(
         get(), xcb_get_property(get(), 0, root(), XCB_ATOM_RESOURCE_MANAGER, XCB_ATOM_STRING, 0, kMostResources),
         nullptr));
@@ -116,6 +122,7 @@ double X11Display::scale() const {
 }
 
 std::vector<X11Screen> X11Display::screens() const {
+    const SocketDeadline second(xcb_get_file_descriptor(get()));
     std::vector<X11Screen> found;
     const XcbReply<xcb_randr_get_monitors_reply_t> reply(
         xcb_randr_get_monitors_reply(get(), xcb_randr_get_monitors(get(), root(), 1), nullptr));

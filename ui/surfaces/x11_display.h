@@ -2,6 +2,7 @@
 // A connection to an X server, and what the overlay asks it.
 #pragma once
 
+#include "ui/surfaces/x11_connection.h"
 #include "ui/surfaces/xcb_reply.h"
 
 #include <xcb/xcb.h>
@@ -25,7 +26,7 @@ public:
     // The server that DISPLAY names; it must have Shape, XFixes and RandR 1.5, as all do since 2015.
     [[nodiscard]] static tl::expected<std::unique_ptr<X11Display>, std::string> open();
 
-    [[nodiscard]] xcb_connection_t* get() const { return connection_.get(); }
+    [[nodiscard]] xcb_connection_t* get() const { return opened_.connection.get(); }
     [[nodiscard]] const xcb_screen_t& screen() const { return *screen_; }
     [[nodiscard]] xcb_window_t root() const { return screen_->root; }
     // With an alpha channel.
@@ -42,15 +43,10 @@ public:
     [[nodiscard]] bool lost() const { return xcb_connection_has_error(get()) != 0; }
 
 private:
-    struct Disconnect {
-        void operator()(xcb_connection_t* connection) const { xcb_disconnect(connection); }
-    };
-
-    X11Display(xcb_connection_t* connection, int screen);
+    explicit X11Display(X11Connection opened);
     [[nodiscard]] bool start();
 
-    std::unique_ptr<xcb_connection_t, Disconnect> connection_;
-    int number_;
+    X11Connection opened_;
     const xcb_screen_t* screen_ = nullptr;
     xcb_visualid_t visual_ = 0;
     xcb_atom_t compositor_ = XCB_ATOM_NONE;

@@ -196,7 +196,7 @@ private:
         }
     }
 
-    // The root window is, when screens are plugged in or out, or their area is shared out anew.
+    // The root window is, when screens are plugged in or out, or their area is shared out again.
     void configured(xcb_window_t window) {
         if (window == display_->root()) {
             screens_changed();

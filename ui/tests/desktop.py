@@ -264,7 +264,7 @@ class Wayland(Desktop):
         self.environment["SWAYSOCK"] = str(socket)
 
     def restart_sway(self) -> None:
-        """Kill sway and start it anew, under the same name."""
+        """Kill sway and start it again, under the same name."""
         self.stop(self.running_sway)
         for socket in Path(self.environment["XDG_RUNTIME_DIR"]).glob("sway-ipc.*"):
             socket.unlink()

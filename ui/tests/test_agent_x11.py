@@ -3,27 +3,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
 import signal
+import socket
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent import SETTLED_S, Agent, window, window_of
 from cost import resident_kib, wake_ups_in
-from desktop import AS_USER, program, wayland, without_layers, x11
+from desktop import AS_USER, USER, Desktop, program, wayland, without_layers, x11
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
-    from desktop import X11, Desktop
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from desktop import X11
     from happed_world import Happed
 
 pytestmark = pytest.mark.slow
 
 CHANGES = 1000
-ONLY_AN_AGENT = "happe-indicator shows nothing and only tells happed what is in front"
+ONLY_AN_AGENT = "happe-indicator shows nothing and only reports the application in front to happed"
 NO_TRAY = "this desktop has no tray; GNOME has one with the extension AppIndicator"
 
 
@@ -160,8 +166,8 @@ def test_it_says_that_no_window_manager_is_there(happed: Happed) -> None:
         desktop.environment |= dict.fromkeys(("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"), address)
         said = desktop.ask(program("happe-indicator"), "--status").splitlines()
         assert said[-2:] == [
-            "What is in front is said by X11.",
-            "No window manager says which window is active (_NET_ACTIVE_WINDOW).",
+            "X11 reports which application is in front.",
+            "No window manager reports the active window (_NET_ACTIVE_WINDOW).",
         ]
 
 
@@ -183,11 +189,51 @@ def test_where_nothing_can_be_shown_happed_is_still_told_what_is_in_front(happed
         said = desktop.ask(*AS_USER, program("happe-indicator"), "--status").splitlines()
         assert said[1].endswith(NO_TRAY)
         assert said[2:] == [
-            "happe-indicator shows nothing here and only tells happed which application is in front.",
+            "happe-indicator shows nothing here. It only reports to happed which application is in front.",
             "In front: game.",
-            "What is in front is said by X11.",
-            "Only programs that use XWayland are seen.",
+            "X11 reports which application is in front.",
+            "happe-indicator sees only programs that use XWayland.",
         ]
+
+
+@contextlib.contextmanager
+def silent_x_server() -> Iterator[str]:
+    """Have an X server that accepts connections and never answers; its DISPLAY."""
+    with socket.socket(socket.AF_UNIX) as server:
+        for number in range(90, 200):
+            with contextlib.suppress(OSError):
+                server.bind(f"\0/tmp/.X11-unix/X{number}")
+                break
+        server.listen()
+        yield f":{number}"
+
+
+def test_an_x_server_that_never_answers_is_abandoned_and_the_agent_goes_on(happed: Happed) -> None:
+    with tempfile.TemporaryDirectory() as home, silent_x_server() as display:
+        desktop = Desktop(
+            {**os.environ, "HOME": home, "XDG_RUNTIME_DIR": home, "LC_ALL": "C.UTF-8", "DISPLAY": display}
+        )
+        os.chown(home, USER, -1)
+        desktop.environment.pop("WAYLAND_DISPLAY", None)
+        with contextlib.closing(desktop):
+            agent = Agent(desktop, happed).start("--where", "auto")
+            until(lambda: ONLY_AN_AGENT in agent.log, "it goes on as an agent")
+            assert agent.log.splitlines()[0] == "happe-indicator: in front: no X server answers where DISPLAY says"
+            assert agent.process.poll() is None
+            agent.process.terminate()  # perhaps while it waits for the server again
+            assert agent.process.wait(PATIENCE_S) == 0
+
+
+def test_sigterm_ends_it_while_a_bus_does_not_answer(happed: Happed, tmp_path: Path) -> None:
+    with x11() as desktop, socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(f"\0{tmp_path}")
+        bus.listen()
+        agent = Agent(desktop, happed).start(DBUS_SESSION_BUS_ADDRESS=f"unix:abstract={tmp_path}")
+        bus.settimeout(PATIENCE_S)
+        connection, _ = bus.accept()
+        with connection:
+            agent.process.terminate()
+            assert agent.process.wait(PATIENCE_S) == 0
 
 
 def test_an_x_server_without_a_tray_and_a_session_without_a_bus_do_not_end_it(happed: Happed) -> None:

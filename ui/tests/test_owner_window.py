@@ -79,9 +79,12 @@ class Window:
         """Press keys."""
         self.desktop.ask("xdotool", "key", *names)
 
-    def windows(self) -> int:
-        """Return how many are open: it, and its question."""
-        return len(self.desktop.ask("xdotool", "search", "--onlyvisible", "--name", "^HAPPE$").split())
+    def focused(self) -> str:
+        """Return the X server's id of the window that gets the keys, it or its question; nothing if another does."""
+        with contextlib.suppress(CalledProcessError):
+            here = self.desktop.ask("xdotool", "search", "--onlyvisible", "--name", "^HAPPE$").split()
+            return next((each for each in self.desktop.ask("xdotool", "getwindowfocus").split() if each in here), "")
+        return ""
 
     def shows_a_press(self) -> bool:
         """Whether the chart has the mark of the last press, for slower."""
@@ -111,7 +114,7 @@ def owner(happed: Happed) -> Iterator[Window]:
     with x11() as desktop:
         agent = Agent(desktop, happed).start()
         window(desktop, "torcs")
-        agent.serves("torcs")
+        agent.serves_for_good("torcs")  # a change of focus would take the press with it
         agent.me.listen()
         for key in ("performance", "power"):
             agent.me("Feedback", "s", key)
@@ -125,7 +128,12 @@ def profiles(me: Client) -> list[str]:
     return [application for application, _ in me("ListProfiles", "s", "")]
 
 
-def test_it_pauses_forgets_and_closes_by_keys_alone(owner: Window) -> None:
+def keys(me: Client) -> list[str]:
+    """Return which key taught torcs each lesson, or that it was undone."""
+    return [key for _, _, key, *_ in me("ListEvents", "ssxu", "", "torcs", 0, 9)]
+
+
+def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> None:
     owner.start().opens()
     me = owner.me
     until(owner.shows_a_press, "the chart is painted")
@@ -134,17 +142,22 @@ def test_it_pauses_forgets_and_closes_by_keys_alone(owner: Window) -> None:
     owner.key("alt+p")
     me.sees("State", "held")
     assert me.get("Reason") == "held by HAPPE: paused by its user"
-    owner.key("alt+g")
+    owner.key("alt+c")
     me.sees("State", "observing")
 
+    owner.key("alt+u")
+    until(lambda: keys(me) == ["performance", "power", "undo"], "the last press is undone")
+    until(lambda: not owner.shows_a_press(), "it is no longer shown")
+
     assert profiles(me) == ["torcs"]
+    first = owner.focused()
     owner.key("alt+o")
-    until(lambda: owner.windows() == 2, "it asks")
+    until(lambda: owner.focused() not in ("", first), "the question has the keyboard")
     owner.key("Return")  # which keeps it
-    until(lambda: owner.windows() == 1, "it has its answer")
+    until(lambda: owner.focused() == first, "the window has the keyboard again")
     assert profiles(me) == ["torcs"]
     owner.key("alt+o")
-    until(lambda: owner.windows() == 2, "it asks")
+    until(lambda: owner.focused() not in ("", first), "the question has the keyboard")
     owner.key("alt+f")
     until(lambda: profiles(me) == [], "it is forgotten")
 
@@ -211,7 +224,7 @@ def busctl(owner: Window) -> list[str]:
     return ["busctl", f"--address={owner.happed.world.address}", "--timeout=20"]
 
 
-def test_the_trays_menu_pauses_and_opens_the_window(owner: Window) -> None:
+def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> None:
     with stand_in(owner.happed.world.bus, "org.kde.StatusNotifierWatcher", TRAY) as watcher:
         owner.start("--where", "tray")
         watcher.until("call", "RegisterStatusNotifierItem")
@@ -239,6 +252,8 @@ def test_the_trays_menu_pauses_and_opens_the_window(owner: Window) -> None:
         owner.me.sees("State", "held")
         click("Pause HAPPE")
         owner.me.sees("State", "observing")
+        click("Undo the last press")
+        until(lambda: "undo" in keys(owner.me), "it is undone")
         click("Open HAPPE")
         owner.opens()
         owner.key("Escape")

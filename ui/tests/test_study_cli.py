@@ -49,8 +49,8 @@ BAD = [
     (["--language", "xx"], os.EX_USAGE, "--language"),
     (["--countdown", "-1"], os.EX_USAGE, "--countdown"),
     (["enrol"], os.EX_USAGE, "server"),
-    (["enrol", "http://example.org"], os.EX_USAGE, "http://example.org: is no address of a study server"),
-    (["enrol", "https://me:secret@example.org"], os.EX_USAGE, "is no address of a study server"),
+    (["enrol", "http://example.org"], os.EX_USAGE, "http://example.org: not the address of a study server"),
+    (["enrol", "https://me:secret@example.org"], os.EX_USAGE, "not the address of a study server"),
     (["enrol", "http://127.0.0.1:1"], os.EX_UNAVAILABLE, "happed: "),
     (["status"], os.EX_NOINPUT, "device.json: No such file"),
     (["upload"], os.EX_NOINPUT, "device.json: No such file"),
@@ -67,6 +67,16 @@ def test_what_cannot_be_done_is_said_with_its_reason_and_status(bus: PrivateBus,
         assert last.startswith("happe-study: "), ran.stderr
         assert message in last
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+
+
+def test_without_a_bus_an_enrolment_ends(tmp_path: Path) -> None:
+    environment = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": "offscreen"}
+    words = [desktop.program("happe-study"), f"--state={tmp_path}/state", "enrol", "http://127.0.0.1:1"]
+    ran = subprocess.run(
+        words, env=environment, input="", capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert ran.returncode == os.EX_UNAVAILABLE
+    assert "happe-study: happed: " in ran.stderr
 
 
 def test_a_file_that_says_something_wrong_is_named_with_its_field(bus: PrivateBus, tmp_path: Path) -> None:

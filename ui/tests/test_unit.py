@@ -32,7 +32,7 @@ def statuses_in_sources() -> set[int]:
 
 
 def seconds(text: str) -> float:
-    """Return a time as units have it."""
+    """Return a time as in units."""
     found = re.fullmatch(r"(\d+)(s|min)", text)
     assert found
     return int(found[1]) * {"s": 1, "min": 60}[found[2]]

@@ -59,11 +59,11 @@
     </message>
     <message>
         <source>Last key: this is the lowest speed.</source>
-        <translation>Letzte Taste: das ist die niedrigste Geschwindigkeit.</translation>
+        <translation>Letzte Taste: Das ist die niedrigste Geschwindigkeit.</translation>
     </message>
     <message>
         <source>Last key: this is the highest speed.</source>
-        <translation>Letzte Taste: das ist die höchste Geschwindigkeit.</translation>
+        <translation>Letzte Taste: Das ist die höchste Geschwindigkeit.</translation>
     </message>
     <message>
         <source>Last key: slower.</source>
@@ -89,40 +89,40 @@
 <context>
     <name>Status</name>
     <message>
-        <source>happed serves nobody here now.</source>
-        <translation>happed bedient hier gerade niemanden.</translation>
+        <source>happed governs for nobody here now.</source>
+        <translation>happed regelt hier gerade für niemanden.</translation>
     </message>
     <message>
         <source>happed is not running.</source>
         <translation>happed läuft nicht.</translation>
     </message>
     <message>
-        <source>happe-indicator shows nothing here and only tells happed which application is in front.</source>
-        <translation>happe-indicator zeigt hier nichts und sagt happed nur, welche Anwendung vorn ist.</translation>
+        <source>happe-indicator shows nothing here. It only reports to happed which application is in front.</source>
+        <translation>happe-indicator zeigt hier nichts an. Es meldet happed nur, welche Anwendung im Vordergrund ist.</translation>
     </message>
     <message>
         <source>In front: %1.</source>
-        <translation>Vorn ist %1.</translation>
+        <translation>Im Vordergrund: %1.</translation>
     </message>
     <message>
-        <source>Nobody says which application is in front:</source>
-        <translation>Niemand sagt, welche Anwendung vorn ist:</translation>
+        <source>No program reports which application is in front:</source>
+        <translation>Kein Programm meldet, welche Anwendung im Vordergrund ist:</translation>
     </message>
     <message>
-        <source>What is in front is said by %1.</source>
-        <translation>Was vorn ist, sagt %1.</translation>
+        <source>%1 reports which application is in front.</source>
+        <translation>%1 meldet, welche Anwendung im Vordergrund ist.</translation>
     </message>
     <message>
-        <source>No window manager says which window is active (_NET_ACTIVE_WINDOW).</source>
-        <translation>Keine Fensterverwaltung sagt, welches Fenster aktiv ist (_NET_ACTIVE_WINDOW).</translation>
+        <source>No window manager reports the active window (_NET_ACTIVE_WINDOW).</source>
+        <translation>Kein Fenstermanager meldet das aktive Fenster (_NET_ACTIVE_WINDOW).</translation>
     </message>
     <message>
-        <source>Only programs that use XWayland are seen.</source>
-        <translation>Nur Programme, die XWayland benutzen, werden gesehen.</translation>
+        <source>happe-indicator sees only programs that use XWayland.</source>
+        <translation>happe-indicator sieht nur Programme, die XWayland verwenden.</translation>
     </message>
     <message>
-        <source>This compositor does not say whose a window is: its process is looked for by its name.</source>
-        <translation>Dieser Compositor sagt nicht, wem ein Fenster gehört: Sein Prozess wird am Namen gesucht.</translation>
+        <source>This compositor does not name the owner of a window. happe-indicator looks for the process by its name.</source>
+        <translation>Dieser Compositor nennt den Besitzer eines Fensters nicht. happe-indicator sucht den Prozess anhand seines Namens.</translation>
     </message>
 </context>
 <context>
@@ -144,36 +144,36 @@
         <translation>Langsamer</translation>
     </message>
     <message>
-        <source>HAPPE does not run. The kernel&apos;s governor decides.</source>
+        <source>HAPPE is not running. The kernel&apos;s governor decides.</source>
         <translation>HAPPE läuft nicht. Der Regler des Kernels entscheidet.</translation>
     </message>
     <message>
-        <source>A study&apos;s run goes on. What HAPPE does is not shown until it has ended.</source>
-        <translation>Ein Durchgang einer Studie läuft. Was HAPPE tut, wird erst danach gezeigt.</translation>
+        <source>A run of a study is in progress. This window shows HAPPE&apos;s state again after the run.</source>
+        <translation>Ein Durchgang einer Studie läuft. Danach zeigt dieses Fenster wieder, was HAPPE tut.</translation>
     </message>
     <message>
         <source>HAPPE is paused. The kernel&apos;s governor decides.</source>
-        <translation>HAPPE pausiert. Der Regler des Kernels entscheidet.</translation>
+        <translation>HAPPE ist angehalten. Der Regler des Kernels entscheidet.</translation>
     </message>
     <message>
-        <source>Another program governs the CPU, and HAPPE has given up.</source>
-        <translation>Ein anderes Programm regelt die CPU, und HAPPE hat aufgegeben.</translation>
+        <source>Another program governs the CPU, so HAPPE has stopped governing.</source>
+        <translation>Ein anderes Programm regelt die CPU. Deshalb hat HAPPE aufgehört zu regeln.</translation>
     </message>
     <message>
         <source>HAPPE cannot govern every CPU here.</source>
         <translation>HAPPE kann hier nicht jede CPU regeln.</translation>
     </message>
     <message>
-        <source>HAPPE serves nobody here now.</source>
-        <translation>HAPPE bedient hier gerade niemanden.</translation>
+        <source>HAPPE governs for nobody here now.</source>
+        <translation>HAPPE regelt hier gerade für niemanden.</translation>
     </message>
     <message>
         <source>HAPPE watches %1, and would choose %2, speed %3 of %4.</source>
-        <translation>HAPPE beobachtet %1 und würde %2 wählen, Geschwindigkeit %3 von %4.</translation>
+        <translation>HAPPE beobachtet %1 und würde %2 wählen, Stufe %3 von %4.</translation>
     </message>
     <message>
         <source>HAPPE governs for %1: %2, speed %3 of %4.</source>
-        <translation>HAPPE regelt für %1: %2, Geschwindigkeit %3 von %4.</translation>
+        <translation>HAPPE regelt für %1: %2, Stufe %3 von %4.</translation>
     </message>
     <message>
         <source>this window</source>
@@ -184,24 +184,24 @@
         <translation>Grund: %1</translation>
     </message>
     <message>
-        <source>The CPU is %1 % busy, %2 of what it could do.</source>
-        <translation>Die CPU ist zu %1 % beschäftigt, %2 dessen, was sie könnte.</translation>
+        <source>The CPU is %1 % busy, %2 of its capacity at top speed.</source>
+        <translation>Die CPU ist zu %1 % ausgelastet, das sind %2 ihrer Leistung bei höchster Geschwindigkeit.</translation>
     </message>
     <message>
         <source>Your keys have taught HAPPE this speed for it.</source>
-        <translation>Diese Geschwindigkeit hat HAPPE dafür von Ihren Tasten gelernt.</translation>
+        <translation>Diese Geschwindigkeit hat HAPPE aus Ihren Tastendrücken gelernt.</translation>
     </message>
     <message>
-        <source>Nothing is taught yet: it stays slow until you press the key for faster.</source>
-        <translation>Noch ist nichts gelernt: Es bleibt langsam, bis Sie die Taste für schneller drücken.</translation>
+        <source>HAPPE has learned nothing yet: it stays slow until you press the key for faster.</source>
+        <translation>HAPPE hat noch nichts gelernt: Es bleibt langsam, bis Sie die Taste für „schneller“ drücken.</translation>
     </message>
     <message>
         <source>Faster: %1. Slower: %2.</source>
         <translation>Schneller: %1. Langsamer: %2.</translation>
     </message>
     <message>
-        <source>No keyboard has them; others can be set in /etc/happe/happe.toml.</source>
-        <translation>Keine Tastatur hat sie; andere lassen sich in /etc/happe/happe.toml einstellen.</translation>
+        <source>No keyboard has these keys. You can set others in /etc/happe/happe.toml.</source>
+        <translation>Keine Tastatur hat diese Tasten. Andere lassen sich in /etc/happe/happe.toml einstellen.</translation>
     </message>
     <message>
         <source>%1: %2</source>
@@ -225,6 +225,10 @@
         <source>&amp;Pause HAPPE</source>
         <translation>HAPPE &amp;anhalten</translation>
     </message>
+    <message>
+        <source>&amp;Undo the last press</source>
+        <translation>Letzten Tastendruck &amp;zurücknehmen</translation>
+    </message>
 </context>
 <context>
     <name>happe::ui::OwnerWindow</name>
@@ -233,16 +237,20 @@
         <translation>HAPPE &amp;anhalten</translation>
     </message>
     <message>
+        <source>&amp;Undo the last press</source>
+        <translation>Letzten Tastendruck &amp;zurücknehmen</translation>
+    </message>
+    <message>
         <source>F&amp;orget this application…</source>
         <translation>Diese Anwendung &amp;vergessen …</translation>
     </message>
     <message>
         <source>Find a &amp;key…</source>
-        <translation>Eine Taste &amp;finden …</translation>
+        <translation>&amp;Taste erkennen …</translation>
     </message>
     <message>
         <source>&amp;Start the indicator with the session</source>
-        <translation>Anzeige mit der Sitzung &amp;starten</translation>
+        <translation>Anzeige beim Anmelden &amp;starten</translation>
     </message>
     <message>
         <source>HAPPE</source>
@@ -258,15 +266,15 @@
     </message>
     <message>
         <source>CPU&apos;s work</source>
-        <translation>Arbeit der CPU</translation>
+        <translation>CPU-Last</translation>
     </message>
     <message>
         <source>From and to</source>
-        <translation>Von und nach</translation>
+        <translation>Von → auf</translation>
     </message>
     <message>
-        <source>The last key presses that were learned from</source>
-        <translation>Die letzten Tastendrücke, aus denen gelernt wurde</translation>
+        <source>The last key presses that taught HAPPE</source>
+        <translation>Die letzten Tastendrücke, aus denen HAPPE gelernt hat</translation>
     </message>
     <message>
         <source>Application</source>
@@ -286,18 +294,18 @@
     </message>
     <message>
         <source>This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or slower.</source>
-        <translation>Diese Taste ist %1. Schreiben Sie sie in /etc/happe/happe.toml, als Taste für schneller oder langsamer.</translation>
+        <translation>Diese Taste heißt %1. Tragen Sie sie in /etc/happe/happe.toml als Taste für „schneller“ oder „langsamer“ ein.</translation>
     </message>
     <message>
-        <source>Press a key that types no text, within half a minute.</source>
-        <translation>Drücken Sie innerhalb einer halben Minute eine Taste, die keinen Text schreibt.</translation>
+        <source>Within half a minute, press a key that types no text.</source>
+        <translation>Drücken Sie in den nächsten 30 Sekunden eine Taste, die keinen Text schreibt.</translation>
     </message>
     <message>
-        <source>HAPPE goes on when this program ends, at the latest.</source>
-        <translation>HAPPE macht spätestens weiter, wenn dieses Programm endet.</translation>
+        <source>HAPPE continues when this program ends, at the latest.</source>
+        <translation>HAPPE macht weiter, sobald Sie es fortsetzen oder dieses Programm endet.</translation>
     </message>
     <message>
-        <source>&amp;Go on</source>
+        <source>&amp;Continue</source>
         <translation>&amp;Weiter</translation>
     </message>
     <message>
@@ -305,8 +313,8 @@
         <translation>%1 → %2</translation>
     </message>
     <message>
-        <source>Forget what HAPPE has learned for %1? It begins anew, at the lowest speed.</source>
-        <translation>Vergessen, was HAPPE für %1 gelernt hat? Es beginnt neu, bei der niedrigsten Geschwindigkeit.</translation>
+        <source>Forget what HAPPE has learned for %1? It starts again at the lowest speed.</source>
+        <translation>Soll HAPPE vergessen, was es für %1 gelernt hat? Es beginnt dann wieder bei der niedrigsten Geschwindigkeit.</translation>
     </message>
     <message>
         <source>&amp;Forget</source>
@@ -325,11 +333,11 @@
     </message>
     <message>
         <source>Nothing to show</source>
-        <translation>Nichts zu zeigen</translation>
+        <translation>Nichts anzuzeigen</translation>
     </message>
     <message>
-        <source>How much the CPU does, in % of what its top speed could</source>
-        <translation>Was die CPU leistet, in % dessen, was sie bei voller Geschwindigkeit könnte</translation>
+        <source>The CPU's load, in % of its capacity at top speed</source>
+        <translation>Last der CPU, in % ihrer Leistung bei höchster Geschwindigkeit</translation>
     </message>
 </context>
 <context>
@@ -349,28 +357,28 @@
         </translation>
     </message>
     <message>
-        <source>Who sits down?</source>
-        <translation>Wer nimmt Platz?</translation>
+        <source>Who is taking part?</source>
+        <translation>Wer nimmt teil?</translation>
     </message>
     <message>
-        <source>Paste or type the participant's link. Consent, questions and instructions open in the browser; then it goes on here.</source>
-        <translation>Den Link der teilnehmenden Person einfügen oder eintippen. Einwilligung, Fragen und Anleitung öffnen sich im Browser; danach geht es hier weiter.</translation>
+        <source>Paste or type the participant's link. Consent, questions and instructions open in the browser. Then the participant continues here.</source>
+        <translation>Fügen Sie den Teilnahme-Link ein oder tippen Sie ihn ab. Einwilligung, Fragen und Anleitung öffnen sich im Browser. Danach geht es hier weiter.</translation>
     </message>
     <message>
         <source>The participant's link</source>
-        <translation>Link der teilnehmenden Person</translation>
+        <translation>Teilnahme-Link</translation>
     </message>
     <message>
         <source>Begin</source>
         <translation>Beginnen</translation>
     </message>
     <message>
-        <source>Please go on in the browser</source>
-        <translation>Bitte im Browser weitermachen</translation>
+        <source>Please continue in the browser</source>
+        <translation>Bitte machen Sie im Browser weiter</translation>
     </message>
     <message>
-        <source>There you read what the study is about, answer some questions, and read the instructions. When you have read them, this window goes on by itself.</source>
-        <translation>Dort lesen Sie, worum es in der Studie geht, beantworten einige Fragen und lesen die Anleitung. Wenn Sie sie gelesen haben, geht es in diesem Fenster von selbst weiter.</translation>
+        <source>There you read about the study, answer some questions, and read the instructions. After that, this window continues by itself.</source>
+        <translation>Dort erfahren Sie, worum es in der Studie geht, beantworten einige Fragen und lesen die Anleitung. Danach geht es in diesem Fenster von selbst weiter.</translation>
     </message>
     <message>
         <source>Open the pages again</source>
@@ -381,15 +389,15 @@
         <translation>Zum Üben: %1</translation>
     </message>
     <message>
-        <source>Try it until you feel at home, for up to %1. It ends by itself, or when you leave it.</source>
-        <translation>Probieren Sie, bis Sie sich zurechtfinden, höchstens %1 lang. Es endet von selbst oder wenn Sie es verlassen.</translation>
+        <source>Try it until you feel comfortable, for up to %1. It ends by itself, or when you leave it.</source>
+        <translation>Üben Sie, bis Sie sich sicher fühlen, höchstens %1 lang. Die Übung endet dann von selbst. Sie können sie auch vorher beenden.</translation>
     </message>
     <message>
         <source>Start the practice</source>
-        <translation>Üben</translation>
+        <translation>Übung starten</translation>
     </message>
     <message>
-        <source>I know it already</source>
+        <source>I already know it</source>
         <translation>Das kenne ich schon</translation>
     </message>
     <message>
@@ -397,8 +405,8 @@
         <translation>Als Nächstes: %1</translation>
     </message>
     <message>
-        <source>It lasts %1 and ends by itself, even in the middle of something. Then you say how it was. Rest as long as you like before you start.</source>
-        <translation>Es dauert %1 und endet von selbst, auch mittendrin. Danach sagen Sie, wie es war. Ruhen Sie sich vorher aus, so lange Sie möchten.</translation>
+        <source>It lasts %1 and ends by itself, even in the middle of something. Then you rate it. Rest as long as you like before you start.</source>
+        <translation>Der Durchgang dauert %1 und endet von selbst, auch mittendrin. Danach bewerten Sie ihn. Ruhen Sie sich vorher aus, so lange Sie möchten.</translation>
     </message>
     <message>
         <source>Start</source>
@@ -409,8 +417,8 @@
         <translation>Einen Moment, bitte</translation>
     </message>
     <message>
-        <source>The laptop is asking the study's server. It tries until it is answered; what you have said so far is kept here.</source>
-        <translation>Der Laptop fragt den Server der Studie und versucht es, bis er Antwort bekommt; was Sie bisher gesagt haben, ist hier aufgehoben.</translation>
+        <source>The laptop is asking the study's server. It tries until the server answers. Your answers so far are saved here.</source>
+        <translation>Der Laptop wartet auf eine Antwort des Servers. Ihre bisherigen Antworten sind hier gespeichert.</translation>
     </message>
     <message numerus="yes">
         <source>It starts in %n second(s)</source>
@@ -424,12 +432,12 @@
         <translation>Dieser Durchgang wurde unterbrochen</translation>
     </message>
     <message>
-        <source>That is not your fault. What was played does not count, and the run begins once more, from its beginning.</source>
-        <translation>Das liegt nicht an Ihnen. Was gespielt wurde, zählt nicht, und der Durchgang beginnt noch einmal von vorn.</translation>
+        <source>This is not your fault. The interrupted part does not count, and the run starts again from the beginning.</source>
+        <translation>Das liegt nicht an Ihnen. Der unterbrochene Teil zählt nicht, und der Durchgang beginnt noch einmal von vorn.</translation>
     </message>
     <message>
         <source>Begin this run again</source>
-        <translation>Durchgang noch einmal beginnen</translation>
+        <translation>Durchgang neu beginnen</translation>
     </message>
     <message>
         <source>Send my rating</source>
@@ -437,11 +445,11 @@
     </message>
     <message>
         <source>With the keyboard: the number, then Enter.</source>
-        <translation>Mit der Tastatur: die Zahl, dann Eingabe.</translation>
+        <translation>Mit der Tastatur: erst die Zahl, dann die Eingabetaste.</translation>
     </message>
     <message>
-        <source>Nobody expects you to know. Say what you think, or that you don't know.</source>
-        <translation>Niemand erwartet, dass Sie es wissen. Sagen Sie, was Sie denken oder dass Sie es nicht wissen.</translation>
+        <source>You are not expected to know. Choose what you think, or say that you don't know.</source>
+        <translation>Sie müssen es nicht wissen. Wählen Sie, was Sie vermuten, oder sagen Sie, dass Sie es nicht wissen.</translation>
     </message>
     <message>
         <source>Send my guess</source>
@@ -452,48 +460,48 @@
         <translation>Dieser Durchgang wurde abgebrochen</translation>
     </message>
     <message>
-        <source>It does not count, and that is not your fault. The person who is with you prepares it once more; then it goes on here.</source>
-        <translation>Er zählt nicht, und das liegt nicht an Ihnen. Die Person, die bei Ihnen ist, bereitet ihn noch einmal vor; dann geht es hier weiter.</translation>
+        <source>It does not count. This is not your fault. The person with you will prepare it again. Then you continue here.</source>
+        <translation>Er zählt nicht. Das liegt nicht an Ihnen. Die Versuchsleitung bereitet ihn noch einmal vor. Danach geht es hier weiter.</translation>
     </message>
     <message>
         <source>Thank you! That was the last run.</source>
         <translation>Vielen Dank! Das war der letzte Durchgang.</translation>
     </message>
     <message>
-        <source>The laptop sends what it has kept to the study's server. Please leave it on until it says goodbye.</source>
-        <translation>Der Laptop sendet, was er aufgehoben hat, an den Server der Studie. Bitte lassen Sie ihn an, bis er sich verabschiedet.</translation>
+        <source>The laptop is sending its data to the study's server. Please leave it on until it says goodbye.</source>
+        <translation>Der Laptop sendet seine Daten an den Server der Studie. Bitte lassen Sie ihn eingeschaltet, bis er sich verabschiedet.</translation>
     </message>
     <message>
         <source>Thank you, and goodbye</source>
         <translation>Vielen Dank und auf Wiedersehen</translation>
     </message>
     <message>
-        <source>You may go on in the browser, or leave.</source>
-        <translation>Sie können im Browser weitermachen oder gehen.</translation>
+        <source>You can continue in the browser, or leave.</source>
+        <translation>Sie können im Browser weitermachen oder aufhören.</translation>
     </message>
     <message>
-        <source>Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the person who is with you.</source>
-        <translation>Nicht alles ist angekommen: Der Server der Studie hat einiges davon abgelehnt; es bleibt hier aufgehoben. Bitte sagen Sie es der Person, die bei Ihnen ist.</translation>
+        <source>The study's server refused some of the data, which stay on this laptop. Please tell the person with you.</source>
+        <translation>Der Server der Studie hat einen Teil der Daten abgelehnt. Sie bleiben auf diesem Laptop. Bitte sagen Sie der Versuchsleitung Bescheid.</translation>
     </message>
     <message>
-        <source>What was kept here has arrived. You may go on in the browser, or leave.</source>
-        <translation>Was hier aufgehoben war, ist angekommen. Sie können im Browser weitermachen oder gehen.</translation>
+        <source>All data have arrived. You can continue in the browser, or leave.</source>
+        <translation>Alle Daten sind angekommen. Sie können im Browser weitermachen oder aufhören.</translation>
     </message>
     <message>
         <source>Next participant</source>
-        <translation>Nächste teilnehmende Person</translation>
+        <translation>Nächste Person</translation>
     </message>
     <message>
         <source>Leave the program</source>
-        <translation>Programm verlassen</translation>
+        <translation>Programm beenden</translation>
     </message>
     <message>
-        <source>Please call the person who is with you</source>
-        <translation>Bitte rufen Sie die Person, die bei Ihnen ist</translation>
+        <source>Please call the person with you</source>
+        <translation>Bitte rufen Sie die Versuchsleitung</translation>
     </message>
     <message>
-        <source>Something is to be put right before it goes on. Nothing that you said is lost.</source>
-        <translation>Etwas muss in Ordnung gebracht werden, bevor es weitergeht. Nichts von dem, was Sie gesagt haben, ist verloren.</translation>
+        <source>There is a problem that the person with you must solve. All your answers are safe.</source>
+        <translation>Es gibt ein Problem, das die Versuchsleitung lösen muss. Alle Ihre Antworten sind gespeichert.</translation>
     </message>
     <message>
         <source>Try again</source>
@@ -504,12 +512,12 @@
         <translation>Für die Versuchsleitung</translation>
     </message>
     <message>
-        <source>Run %1 can be stopped. It will not count, and is to be planned anew on the server.</source>
-        <translation>Durchgang %1 kann abgebrochen werden. Er zählt dann nicht und muss auf dem Server neu geplant werden.</translation>
+        <source>You can stop run %1. It will not count. Plan it again on the server.</source>
+        <translation>Sie können Durchgang %1 abbrechen. Er zählt dann nicht. Planen Sie ihn auf dem Server neu.</translation>
     </message>
     <message>
-        <source>The reason; it is kept in the audit log</source>
-        <translation>Der Grund; er steht dann im Prüfprotokoll</translation>
+        <source>The reason, for the audit log</source>
+        <translation>Grund (kommt ins Prüfprotokoll)</translation>
     </message>
     <message>
         <source>Stop this run</source>
@@ -517,15 +525,15 @@
     </message>
     <message>
         <source>End this practice</source>
-        <translation>Üben beenden</translation>
+        <translation>Übung beenden</translation>
     </message>
     <message>
-        <source>No run is under way. If the participant leaves, what is kept here is sent first.</source>
-        <translation>Kein Durchgang ist im Gange. Wenn die teilnehmende Person geht, wird zuerst gesendet, was hier aufgehoben ist.</translation>
+        <source>No run is in progress. If the participant leaves, the laptop sends its data first.</source>
+        <translation>Es läuft kein Durchgang. Wenn Sie die Teilnahme beenden, sendet der Laptop zuerst seine Daten.</translation>
     </message>
     <message>
         <source>The participant leaves</source>
-        <translation>Die Person geht</translation>
+        <translation>Teilnahme beenden</translation>
     </message>
     <message>
         <source>Back</source>
@@ -536,24 +544,40 @@
         <translation>Durchgang %1 von %2</translation>
     </message>
     <message>
-        <source>%1 of %2 runs behind you</source>
+        <source>%1 of %2 runs done</source>
         <translation>%1 von %2 Durchgängen geschafft</translation>
     </message>
     <message>
         <source>The governor happed has ended.</source>
-        <translation>Der Regler happed wurde beendet.</translation>
+        <translation>Der Regler happed läuft nicht mehr.</translation>
     </message>
     <message>
         <source>The application has ended by itself.</source>
         <translation>Die Anwendung hat sich von selbst beendet.</translation>
     </message>
     <message>
-        <source>This laptop can&apos;t keep anything on its disk now. Its log says why.</source>
-        <translation>Dieser Laptop kann gerade nichts auf seiner Platte speichern. Sein Protokoll sagt, warum.</translation>
+        <source>This laptop can&apos;t save anything on its disk now. Its log says why.</source>
+        <translation>Dieser Laptop kann gerade nichts auf seiner Festplatte speichern. Der Grund steht in seinem Protokoll.</translation>
     </message>
     <message>
         <source>The application can&apos;t be started. This laptop&apos;s log says why.</source>
-        <translation>Die Anwendung lässt sich nicht starten. Das Protokoll dieses Laptops sagt, warum.</translation>
+        <translation>Die Anwendung lässt sich nicht starten. Der Grund steht im Protokoll dieses Laptops.</translation>
+    </message>
+    <message>
+        <source>The study&apos;s server does not answer yet.</source>
+        <translation>Der Server der Studie antwortet noch nicht.</translation>
+    </message>
+    <message>
+        <source>The governor happed can&apos;t do it now. This laptop&apos;s log says why.</source>
+        <translation>Der Regler happed kann das gerade nicht. Der Grund steht im Protokoll dieses Laptops.</translation>
+    </message>
+    <message>
+        <source>This laptop can&apos;t read the answer of the study&apos;s server. Its log says why.</source>
+        <translation>Dieser Laptop kann die Antwort des Servers der Studie nicht lesen. Der Grund steht in seinem Protokoll.</translation>
+    </message>
+    <message>
+        <source>The browser can&apos;t be opened. This laptop&apos;s log says why.</source>
+        <translation>Der Browser lässt sich nicht öffnen. Der Grund steht im Protokoll dieses Laptops.</translation>
     </message>
 </context>
 </TS>

@@ -75,7 +75,10 @@ public:
         QAction* const pause = addAction(QCoreApplication::translate("Tray", "&Pause HAPPE"));
         pause->setCheckable(true);
         connect(pause, &QAction::triggered, this, [&owner](bool wanted) { owner.pause(wanted); });
-        connect(&owner, &Owner::changed, this, [&owner, pause] {
+        QAction* const undo = addAction(QCoreApplication::translate("Tray", "&Undo the last press"));
+        connect(undo, &QAction::triggered, this, [&owner] { owner.undo(); });
+        connect(&owner, &Owner::changed, this, [&owner, pause, undo] {
+            undo->setEnabled(!owner.presses().empty());
             pause->setChecked(owner.paused());
             pause->setEnabled(owner.state().there);
         });

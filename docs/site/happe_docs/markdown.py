@@ -15,7 +15,7 @@ _CODE = re.compile(r"(`[^`]+`)")
 
 
 def escaped(text: str) -> str:
-    """Text that is shown as it is, but for `code` between backticks."""
+    """Text that is shown as it is, except for `code` between backticks."""
     parts = _CODE.split(text)
     return "".join(part if at % 2 else _SPECIAL.sub(r"\\\1", part) for at, part in enumerate(parts))
 

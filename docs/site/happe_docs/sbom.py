@@ -3,8 +3,9 @@
 
 Python's packages come from the lock, with the digests that are pinned; Debian's from tools/setup.sh, with the
 versions that are installed; the tests' JavaScript from study-server/package.json. What only tests and checks need has
-the scope "excluded". The same tree on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH (or 1970),
-the serial number follows from the content.
+the scope "excluded". Of what the packages need, `happe:debian-12` and so on say whether the packages for that release
+have it as a "wheel", or "debian" has it. The same tree on the same machine gives the same bytes: the time is
+SOURCE_DATE_EPOCH (or 1970), the serial number follows from the content.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
-from cyclonedx.model import HashAlgorithm, HashType
+from cyclonedx.model import HashAlgorithm, HashType, Property
 from cyclonedx.model.bom import Bom, BomMetaData
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", re.MULTILINE)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-PACKAGED = ("common", "server", "power")  # the parts of the lock that packages carry
-_LIST = re.compile(r'^(demo|test|all)="([^"]*)"', re.MULTILINE)
+_LIST = re.compile(r'^(governor|desktop|demo|test|all)="([^"]*)"', re.MULTILINE)
 _VERSION = re.compile(r"project\(happe VERSION (\S+)")
 
 
@@ -59,34 +58,31 @@ def bom(root: Path) -> Bom:
 def python_packages(root: Path) -> Iterator[Component]:
     """Packages of the lock. Those that HAPPE's own packages have in them are needed to run it. Raises SbomError.
 
-    django-htmx is one of them: the study server's package has its htmx.
+    Two others carry scripts that the study server's package has: htmx and uPlot.
     """
     lock = root / "packaging/requirements.txt"
-    needed = _packaged(root, lock) | {"django-htmx"}
+    sources = _packaged(root, lock)
+    needed = set().union(*(where.keys() for where in sources.values())) | {"django-htmx", "metaflow-card-uplot"}
     for name, version, digests in _PINNED.findall(lock.read_text(encoding="utf-8")):
         hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in _DIGEST.findall(digests)]
-        yield _part(PackageURL("pypi", None, name, version), needed=name in needed, hashes=hashes)
+        said = {f"happe:debian-{release}": where[name] for release, where in sources.items() if name in where}
+        yield _part(PackageURL("pypi", None, name, version), needed=name in needed, hashes=hashes, said=said)
 
 
-def _packaged(root: Path, lock: Path) -> set[str]:
-    """Names of the lock's packages that are built into HAPPE's. Raises SbomError."""
-    with TemporaryDirectory() as folder:
-        ran = subprocess.run(
-            [sys.executable, root / "tools/python_parts.py", lock, folder],
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        if ran.returncode != 0:
-            raise SbomError(f"{ran.stderr.strip()}; `make setup` installs all packages")
-        lists = [file.read_text(encoding="utf-8") for file in (Path(folder) / f"{part}.txt" for part in PACKAGED)]
-    return {name for text in lists for name, _version, _digests in _PINNED.findall(text)}
+def _packaged(root: Path, lock: Path) -> dict[str, dict[str, str]]:
+    """For each release of Debian, the lock's packages that HAPPE's need: "wheel" or "debian". Raises SbomError."""
+    asked = [sys.executable, str(root / "tools/python_parts.py"), str(lock)]
+    ran = subprocess.run(asked, check=False, capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise SbomError(f"{ran.stderr.strip()}; `make setup` installs all packages")
+    sources: dict[str, dict[str, str]] = json.loads(ran.stdout)
+    return sources
 
 
 def debian_packages(root: Path) -> Iterator[Component]:
     """Packages that tools/setup.sh installs, in the versions that are here. Raises SbomError."""
     lists = dict(_LIST.findall((root / "tools/setup.sh").read_text(encoding="utf-8")))
-    needed = set(lists["demo"].split())
+    needed = {name for programs in ("governor", "desktop", "demo") for name in lists[programs].split()}
     wanted = sorted({name for listed in lists.values() for name in listed.split() if not name.startswith("$")})
     asked = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}\\n", *wanted]
     ran = subprocess.run(asked, capture_output=True, check=False, text=True)
@@ -105,7 +101,9 @@ def javascript_packages(root: Path) -> Iterator[Component]:
         yield _part(PackageURL("npm", None, name, version), needed=False)
 
 
-def _part(address: PackageURL, *, needed: bool, hashes: list[HashType] | None = None) -> Component:
+def _part(
+    address: PackageURL, *, needed: bool, hashes: list[HashType] | None = None, said: dict[str, str] | None = None
+) -> Component:
     return Component(
         name=address.name,
         version=address.version,
@@ -114,6 +112,7 @@ def _part(address: PackageURL, *, needed: bool, hashes: list[HashType] | None = 
         purl=address,
         bom_ref=str(address),
         hashes=hashes,
+        properties=[Property(name=name, value=value) for name, value in (said or {}).items()],
     )
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The site's sources in one folder: the tree's documents as they are, and a reference that is made anew each time."""
+"""The site's sources in one folder: the tree's documents as they are, and a reference that is made again each time."""
 
 from __future__ import annotations
 
 import json
+import os.path
 import re
 import shutil
 import tempfile
@@ -18,10 +19,11 @@ from happe_study.operations import configuration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # shown with the documents
+ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # shown with the documents, in project/
 MADE = "reference/generated"
 CONTENTS = ("index.md", "adr/README.md", "reference/README.md")  # whose lists are the site's table of contents
 
+_LINK = re.compile(r"(?<=\]\()([^)\s:#]+)(?=[)#])")
 _LISTED = re.compile(r"^(?:-|\d+\.) \[[^\]]*\]\(([^)#]+)\)", re.MULTILINE)
 
 
@@ -29,10 +31,8 @@ def assemble(root: Path, programs: Path, target: Path) -> None:
     """Fill `target`, which is emptied before. `programs`: the folder of the built ones. Raises ManualError, OSError."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(root / "docs", target)
-    (target / "project").mkdir()
-    for name in ROOT_PAGES:
-        text = (root / name).read_text(encoding="utf-8").replace("](docs/", "](../")
-        (target / "project" / name.lower()).write_text(text, encoding="utf-8")
+    for file in [*map(Path, ROOT_PAGES), *(each.relative_to(root) for each in (root / "docs").rglob("*.md"))]:
+        _show(root, target, file)
     made = target / MADE
     made.mkdir()
     pages = {**_manuals(programs), **_contracts(root), **_server()}
@@ -41,6 +41,31 @@ def assemble(root: Path, programs: Path, target: Path) -> None:
     _append(target / "reference/README.md", "\n## The pages\n\n" + "".join(map(_entry, pages.items())))
     for contents in CONTENTS:
         _append(target / contents, tables_of_contents((target / contents).read_text(encoding="utf-8")))
+
+
+def place(file: Path) -> Path:
+    """Where the site has a file of the tree: what is not in docs/ below tree/."""
+    if str(file) in ROOT_PAGES:
+        return Path("project", file.name.lower())
+    return file.relative_to("docs") if file.is_relative_to("docs") else Path("tree", file)
+
+
+def _show(root: Path, target: Path, file: Path) -> None:
+    """Write a file of the tree where the site has it. Of a document, the links follow, and so do files they lead to."""
+    shown = target / place(file)
+    shown.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix != ".md":
+        shutil.copyfile(root / file, shown)
+        return
+
+    def followed(link: re.Match[str]) -> str:
+        aim = Path(os.path.normpath(file.parent / link[1]))
+        if place(aim).parts[0] == "tree" and not (target / place(aim)).exists():
+            _show(root, target, aim)
+        return os.path.relpath(place(aim), place(file).parent)
+
+    orphan = "---\norphan: true\n---\n" if place(file).parts[0] == "tree" else ""
+    shown.write_text(orphan + _LINK.sub(followed, (root / file).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def tables_of_contents(text: str) -> str:

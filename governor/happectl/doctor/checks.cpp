@@ -16,23 +16,49 @@ constexpr const char* kWithoutSystemd =
     "run this on the machine rather than in a container; without systemd, start happed by hand";
 constexpr const char* kAsRoot = "sudo happectl doctor can see it";
 
-// Other programs that set frequencies or governors.
+// Other programs that set what HAPPE sets: what they do, how that goes with each back-end, and what to do about it.
+// Beside CAP a governor or a preference of theirs changes how the driver chooses below HAPPE's cap, and no more.
 struct Rival {
-    std::string_view unit;
-    Verdict while_active;
-    std::string_view why;
+    std::string_view unit;  // of systemd's; or the name of a program without one
+    Verdict beside_setspeed;
+    Verdict beside_cap;
+    std::string_view what;
+    std::string_view advice;  // empty: to disable the unit
 };
 
+constexpr Verdict kFine = Verdict::Ok;
+constexpr Verdict kMayClash = Verdict::Warn;
+constexpr Verdict kClashes = Verdict::Fail;
+
+constexpr std::string_view kPowerProfiles = "power-profiles-daemon.service";
+constexpr std::string_view kOurProfiles = "happe-power-profiles.service";
+constexpr std::string_view kGameMode = "gamemoded";
+
 constexpr std::array kRivals = {
-    Rival{"power-profiles-daemon.service", Verdict::Fail, "it sets the driver's preference and governor by profile"},
-    Rival{"tuned.service", Verdict::Fail, "it sets governors and limits by profile"},
-    Rival{"auto-cpufreq.service", Verdict::Fail, "it sets governors every few seconds"},
-    Rival{"tlp.service", Verdict::Fail, "it sets governors and limits when the mains come or go"},
-    Rival{"laptop-mode.service", Verdict::Fail, "it sets governors when the mains come or go"},
-    Rival{"cpupower.service", Verdict::Warn, "it sets a governor when it starts"},
-    Rival{"cpufrequtils.service", Verdict::Warn, "it sets a governor when it starts"},
-    Rival{"ondemand.service", Verdict::Warn, "it sets a governor when it starts"},
-    Rival{"thermald.service", Verdict::Ok, "it lowers limits when it is hot, which HAPPE respects"},
+    Rival{kPowerProfiles, kMayClash, kFine,
+          "it sets the driver's energy preference, and some drivers' governor, by profile", ""},
+    Rival{kOurProfiles, kFine, kFine, "HAPPE's own: the desktop's power switch", ""},
+    Rival{"tuned.service", kClashes, kMayClash, "it sets governors, preferences and limits by profile", ""},
+    Rival{"tuned-ppd.service", kClashes, kMayClash, "it lets the desktop's power switch choose tuned's profile",
+          "systemctl disable --now tuned-ppd.service tuned.service"},
+    Rival{
+        "tlp.service", kClashes, kMayClash,
+        "it sets governors, preferences and limits when the mains come or go; HAPPE keeps to the limits",
+        "leave CPU_SCALING_GOVERNOR_ON_AC and _ON_BAT empty in /etc/tlp.conf, or systemctl disable --now tlp.service"},
+    Rival{"tlp-pd.service", kClashes, kMayClash, "it lets the desktop's power switch choose TLP's settings",
+          "systemctl disable --now tlp-pd.service"},
+    Rival{"auto-cpufreq.service", kClashes, kMayClash, "it sets governors and preferences every few seconds", ""},
+    Rival{"laptop-mode.service", kClashes, kMayClash, "it sets governors when the mains come or go", ""},
+    Rival{"system76-power.service", kClashes, kMayClash, "it sets governors and limits by profile", ""},
+    Rival{"tccd.service", kClashes, kMayClash,
+          "it sets governors, preferences and limits by profile; HAPPE keeps to the limits", ""},
+    Rival{"asusd.service", kFine, kFine, "it sets only the platform's profile and the driver's energy preference", ""},
+    Rival{"cpupower.service", kMayClash, kFine, "it sets a governor when it starts", ""},
+    Rival{"cpufrequtils.service", kMayClash, kFine, "it sets a governor when it starts", ""},
+    Rival{"ondemand.service", kMayClash, kFine, "it sets a governor when it starts", ""},
+    Rival{"thermald.service", kFine, kFine, "it lowers limits when it is hot, and HAPPE keeps to them", ""},
+    Rival{kGameMode, kMayClash, kFine, "it sets the governor performance while a game runs, after which HAPPE gives up",
+          "set desiredgov=userspace below [general] in gamemode.ini"},
 };
 
 const UnitFound* unit(const Findings& findings, const std::string& name) {
@@ -82,7 +108,7 @@ Check check_cpufreq(const Findings& findings) {
         return check;
     }
     check.verdict = observes(findings) ? Verdict::Warn : Verdict::Fail;
-    check.finding = "the kernel scales no frequency here (a virtual machine, a container, or no driver)";
+    check.finding = "the kernel offers no frequency scaling here (a virtual machine, a container, or no driver)";
     check.advice =
         "to see what HAPPE would decide, set mode = \"observe\" in /etc/happe/happe.toml; on real hardware "
         "switch on frequency scaling in the firmware, or load a driver (modprobe acpi-cpufreq)";
@@ -95,42 +121,99 @@ Check check_backend(const Findings& findings) {
         return check;
     }
     if (std::ranges::all_of(findings.policies, has_userspace)) {
-        check.finding = "SETSPEED: the governor userspace is there";
+        check.finding = "SETSPEED: the kernel has the governor userspace";
         return check;
     }
     if (std::ranges::all_of(findings.policies, chooses_itself)) {
         const bool intel = !findings.intel_pstate.empty();
-        check.finding = "CAP: this driver chooses below a limit that HAPPE sets; a study needs SETSPEED";
+        check.finding = "CAP: HAPPE sets a limit, and this driver chooses below it; a study needs SETSPEED";
         check.advice = fmt::format("for a study, boot with {}", intel ? "intel_pstate=passive" : "amd_pstate=passive");
         return check;
     }
     check.verdict = Verdict::Warn;
-    check.finding = "the governor userspace is not there";
-    check.advice = "modprobe cpufreq_userspace, and its name into /etc/modules-load.d/happe.conf";
+    check.finding = "the kernel lacks the governor userspace";
+    check.advice = "modprobe cpufreq_userspace, and write that name into /etc/modules-load.d/happe.conf";
     return check;
 }
+
+namespace {
+
+bool is_cap(const Findings& findings) {
+    return findings.daemon ? findings.daemon->backend == "cap"
+                           : !findings.policies.empty() && std::ranges::all_of(findings.policies, chooses_itself);
+}
+
+// power-profiles-daemon sets no more than the preference where the driver has one.
+Verdict verdict_on(const Rival& rival, const Findings& findings) {
+    const bool needs_governor =
+        rival.unit == kPowerProfiles && !std::ranges::all_of(findings.policies, &PolicyFound::has_preference);
+    return is_cap(findings) && !needs_governor ? rival.beside_cap : rival.beside_setspeed;
+}
+
+// Those that serve the desktop's power switch, which one program on the machine can.
+bool in_place_of_ours(const Rival& rival, const Findings& findings) {
+    constexpr std::array kSwitches{kPowerProfiles, std::string_view("tuned-ppd.service"),
+                                   std::string_view("tlp-pd.service")};
+    return std::ranges::find(kSwitches, rival.unit) != kSwitches.end() &&
+           unit(findings, std::string(kOurProfiles)) != nullptr;
+}
+
+// Nothing if it is not on this machine, or is never started.
+std::optional<Check> check_rival(const Rival& rival, const Findings& findings) {
+    const UnitFound* const found = unit(findings, std::string(rival.unit));
+    const bool installed = rival.unit == kGameMode && findings.gamemode;
+    const bool active = found != nullptr && found->active == "active";
+    if (!active && !installed && (found == nullptr || found->enabled != "enabled")) {
+        return std::nullopt;
+    }
+    const Verdict worst = verdict_on(rival, findings);
+    const char* const when = active ? "active" : installed ? "installed" : "starts with the machine";
+    Check check{.name = std::string(rival.unit.substr(0, rival.unit.find('.'))),
+                .verdict = active ? worst : std::min(worst, Verdict::Warn),
+                .finding = fmt::format("{}: {}", when, rival.what)};
+    if (in_place_of_ours(rival, findings)) {
+        check.verdict = std::max(check.verdict, Verdict::Warn);
+        check.finding += "; beside it happe-power-profiles cannot serve the power switch";
+    }
+    if (check.verdict != Verdict::Ok) {
+        check.advice = rival.advice.empty() ? fmt::format("systemctl disable --now {}", rival.unit) : rival.advice;
+    }
+    return check;
+}
+
+// What keeps the service from serving: the first that applies.
+struct ServiceTrouble {
+    bool (*applies)(const UnitFound&);
+    Verdict verdict;
+    std::string_view advice;
+};
+
+constexpr std::array kServiceTroubles = {
+    ServiceTrouble{[](const UnitFound& unit) { return unit.load == "masked" || unit.enabled == "masked"; },
+                   Verdict::Fail, "systemctl unmask happed && systemctl enable --now happed"},
+    ServiceTrouble{[](const UnitFound& unit) { return unit.active == "failed"; }, Verdict::Fail,
+                   "journalctl -u happed -b says why"},
+    ServiceTrouble{[](const UnitFound& unit) { return unit.active != "active"; }, Verdict::Fail,
+                   "systemctl enable --now happed"},
+    ServiceTrouble{[](const UnitFound& unit) { return unit.enabled == "disabled"; }, Verdict::Warn,
+                   "systemctl enable happed, or it won't start with the machine"},
+    ServiceTrouble{[](const UnitFound& unit) { return unit.enabled.empty(); }, Verdict::Unknown,
+                   "systemctl status happed says whether it starts with the machine"},
+};
+
+}  // namespace
 
 std::vector<Check> check_rivals(const Findings& findings) {
     std::vector<Check> checks;
     for (const Rival& rival : kRivals) {
-        const UnitFound* const found = unit(findings, std::string(rival.unit));
-        const bool active = found != nullptr && found->active == "active";
-        const bool enabled = found != nullptr && found->enabled == "enabled";
-        if (!active && !enabled) {
-            continue;
+        if (auto check = check_rival(rival, findings)) {
+            checks.push_back(*std::move(check));
         }
-        Check check{.name = std::string(rival.unit.substr(0, rival.unit.find('.')))};
-        check.verdict = active ? rival.while_active : std::min(rival.while_active, Verdict::Warn);
-        check.finding = fmt::format("{}: {}", active ? "active" : "starts with the machine", rival.why);
-        if (check.verdict != Verdict::Ok) {
-            check.advice = fmt::format("systemctl disable --now {}", rival.unit);
-        }
-        checks.push_back(check);
     }
-    if (checks.empty()) {
-        checks.push_back(findings.units
-                             ? Check{"other programs", Verdict::Ok, "none that sets frequencies", ""}
-                             : Check{"other programs", Verdict::Unknown, "systemd does not answer", kWithoutSystemd});
+    if (!findings.units) {
+        checks.push_back({"other programs", Verdict::Unknown, "systemd does not answer", kWithoutSystemd});
+    } else if (checks.empty()) {
+        checks.push_back({"other programs", Verdict::Ok, "none that sets frequencies", ""});
     }
     return checks;
 }
@@ -145,22 +228,11 @@ Check check_service(const Findings& findings) {
         return {check.name, Verdict::Fail, "not installed", "install the package happe-governor"};
     }
     check.finding = fmt::format("{}, {}", found->active, found->enabled.empty() ? found->load : found->enabled);
-    if (found->load == "masked" || found->enabled == "masked") {
-        check.verdict = Verdict::Fail;
-        check.advice = "systemctl unmask happed && systemctl enable --now happed";
-    } else if (found->active == "failed") {
-        check.verdict = Verdict::Fail;
-        check.advice = "journalctl -u happed -b says why";
-    } else if (found->active != "active") {
-        check.verdict = Verdict::Fail;
-        check.advice = "systemctl enable --now happed";
-    } else if (found->enabled == "disabled") {
-        check.verdict = Verdict::Warn;
-        check.advice = "systemctl enable happed, or it won't start with the machine";
-    } else if (found->enabled.empty()) {
-        check.verdict = Verdict::Unknown;
-        check.finding = "active; systemd does not say whether it starts with the machine";
-        check.advice = "systemctl status happed";
+    const auto* const trouble =
+        std::ranges::find_if(kServiceTroubles, [&](const ServiceTrouble& each) { return each.applies(*found); });
+    if (trouble != kServiceTroubles.end()) {
+        check.verdict = trouble->verdict;
+        check.advice = trouble->advice;
     }
     return check;
 }
@@ -175,7 +247,7 @@ Check check_daemon(const Findings& findings) {
         fmt::format("version {}, {}{}{}", state.version, state.state, state.reason.empty() ? "" : ": ", state.reason);
     if (state.state == "contested") {
         check.verdict = Verdict::Fail;
-        check.advice = "stop the other program, then happectl reload";
+        check.advice = "stop the other program; HAPPE tries again when it is quiet, and after happectl reload at once";
     } else if (state.state == "failing") {
         check.verdict = Verdict::Fail;
         check.advice = "journalctl -u happed -b -p err says what the kernel refuses";
@@ -187,11 +259,12 @@ Check check_keys(const Findings& findings) {
     Check check{.name = "keys"};
     const UnitFound* const socket = unit(findings, kKeySocket);
     if (findings.units && (socket == nullptr || socket->active != "active")) {
-        return {check.name, Verdict::Fail, fmt::format("{} is not active: no key can be seen", kKeySocket),
+        return {check.name, Verdict::Fail, fmt::format("{} is not active, so happed sees no key", kKeySocket),
                 fmt::format("systemctl enable --now {}", kKeySocket)};
     }
     if (!findings.daemon) {
-        return {check.name, Verdict::Unknown, "happed is not there to say which keyboards have them", "start happed"};
+        return {check.name, Verdict::Unknown, "happed does not run, so it can't say which keyboards have the keys",
+                "start happed"};
     }
     const std::uint32_t keyboards = findings.daemon->keyboards;
     check.finding = fmt::format("found on {} keyboard{}", keyboards, keyboards == 1 ? "" : "s");
@@ -214,7 +287,7 @@ Check check_session(const Findings& findings) {
     Check check{.name = "session"};
     if (!findings.session) {
         check.verdict = Verdict::Warn;
-        check.finding = "logind does not answer, so nobody is served";
+        check.finding = "logind does not answer, so HAPPE cannot know who uses the machine, and does not govern";
         check.advice = "systemctl status systemd-logind";
     } else if (!*findings.session) {
         check.finding = "nobody is at seat0: HAPPE waits";
@@ -231,24 +304,25 @@ Check check_database(const Findings& findings) {
         case Presence::Present:
             return {"profiles", Verdict::Ok, "the database is there", ""};
         case Presence::Unreadable:
-            return {"profiles", Verdict::Unknown, "the database is for root and happed alone to see", kAsRoot};
+            return {"profiles", Verdict::Unknown, "only root and happed can read the database", kAsRoot};
         case Presence::Absent:
             break;
     }
     if (!findings.daemon) {
-        return {"profiles", Verdict::Ok, "none yet; happed makes the database", ""};
+        return {"profiles", Verdict::Ok, "none yet; happed creates the database", ""};
     }
     return {"profiles", Verdict::Warn, "happed runs without its database", "journalctl -u happed -b says why"};
 }
 
 Check check_found_state(const Findings& findings) {
     if (findings.daemon || findings.found_state == Presence::Absent) {
-        return {"machine", Verdict::Ok, findings.daemon ? "happed answers for it" : "as the kernel has it", ""};
+        return {"machine", Verdict::Ok, findings.daemon ? "happed looks after it" : "no state of HAPPE is left on it",
+                ""};
     }
     if (findings.found_state == Presence::Unreadable) {
-        return {"machine", Verdict::Unknown, "what happed found here is for root alone to see", kAsRoot};
+        return {"machine", Verdict::Unknown, "only root can read the state that happed found", kAsRoot};
     }
-    return {"machine", Verdict::Fail, "happed ended without giving back the governor it found",
+    return {"machine", Verdict::Fail, "happed ended without restoring the governor that it found",
             "sudo happectl restore"};
 }
 
@@ -262,9 +336,9 @@ Check check_installation(const Findings& findings) {
                 "install the package happe-governor again"};
     }
     if (std::min(findings.bus_policy, findings.polkit_actions) == Presence::Unreadable) {
-        return {"installation", Verdict::Unknown, "D-Bus policy and polkit actions are for root alone to see", kAsRoot};
+        return {"installation", Verdict::Unknown, "only root can see the D-Bus policy and the polkit actions", kAsRoot};
     }
-    return {"installation", Verdict::Ok, "D-Bus policy and polkit actions are there", ""};
+    return {"installation", Verdict::Ok, "D-Bus policy and polkit actions are installed", ""};
 }
 
 std::vector<Check> examine(const Findings& findings) {
@@ -280,7 +354,9 @@ std::vector<Check> examine(const Findings& findings) {
 std::vector<std::string> units_of_interest() {
     std::vector<std::string> names = {kService, kKeySocket};
     for (const Rival& rival : kRivals) {
-        names.emplace_back(rival.unit);
+        if (rival.unit != kGameMode) {
+            names.emplace_back(rival.unit);
+        }
     }
     return names;
 }

@@ -19,6 +19,7 @@ struct PolicyFound {
     std::string driver;
     std::string governor;
     std::vector<std::string> governors;  // those that can be chosen
+    bool has_preference = false;         // the driver has an energy performance preference
 };
 
 // A unit of systemd's.
@@ -39,6 +40,7 @@ struct Findings {
     std::vector<PolicyFound> policies;
     std::string intel_pstate;  // its status; empty if there is none
     std::string amd_pstate;
+    bool gamemode = false;  // installed; a user's own systemd starts it
 
     std::optional<std::map<std::string, UnitFound>> units;  // by name; nothing if systemd doesn't answer
     std::optional<Outcome<SessionFound>> session;           // nothing if logind doesn't answer

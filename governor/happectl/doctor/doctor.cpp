@@ -2,8 +2,10 @@
 // happectl doctor: what is in HAPPE's way, and what to do.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/configuration.h"
+#include "governor/happectl/doctor/bundle.h"
 #include "governor/happectl/doctor/checks.h"
 #include "governor/happectl/doctor/machine.h"
+#include "governor/happectl/files.h"
 #include "governor/happectl/view.h"
 
 #include <fmt/format.h>
@@ -16,10 +18,13 @@ namespace {
 struct DoctorOptions {
     Output output;
     Root root = "/";
+    std::string bundle;  // the file to write; empty: none
 };
 
 void look_at_files(const Root& root, Findings& findings) {
     look_at_cpufreq(root, findings);
+    findings.gamemode =
+        std::max(presence(root / "usr/bin/gamemoded"), presence(root / "usr/games/gamemoded")) == Presence::Present;
     findings.database = presence(root / "var/lib/happe/profiles.db");
     findings.found_state = presence(root / kFoundState);
     findings.bus_policy = std::max(presence(root / "usr/share/dbus-1/system.d/org.happe.Governor1.conf"),
@@ -91,21 +96,46 @@ Outcome<int> examine_machine(const DoctorOptions& options) {
     return std::ranges::count(checks, Verdict::Fail, &Check::verdict) > 0 ? 1 : EX_OK;
 }
 
+Outcome<int> write_bundle(const DoctorOptions& options) {
+    const auto machine = describe_machine(options.root);
+    if (!machine) {
+        return trouble(EX_UNAVAILABLE, machine.error().message);
+    }
+    auto file = NewFile::create(options.bundle);
+    if (!file) {
+        return pass_on(file);
+    }
+    if (const auto written = file->write(json_text(*machine)); !written) {
+        return pass_on(written);
+    }
+    const auto published = file->publish();
+    return published ? Outcome<int>(EX_OK) : pass_on(published);
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("doctor", "What is in HAPPE's way, and what to do about it");
+    CLI::App* const command = program.add_subcommand("doctor", "Find problems, and what to do about them");
     const auto options = std::make_shared<DoctorOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
+    command
+        ->add_option("--bundle", options->bundle,
+                     "Describe this machine's frequency scaling in a file for HAPPE's tests; - prints it")
+        ->type_name("FILE");
     add_output(*command, options->output);
     command->footer(
-        "Looks at the kernel's drivers, other programs that set frequencies, the service, keys, session, configuration\n"
-        "and files, and says ok, warn or fail for each, with what to do; unknown where it cannot find out. Works without\n"
-        "happed too. The exit status is 1 if anything fails.\n\n"
+        "Checks the kernel's drivers, other programs that set frequencies, the service, keys, session, configuration and\n"
+        "files. Prints ok, warn, fail or unknown for each, and advice. Works without happed too. The exit status is 1 if a\n"
+        "check fails.\n\n"
+        "A bundle holds the kernel's version, cpufreq's files, the topology, and the CPUs' utilisation over two seconds.\n"
+        "It has no name, serial number, address or application. Read it before you send it.\n\n"
         "Examples:\n"
         "  happectl doctor\n"
-        "  happectl doctor --json | jq '.[] | select(.verdict != \"ok\")'");
-    command->callback([options, &task] { task = [options] { return examine_machine(*options); }; });
+        "  happectl doctor --json | jq '.[] | select(.verdict != \"ok\")'\n"
+        "  happectl doctor --bundle machine.json");
+    command->callback([options, &task] {
+        task = [options] { return options->bundle.empty() ? examine_machine(*options) : write_bundle(*options); };
+    });
 }
 
 }  // namespace happe::ctl

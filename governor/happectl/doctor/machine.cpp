@@ -38,15 +38,14 @@ std::vector<std::string> words(const std::string& line) {
     return result;
 }
 
-// Empty if there is none.
+}  // namespace
+
 std::string read_line(const fs::path& file) {
     std::ifstream stream(file);
     std::string line;
     std::getline(stream, line);
     return line;
 }
-
-}  // namespace
 
 Presence presence(const fs::path& file) {
     struct stat found{};
@@ -63,7 +62,8 @@ std::vector<PolicyFound> find_policies(const Root& root) {
         if (const auto number = policy_number(entry.path().filename().string())) {
             policies.push_back({*number, read_line(entry.path() / "scaling_driver"),
                                 read_line(entry.path() / "scaling_governor"),
-                                words(read_line(entry.path() / "scaling_available_governors"))});
+                                words(read_line(entry.path() / "scaling_available_governors")),
+                                presence(entry.path() / "energy_performance_preference") == Presence::Present});
         }
     }
     std::ranges::sort(policies, {}, &PolicyFound::policy);

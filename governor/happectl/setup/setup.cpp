@@ -21,8 +21,9 @@ constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.want
 std::vector<std::string> rivals(const Findings& findings) {
     std::vector<std::string> units;
     for (const Check& check : check_rivals(findings)) {
-        if (check.verdict >= Verdict::Warn) {
-            units.push_back(check.name + ".service");
+        const std::string unit = check.name + ".service";
+        if (check.verdict >= Verdict::Warn && findings.units && findings.units->contains(unit)) {
+            units.push_back(unit);
         }
     }
     return units;
@@ -74,13 +75,15 @@ std::string as_json(const Plan& plan, bool changed, bool started) {
 
 Outcome<int> set_up(const SetupOptions& options) {
     if (options.of_this_machine() && ::geteuid() != 0) {
-        return trouble(EX_NOPERM, "only an administrator may: sudo happectl setup");
+        return trouble(EX_NOPERM, "only an administrator may do this: sudo happectl setup");
     }
     if (!options.yes && ::isatty(STDIN_FILENO) == 0) {
-        return trouble(EX_USAGE, "setup asks at a terminal; elsewhere say --yes, with the options that you want");
+        return trouble(
+            EX_USAGE,
+            "setup needs a terminal for its questions; without one, give --yes and the options that you want");
     }
     if (options.keys.performance.empty() != options.keys.power.empty()) {
-        return trouble(EX_USAGE, "--performance and --power come together");
+        return trouble(EX_USAGE, "--performance and --power need each other");
     }
     const auto machine = look(options);
     const auto plan = machine ? decide(options, *machine) : pass_on(machine);
@@ -101,24 +104,23 @@ Outcome<int> set_up(const SetupOptions& options) {
 }  // namespace
 
 void add_setup(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("setup", "The first run: keys, mode, other programs, autostart");
+    CLI::App* const command = program.add_subcommand("setup", "Set up HAPPE: keys, mode, other programs, autostart");
     const auto options = std::make_shared<SetupOptions>();
     command->add_option("--performance", options->keys.performance, "The key that asks for more speed");
     command->add_option("--power", options->keys.power, "The key that saves power");
-    command->add_option("--mode", options->mode, "govern, or observe: decide and show only")
+    command->add_option("--mode", options->mode, "govern, or observe: only decide and show")
         ->check(CLI::IsMember({"govern", "observe"}));
     command->add_option("--autostart", options->autostart, "Whether the indicator starts with each desktop: on or off")
         ->check(CLI::IsMember({"on", "off"}));
     command->add_flag("--stop-others", options->stop_others, "Stop and disable other programs that set frequencies");
-    command->add_flag("--yes", options->yes, "Ask nothing: what is not said is as setup would propose it");
-    command->add_flag("--json", options->json, "Print what was done as JSON, in ASCII");
+    command->add_flag("--yes", options->yes, "Ask nothing: missing answers are those that setup would propose");
+    command->add_flag("--json", options->json, "Print the changes as JSON, in ASCII");
     command->add_option("--root", options->root, "Look for files below this")->group("");
     command->footer(
-        "Looks at the machine, asks, says what it will do, and does it when that is agreed to: writes\n"
-        "/etc/happe/happe.toml (the rest of the file stays as it is) and starts happed, now and with the machine.\n"
-        "Ctrl-C before that changes nothing, except that pressing keys starts happed-keys.socket. Again at any time,\n"
-        "to change the answers. With --yes other programs are left alone unless --stop-others is said. An\n"
-        "administrator may.\n\n"
+        "Looks at the machine, asks questions, and shows the changes. When you agree, it writes the answers into\n"
+        "/etc/happe/happe.toml, keeps the rest of that file, and starts happed, now and at each boot. Before you agree it\n"
+        "changes nothing, except that pressing keys starts happed-keys.socket. Run it again to change the answers. With\n"
+        "--yes it stops other programs only with --stop-others. Only for administrators.\n\n"
         "Examples:\n"
         "  sudo happectl setup\n"
         "  sudo happectl setup --yes --performance KEY_F10 --power KEY_F9 --autostart off --json");

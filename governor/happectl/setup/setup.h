@@ -22,7 +22,7 @@ struct SetupOptions {
     [[nodiscard]] bool of_this_machine() const { return root == "/"; }
 };
 
-// What is there before anything is asked.
+// The state before setup asks anything.
 struct SetupFindings {
     Findings findings;
     std::vector<std::string> rivals;  // units of other programs that set frequencies
@@ -33,7 +33,7 @@ struct SetupFindings {
     bool indicator_starts = true;  // with the desktop: as it is if this was set up before, else it is proposed
 };
 
-// What is to be done.
+// The work to do.
 struct Plan {
     Decided decided;
     std::vector<std::string> stopped;  // units of other programs

@@ -31,7 +31,7 @@ Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> wo
         return pass_on(child);
     }
     const int status = child->wait();
-    constexpr const char* kFailed = "{} failed; it says why above. Then: happectl setup again";
+    constexpr const char* kFailed = "{} failed; the reason is above. Correct it, then run happectl setup again";
     return status == 0 ? Outcome<bool>(true) : trouble(EX_UNAVAILABLE, fmt::format(kFailed, fmt::join(words, " ")));
 }
 

@@ -34,7 +34,7 @@ Outcome<std::string> learn_key_by(const std::string& socket_path) {
         return trouble(EX_UNAVAILABLE, answers ? answers->error().message : "happed-keys does not answer");
     }
     return (*answers)->learned ? Outcome<std::string>(key_name(*(*answers)->learned))
-                               : trouble(EX_UNAVAILABLE, "no key that types no text was pressed");
+                               : trouble(EX_UNAVAILABLE, "nobody pressed a usable key (one that types no text)");
 }
 
 }  // namespace happe::ctl

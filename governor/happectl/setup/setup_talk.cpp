@@ -18,7 +18,7 @@ Outcome<std::string> ask(const std::string& question) {
     std::string line;
     if (!std::getline(std::cin, line)) {
         std::cerr << "\n";
-        return trouble(EX_NOINPUT, "no answer; nothing was changed");
+        return trouble(EX_NOINPUT, "no answer; setup changed nothing");
     }
     const auto first = line.find_first_not_of(" \t\r");
     return first == std::string::npos ? "" : line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
@@ -102,7 +102,7 @@ void show_choices(const std::vector<KeyPair>& pairs) {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         std::cerr << fmt::format("  {}  {} and {}\n", i + 1, pairs[i].performance, pairs[i].power);
     }
-    std::cerr << "  p  press them now (starts happed-keys.socket before anything is agreed)\n  n  type their names\n";
+    std::cerr << "  p  press them now (this starts happed-keys.socket before you agree)\n  n  type their names\n";
 }
 
 Outcome<KeyPair> keys_by(const std::string& choice, const SetupOptions& options, const std::vector<KeyPair>& pairs) {
@@ -156,7 +156,8 @@ Outcome<bool> ask_mode(const SetupOptions& options, const SetupFindings& machine
         std::cerr << "\nHAPPE will only observe: there is no frequency to set here.\n";
         return true;
     }
-    const auto govern = agreed("\nLet HAPPE set frequencies? No: it decides and shows only.", !plan.decided.observe);
+    const auto govern =
+        agreed("\nLet HAPPE set frequencies? If not, it only decides and shows.", !plan.decided.observe);
     if (govern) {
         plan.decided.observe = !*govern;
     }

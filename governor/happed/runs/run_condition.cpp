@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/runs/run_condition.h"
 
+#include "governor/documents/epp.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -31,7 +35,7 @@ Result<RunCondition> parse(const std::string& name, std::size_t steps) {
     }
     if (step == 0) {
         return failure(fmt::format(
-            "condition: none of ondemand, T-HAPPE, O-HAPPE, B-HAPPE, and fixed-1 to fixed-{} on this machine", steps));
+            "condition: must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-1 to fixed-{} on this machine", steps));
     }
     return RunCondition{.rule = Rule::Fixed, .step = step - 1};
 }
@@ -50,10 +54,13 @@ std::string fault_of(const RunPlan& plan, Rule rule) {
         return "indicator: B-HAPPE has it";
     }
     if (rule != Rule::Ondemand && (plan.sampling_rate_us || plan.up_threshold)) {
-        return "sampling_rate_us, up_threshold: of ondemand only";
+        return "sampling_rate_us, up_threshold: only ondemand has them";
     }
     if (plan.up_threshold && (*plan.up_threshold == 0 || *plan.up_threshold > kMostPercent)) {
         return "up_threshold: not 1 to 100";
+    }
+    if (!plan.epp.empty() && std::ranges::find(kEpps, plan.epp) == kEpps.end()) {
+        return fmt::format("epp: none of {}", fmt::join(kEpps, ", "));
     }
     return {};
 }

@@ -22,23 +22,24 @@ Answer<T> in_terms_of_service(Result<T> result, Kind kind) {
 
 Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& request) {
     if (session_) {
-        return refusal(Kind::Busy, fmt::format("run {} is on", session_->code()));
+        return refusal(Kind::Busy, fmt::format("run {} is in progress", session_->code()));
     }
-    if (attention_.state() != State::Serving) {
-        return refusal(Kind::Busy, "nobody can be served: " + attention_.reason());
+    if (attention_.state() != State::Serving && attention_.state() != State::Aside) {
+        return refusal(Kind::Busy, "happed can serve no user: " + attention_.reason());
     }
     if (!request.sealed) {
         return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
     }
     if (hardware_.observes()) {  // or which conditions fail here would tell them
-        return refusal(Kind::Failed, "this machine only observes: sealed runs need one that is governed");
+        return refusal(Kind::Failed, "happed only observes this machine: a sealed run needs a machine that it governs");
     }
     const auto plan = unseal(*request.sealed);
     if (!plan) {
         return tl::unexpected<ServiceError>(plan.error());
     }
     return start(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
-        return ServiceError{Kind::Failed, "this run cannot begin on this machine; more is not said of a sealed run"};
+        return ServiceError{Kind::Failed,
+                            "this run cannot begin on this machine; the reason stays secret because the run is sealed"};
     });
 }
 
@@ -48,7 +49,7 @@ Answer<RunPlan> RunDesk::unseal(const SealedRun& sealed) const {
         return refusal(Kind::InvalidArgument, "sealed: " + opened.error().message);
     }
     if (opened->study != sealed.study || opened->run != sealed.run) {
-        return refusal(Kind::InvalidArgument, "sealed: is of another study or run");
+        return refusal(Kind::InvalidArgument, "sealed: belongs to another study or run");
     }
     return opened->plan;
 }
@@ -59,7 +60,10 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Si
         return refusal(Kind::InvalidArgument, condition.error().message);
     }
     if (!condition->is_happe() && hardware_.observes()) {
-        return refusal(Kind::Failed, "this machine only observes: it has no kernel governor to study");
+        return refusal(Kind::Failed, "happed only observes this machine: there is no kernel governor to study");
+    }
+    if (const Status taken = hardware_.takes(plan.epp); !taken) {
+        return refusal(Kind::Failed, "epp: " + taken.error().message);
     }
     auto made = make({.owner = caller, .plan = plan, .condition = *condition, .sight = sight});
     if (!made) {
@@ -81,8 +85,7 @@ Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
     const bool training = terms.condition.rule == RunCondition::Rule::Training;
     const Status erased = training ? store_.erase(whom) : Status();
     return erased.and_then([&] { return store_.find(whom); }).and_then([&](const std::optional<Uafp>& profile) {
-        return RunSession::begin(traces_, std::move(terms), ladders_of(hardware_.frequency().policies()), profile,
-                                 monotonic_now());
+        return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(), profile, monotonic_now());
     });
 }
 
@@ -95,11 +98,11 @@ bool RunDesk::owns(const Caller& caller, const std::string& run) const {
     return kept && kept->uid == caller.uid;
 }
 
-// What a blind run leaves tells its condition.
+// The files of a blind run reveal its condition.
 Answer<KeptRun> RunDesk::kept_for(const Caller& caller, const std::string& run) const {
     auto kept = in_terms_of_service(traces_.kept(run), Kind::NotFound);
     if (kept && kept->blind && kept->uid != caller.uid && caller.uid != 0) {
-        return refusal(Kind::AccessDenied, "a blind run: it is for who started it");
+        return refusal(Kind::AccessDenied, "a blind run: only the client that started it may do this");
     }
     return kept;
 }
@@ -118,10 +121,10 @@ Answer<FileDescriptor> RunDesk::stop(const Caller& caller, const std::string& ru
 
 Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run) {
     if (is_on(run)) {
-        return refusal(Kind::Busy, fmt::format("run {} is on", run));
+        return refusal(Kind::Busy, fmt::format("run {} is in progress", run));
     }
     return kept_for(caller, run).and_then([](const KeptRun& kept) -> Answer<std::string> {
-        return kept.facts.empty() ? refusal(Kind::NotFound, "happed ended before this run did: it has a trace alone")
+        return kept.facts.empty() ? refusal(Kind::NotFound, "happed ended before this run did: only its trace is left")
                                   : Answer<std::string>(kept.facts);
     });
 }
@@ -177,8 +180,8 @@ void RunDesk::turned() {
 
 void RunDesk::left(const std::string& bus_name) {
     if (session_ && session_->terms().owner.bus_name == bus_name) {
-        journal_.warning(
-            fmt::format("run {} ends: who started it has left the bus; its trace is kept", session_->code()));
+        journal_.warning(fmt::format("run {} ends: the client that started it has left the bus; its trace is kept",
+                                     session_->code()));
         if (const Status ended = end(); !ended) {
             journal_.warning(ended.error().message);
         }

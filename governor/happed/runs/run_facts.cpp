@@ -67,8 +67,13 @@ Json json_of(const MachineFacts& machine) {
             tunables[name] = text(value);
         }
     }
-    return {{"cpu", text(machine.cpu)},           {"driver", text(machine.driver)}, {"backend", machine.backend},
-            {"governor", text(machine.governor)}, {"tunables", tunables},           {"kernel", text(machine.kernel)}};
+    Json json = {{"cpu", text(machine.cpu)},   {"driver", text(machine.driver)},
+                 {"backend", machine.backend}, {"governor", text(machine.governor)},
+                 {"tunables", tunables},       {"kernel", text(machine.kernel)}};
+    if (!machine.epp.empty()) {
+        json["epp"] = text(machine.epp);
+    }
+    return json;
 }
 
 }  // namespace
@@ -86,6 +91,7 @@ MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend)
     if (const auto settings = cpufreq.settings(first.id); settings && *settings) {
         machine.governor = (*settings)->governor;
         machine.tunables = cpufreq.tunables(first.id, machine.governor).value_or(Tunables());
+        machine.epp = cpufreq.epp(first.id).value_or(std::nullopt).value_or("");
     }
     return machine;
 }

@@ -13,13 +13,14 @@
 
 namespace happe {
 
-// The laptop as it is.
+// The laptop's current state.
 struct MachineFacts {
     std::string cpu;      // /proc/cpuinfo's model name
     std::string driver;   // of the first policy, as the rest
     std::string backend;  // as on the bus
     std::string governor;
     Tunables tunables;
+    std::string epp;  // empty: the driver has none
     std::string kernel;
 };
 
@@ -38,8 +39,8 @@ public:
 
     void turned(const Turn& turn);
 
-    // `reason` as the schema has them. The first lasts until resumed(), or until another does; the last is a moment,
-    // and is told once if it comes again and again with the same detail.
+    // `reason` as in the schema. The first lasts until resumed(), or until another does; the last is a moment,
+    // and is recorded once if it repeats with the same detail.
     void interrupted(MonoTime at, std::string_view reason, const std::string& detail);
     void resumed(MonoTime at);
     void happened(MonoTime at, std::string_view reason, const std::string& detail);

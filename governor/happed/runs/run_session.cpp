@@ -16,9 +16,9 @@ Served RunSession::subject_of(const RunPlan& plan) {
     return {.user = "subject:" + plan.subject, .app = plan.application};
 }
 
-Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::vector<PolicyLadder> ladders,
+Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
                                                       const std::optional<Uafp>& profile, MonoTime now) {
-    std::unique_ptr<RunSession> run(new RunSession(traces, std::move(terms), now));
+    std::unique_ptr<RunSession> run(new RunSession(traces, std::move(terms), policies, now));
     auto begun = traces.begin(run->kept());
     if (!begun) {
         return tl::unexpected<Error>(begun.error());
@@ -26,23 +26,25 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
     run->code_ = std::move(begun->run);
     run->trace_ = std::move(begun->trace);
     run->facts_.begins_with(profile);
-    return run->record(header_line(run->header(std::move(ladders), profile))).map([&] { return std::move(run); });
+    return run->record(header_line(run->header(policies, profile))).map([&] { return std::move(run); });
 }
 
-RunSession::RunSession(RunTraces& traces, Terms terms, MonoTime now)
-    : traces_(traces), terms_(std::move(terms)), facts_(now, terms_.plan.indicator) {}
+RunSession::RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now)
+    : traces_(traces), terms_(std::move(terms)), domains_(domains_of(policies)), facts_(now, terms_.plan.indicator) {}
 
 LoopSettings RunSession::settings() const {
-    return {.sham = terms_.plan.sham && is_happe()};
+    return {.sham = terms_.plan.sham && is_happe(), .domains = domains_};
 }
 
-TraceHeader RunSession::header(std::vector<PolicyLadder> ladders, const std::optional<Uafp>& profile) const {
+TraceHeader RunSession::header(std::span<const Policy> policies, const std::optional<Uafp>& profile) const {
     const LoopSettings settings = this->settings();
     TraceHeader header{.settings = settings.algorithm,
                        .immediate = settings.feedback == Feedback::Immediate,
                        .period = settings.period,
                        .sham = settings.sham,
-                       .ladders = std::move(ladders),
+                       .epp = terms_.plan.epp,
+                       .ladders = ladders_of(policies),
+                       .domains = settings.domains,
                        .profiles = {}};
     if (profile && is_happe()) {
         header.profiles.push_back({subject_of(terms_.plan), *profile});
@@ -50,9 +52,9 @@ TraceHeader RunSession::header(std::vector<PolicyLadder> ladders, const std::opt
     return header;
 }
 
-Status RunSession::turned(const Turn& turn) {
+Status RunSession::turned(const Turn& turn, std::optional<PowerSource> source) {
     facts_.turned(turn);
-    return recorded_ ? record(observation_line(turn)) : Status();
+    return recorded_ ? record(observation_line(turn, source)) : Status();
 }
 
 Status RunSession::record(const std::string& line) {

@@ -31,9 +31,9 @@ public:
     // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
-    // Makes its files in `traces`, which outlives it, and writes the trace's header. `ladders`: the machine's;
+    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's;
     // `profile`: the subject's as the run begins, if there is one.
-    static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::vector<PolicyLadder> ladders,
+    static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
                                                      const std::optional<Uafp>& profile, MonoTime now);
 
     [[nodiscard]] const std::string& code() const { return code_; }
@@ -47,20 +47,21 @@ public:
 
     // A line of the trace, and what was learned. The first line that cannot be written is an error and the last: a
     // trace has no gaps.
-    [[nodiscard]] Status turned(const Turn& turn);
+    [[nodiscard]] Status turned(const Turn& turn, std::optional<PowerSource> source = {});
 
     // Trace and facts are on the disk; an error of either. Call once.
     [[nodiscard]] Status end(MonoTime now);
 
 private:
-    RunSession(RunTraces& traces, Terms terms, MonoTime now);
-    [[nodiscard]] TraceHeader header(std::vector<PolicyLadder> ladders, const std::optional<Uafp>& profile) const;
+    RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now);
+    [[nodiscard]] TraceHeader header(std::span<const Policy> policies, const std::optional<Uafp>& profile) const;
     [[nodiscard]] Status record(const std::string& line);
     [[nodiscard]] Status close_trace();
     [[nodiscard]] KeptRun kept() const { return {.uid = terms_.owner.uid, .blind = blind(), .facts = {}}; }
 
     RunTraces& traces_;
     Terms terms_;
+    Domains domains_;
     std::string code_;
     FileDescriptor trace_;
     Status recorded_;

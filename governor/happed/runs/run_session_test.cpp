@@ -53,7 +53,7 @@ TEST(ConditionOf, NamesTheMemberOfAPlanThatIsWrong) {
     EXPECT_EQ(fault(plan_of("B-HAPPE"), &RunPlan::indicator, false), "indicator: B-HAPPE has it");
     EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::up_threshold, 101U), "up_threshold: not 1 to 100");
     EXPECT_EQ(fault(plan_of("fixed-1"), &RunPlan::sampling_rate_us, 1U),
-              "sampling_rate_us, up_threshold: of ondemand only");
+              "sampling_rate_us, up_threshold: only ondemand has them");
     RunPlan longest = plan_of("ondemand");
     longest.subject = most;
     longest.up_threshold = 100;
@@ -65,6 +65,7 @@ struct RunSessionTest : testing::Test {
     RunTraces traces{directory.path()};
     const Uafp profile{Khz{1'600'000}};
     const Served subject{"subject:P01", "torcs"};
+    std::vector<Policy> machine{{PolicyId{0}, {0, 1}, t61_ladder()}};
 
     std::unique_ptr<RunSession> begin(const RunPlan& plan, Sight sight = Sight::Blind) {
         return *RunSession::begin(traces,
@@ -72,7 +73,7 @@ struct RunSessionTest : testing::Test {
                                    .plan = plan,
                                    .condition = *condition_of(plan, 5),
                                    .sight = sight},
-                                  {{PolicyId{0}, t61_ladder()}}, profile, at(1'000'000));
+                                  machine, profile, at(1'000'000));
     }
     [[nodiscard]] Status turn(RunSession& run, std::int64_t micros) const {
         return run.turned({.at = at(micros), .served = &subject, .decision = Decision(), .uafp = &profile});
@@ -106,6 +107,15 @@ TEST_F(RunSessionTest, LeavesATraceOfItsTurnsAndItsFacts) {
     EXPECT_EQ(facts["ended_us"], 3'500'000);
     EXPECT_EQ(facts["profile_before"][0], 1'600'000);
     EXPECT_EQ(facts["interruptions"][0]["reason"], "keyboard-lost");
+}
+
+TEST_F(RunSessionTest, HasOneDomainOfAllPoliciesInItsTrace) {
+    EXPECT_FALSE(trace_of(begin(plan_of("O-HAPPE"))->code())[0].contains("domains"))
+        << "of one policy there is no other";
+    machine.push_back({PolicyId{4}, {4}, t61_ladder()});
+    const auto run = begin(plan_of("O-HAPPE"));
+    EXPECT_EQ(trace_of(run->code())[0]["domains"], json::array({{0, 4}}));
+    EXPECT_EQ(run->settings().domains, (Domains{{PolicyId{0}, PolicyId{4}}}));
 }
 
 TEST_F(RunSessionTest, OfAKernelConditionHasNoProfileInItsTraceAndNoShamKeys) {

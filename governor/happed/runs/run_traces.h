@@ -33,7 +33,7 @@ public:
     };
     [[nodiscard]] Result<Begun> begin(const KeptRun& kept);
 
-    // In place of what was kept of it; on the disk when this returns.
+    // Replaces what was kept of the run. It is on the disk when this returns.
     [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
 
     // An error if there is no such run. The trace is for reading, from its start.

@@ -91,13 +91,15 @@ private:
         if (turn.policies.empty()) {
             return;
         }
-        const PolicySample& sample = turn.policies.front().sample;
-        const Khz ran_at = sample.current.value_or(t61_ladder().lowest());
-        const NormalisedUtilisation normalised{std::uint64_t{sample.utilisation.value} * ran_at.value,
-                                               t61_ladder().f_max()};
-        const std::string text = power_text(ran_at, sample.utilisation, normalised) +
-                                 uafp_text(*turn.uafp, normalised.level()) + lesson_text(turn.decision.lesson);
-        (options_.record == "-" ? std::cerr : std::cout) << text << '\n' << std::flush;
+        const Running& policy = turn.decision.running.front();
+        std::ostream& screen = options_.record == "-" ? std::cerr : std::cout;
+        if (!headed_) {
+            headed_ = true;
+            screen << "ran at   utilisation          level    power of a T61                 profile: GHz by level\n";
+        }
+        const std::string text = power_text(policy.current, policy.utilisation, policy.normalised()) +
+                                 uafp_text(*turn.uafp, policy.level) + lesson_text(turn.decision.lesson);
+        screen << text << '\n' << std::flush;
     }
 
     static std::string power_text(Khz ran_at, Ppm utilisation, const NormalisedUtilisation& normalised) {
@@ -127,6 +129,7 @@ private:
     const ObserveOptions& options_;
     int record_;
     bool recording_failed_ = false;
+    bool headed_ = false;
 };
 
 // Runs the loop until the time is up, q is typed, a signal comes, or nobody watches any more.
@@ -160,7 +163,7 @@ Result<std::unique_ptr<SqliteProfileStore>> open_database(const ObserveOptions& 
     return opened;
 }
 
-// What still waits is stored, or that it is lost is said.
+// What still waits is stored, or that it is lost is reported.
 int close_database(SqliteProfileStore& database, int status) {
     const Status flushed = database.flush();
     tell_notice(database);
@@ -257,7 +260,7 @@ void add_observe(CLI::App& program, int& status) {
         program.add_subcommand("observe", "Govern a simulated T61 with this machine's real utilisation");
     const auto options = std::make_shared<ObserveOptions>();
     options->user = this_user();
-    command->add_option("--seconds", options->seconds, "Stop after so many [when q is typed]")
+    command->add_option("--seconds", options->seconds, "Stop after so many seconds [when you type q]")
         ->check(CLI::Range(std::int64_t{1}, kLongest));
     CLI::Option* const record =
         command
@@ -269,19 +272,19 @@ void add_observe(CLI::App& program, int& status) {
     command->add_option("--user", options->user, "Whose profile [yours]")->check(kName);
     command->add_option("--app", options->app, "Which application's profile")->check(kName)->capture_default_str();
     command->add_option("--stat", options->stat, "Read this in place of /proc/stat")->type_name("FILE");
-    command->add_flag("--immediate", options->immediate, "Act on a key at once, not at the end of the period");
+    command->add_flag("--immediate", options->immediate, "Act on a key at once instead of at the end of the period");
     command
         ->add_option("--hysteresis-ppm", options->settings.hysteresis.value,
                      "Beyond the paper: slack at the borders of levels")
         ->check(CLI::Range(0U, kMostHysteresis));
     command->add_flag("--fixed-point", options->settings.fixed_point,
-                      "Beyond the paper: climb to what is learned at once");
+                      "Beyond the paper: climb at once to the learned frequency");
     command->add_flag("--warm-start", options->settings.warm_start,
                       "Beyond the paper: start from the user's other profiles");
-    command->add_flag("--json", options->json, "Print decisions as happe-sim replay does");
+    command->add_flag("--json", options->json, "Print decisions like happe-sim replay");
     command->footer(
-        "No frequency of this machine is changed. Each second a line shows the simulated frequency, the utilisation it\n"
-        "gives, the level, Table A.2's power, and the profile with its current entry in brackets.\n\n"
+        "It changes no frequency of this machine. Each second it prints the simulated frequency, the utilisation, the\n"
+        "level, the power by Table A.2, and the profile with the current entry in brackets.\n\n"
         "Examples:\n"
         "  happe-sim observe\n"
         "  happe-sim observe --seconds 60 --record run.jsonl --database profiles.db\n"

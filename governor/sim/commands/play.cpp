@@ -28,7 +28,7 @@ struct PlayOptions {
 constexpr std::array kTexts{"application", "condition", "user"};
 constexpr std::array kNumbers{"participant", "started_us"};
 
-// Every field is there, of its kind, and no other.
+// Exactly these fields exist, each of its kind.
 Status has_its_shape(const Json& said) {
     if (!said.is_object()) {
         return failure("is no JSON object");
@@ -66,7 +66,7 @@ Result<Play> play_of(const std::string& line, const StudyPlan& plan) {
         return failure(fmt::format("participant: must be 1 to {}", plan.count));
     }
     if (user.empty() || user.size() > kLongestUser || started > kLatestMicros) {
-        return failure(started > kLatestMicros ? "started_us: is too late" : "user: has no or too many characters");
+        return failure(started > kLatestMicros ? "started_us: is too late" : "user: is empty or too long");
     }
     return Play{.participant = participant - 1,
                 .application = static_cast<std::size_t>(application - applications.begin()),
@@ -147,16 +147,16 @@ int play(const PlayOptions& options) {
 
 void add_play(CLI::App& program, int& status) {
     CLI::App* const command =
-        program.add_subcommand("play", "Play single runs of simulated participants, as they are asked for");
+        program.add_subcommand("play", "Play single runs of simulated participants, as standard input requests them");
     const auto options = std::make_shared<PlayOptions>();
     command->add_option("--participants", options->participants, "How many there are")
         ->check(CLI::Range(std::size_t{1}, kMostParticipants))
         ->capture_default_str();
-    command->add_option("--seed", options->seed, "What they are drawn from")->capture_default_str();
+    command->add_option("--seed", options->seed, "The seed of the participants")->capture_default_str();
     command->footer(
-        "Prints who the participants are, then reads a run a line and prints what it leaves: trace, lessons, rating,\n"
-        "and the power drawn in steps of 40 ms. A participant's profiles stay from run to run. The runs of a seed are\n"
-        "those of happe-sim study.\n\n"
+        "Prints the participants, then reads a run from each line and prints its results: trace, lessons, rating, and\n"
+        "power in steps of 40 ms. A participant keeps the profiles from run to run. With the same seed the runs are those\n"
+        "of happe-sim study.\n\n"
         "Example:\n"
         "  echo '{\"participant\":1,\"application\":\"torcs\",\"condition\":\"T-HAPPE\",\"user\":\"alice\",\"started_us\":0}' |\n"
         "      happe-sim play | tail -n 1 | jq .rating");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/commands/commands.h"
+#include "governor/sim/commands/many_runs.h"
+#include "governor/sim/commands/worlds.h"
 #include "governor/sim/study_runner.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
-#include <unistd.h>
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +17,6 @@
 namespace happe {
 namespace {
 
-constexpr std::size_t kMostSeeds = 10'000;
 constexpr std::size_t kMostJobs = 1'024;
 
 struct StudyOptions {
@@ -33,30 +31,10 @@ struct StudyOptions {
     bool json = false;
     bool check = false;
     bool quiet = false;
+    std::vector<std::string> worlds;
+    std::vector<std::string> machines;
+    double hours = 10.0;
 };
-
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value <= UINT32_MAX;
-    return whole ? std::optional(value) : std::nullopt;
-}
-
-// "7" or "1..10".
-Result<std::vector<std::uint64_t>> seeds(const std::string& text) {
-    const auto dots = text.find("..");
-    const auto first = number(text.substr(0, dots));
-    const auto last = dots == std::string::npos ? first : number(text.substr(dots + 2));
-    if (!first || !last || *last < *first || *last - *first >= kMostSeeds) {
-        return failure(
-            fmt::format("--seed {}: must be a number or a range such as 1..10, of at most {} seeds", text, kMostSeeds));
-    }
-    std::vector<std::uint64_t> all;
-    for (std::uint64_t seed = *first; seed <= *last; ++seed) {
-        all.push_back(seed);
-    }
-    return all;
-}
 
 Result<std::string> read_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -124,36 +102,6 @@ std::vector<std::string> rivals() {
     return names;
 }
 
-// "[######....] 192/480 runs", on a terminal only.
-class Progress {
-public:
-    Progress(std::size_t total, bool quiet) : total_(total), shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
-
-    void clear() const { show("\r\033[K"); }
-
-    void step() {
-        constexpr std::size_t kWidth = 40;
-        const std::size_t done = ++done_;
-        if (!shown_ || done * 100 / total_ == (done - 1) * 100 / total_) {
-            return;
-        }
-        const std::size_t filled = done * kWidth / total_;
-        show(fmt::format("\r[{}{}] {}/{} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
-                         total_));
-    }
-
-private:
-    void show(const std::string& text) const {
-        if (shown_) {
-            std::fputs(text.c_str(), stderr);
-        }
-    }
-
-    std::atomic<std::size_t> done_{0};
-    std::size_t total_;
-    bool shown_;
-};
-
 int print(const StudyOptions& options, const StudyResults& results) {
     std::cout << (options.json ? json_report(results) : text_report(results));
     const auto figures = against_paper(results.tables);
@@ -162,6 +110,16 @@ int print(const StudyOptions& options, const StudyResults& results) {
 }
 
 int study(const StudyOptions& options) {
+    if (!options.worlds.empty() || !options.machines.empty()) {
+        return study_worlds({.worlds = options.worlds,
+                             .machines = options.machines,
+                             .hours = options.hours,
+                             .people = options.participants != 0 ? options.participants : 8,
+                             .seed = options.seed,
+                             .jobs = options.jobs,
+                             .json = options.json,
+                             .quiet = options.quiet});
+    }
     const auto wanted = seeds(options.seed);
     if (!wanted) {
         return complain(wanted.error(), EX_USAGE);
@@ -202,9 +160,11 @@ void add_study(CLI::App& program, int& status) {
                      "a3: five fixed frequencies in random order (section A.3)")
         ->check(CLI::IsMember({"paper", "a3"}))
         ->capture_default_str();
-    command->add_option("--participants", options->participants, "How many [24; a3: 10]")
+    command
+        ->add_option("--participants", options->participants,
+                     "The number of participants [24; a3: 10; of each seed in worlds: 8]")
         ->check(CLI::Range(std::size_t{1}, kMostParticipants));
-    command->add_option("--seed", options->seed, "A seed, or a range A..B whose means are printed")
+    command->add_option("--seed", options->seed, "A seed, or a range A..B: then the means over all seeds")
         ->capture_default_str();
     command->add_option("--application", options->applications, "Only this application (may be given more than once)");
     command->add_option("--also", options->also, "Another condition to compare with (may be given more than once)")
@@ -220,15 +180,33 @@ void add_study(CLI::App& program, int& status) {
                      "export/ with measures.json for happe-server analyse")
         ->type_name("DIR");
     command->add_flag("--json", options->json, "Print JSON");
-    command->add_flag("--check", options->check, "Exit with 1 if a figure is out of its tolerance against the paper");
+    command->add_flag("--check", options->check,
+                      "Exit with 1 if a figure differs from the paper's by more than its tolerance");
     command->add_flag("--quiet", options->quiet, "No progress bar");
+    command
+        ->add_option(
+            "--worlds", options->worlds,
+            "Instead of the paper's study, hours with several applications under every governor, in these worlds\n"
+            "[fitted]: " +
+                world_names())
+        ->delimiter(',');
+    command->add_option("--machines", options->machines, "The same, on these machines [t61]: " + machine_names())
+        ->delimiter(',');
+    command->add_option("--hours", options->hours, "The simulated hours of each person in a world")
+        ->check(CLI::Range(0.1, 1000.0))
+        ->capture_default_str();
+    for (const char* const paper_only : {"--protocol", "--application", "--also", "--parameters", "--out", "--check"}) {
+        command->get_option("--worlds")->excludes(command->get_option(paper_only));
+        command->get_option("--machines")->excludes(command->get_option(paper_only));
+    }
     command->footer(
-        "Participants and applications are drawn from a seed; their parameters were fitted to the paper's tables, so that\n"
-        "agreement with them shows that the model can reproduce the study, not that it predicts it.\n\n"
+        "A seed determines participants and applications. Their parameters were fitted to the paper's tables. So agreement\n"
+        "with the tables shows that the model can reproduce the study, and is no prediction.\n\n"
         "Examples:\n"
         "  happe-sim study\n"
         "  happe-sim study --seed 1..10 --jobs 2 --check\n"
-        "  happe-sim study --also UDFS --also conservative --json | jq .totals");
+        "  happe-sim study --also UDFS --also conservative --json | jq .totals\n"
+        "  happe-sim study --worlds plausible --machines t61,modern --seed 1..4");
     command->callback([options, &status] { status = study(*options); });
 }
 

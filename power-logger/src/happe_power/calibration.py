@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records as TOML files, and what a record is worth on a day. Pure: bytes in, text out.
+"""Calibration records as TOML files, as they are written by hand. Pure: bytes in, text out.
 
-docs/uncertainty.md has a file. The record itself is happe_contract.calibration.
+docs/calibration.md has a file. The record itself is happe_contract.calibration.
 """
 
 from __future__ import annotations
@@ -24,37 +24,16 @@ from happe_contract.calibration import (
     as_json,
     parts_of,
 )
-from happe_contract.traces import Quantity
+from happe_contract.traces import Filter, Quantity
 from happe_power import toml_fields
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Mapping
 
     from happe_power.toml_fields import Fields
 
 CHANNEL = re.compile(r"[a-z][a-z0-9_]{0,31}")
 MOST_TEXT = 200  # characters, as in the header's schema
-
-
-class Standing(StrEnum):
-    """What a record is worth on a day."""
-
-    GOOD = "good"
-    MISSING = "missing"
-    EXPIRED = "expired"
-    FUTURE = "future"
-
-
-def standing(calibration: Calibration | None, day: dt.date) -> tuple[Standing, str]:
-    """Whether a record holds on a day, and the sentence that stands on every figure of that day."""
-    if calibration is None:
-        return Standing.MISSING, "NO CALIBRATION: the instrument's own errors are not in the uncertainty"
-    if day >= calibration.expires:
-        return Standing.EXPIRED, f"calibration {calibration.name} EXPIRED on {calibration.expires}"
-    if day < calibration.date:
-        return Standing.FUTURE, f"calibration {calibration.name} is LATER than the measurement: of {calibration.date}"
-    return Standing.GOOD, f"calibration {calibration.name} of {calibration.date}, until {calibration.expires}"
 
 
 def parse(content: bytes, file: str) -> Calibration:
@@ -137,9 +116,36 @@ def _corrections(tables: Fields | None) -> dict[str, Correction]:
     for name, table in tables.tables() if tables else ():
         if not CHANNEL.fullmatch(name):
             table.mistake("", "is no channel's name: these have a-z, 0-9 and _, and begin with a letter")
-        made[name] = Correction(_needed(table, "gain"), _needed(table, "zero"), _quantity(table, "noise"))
+        made[name] = Correction(
+            _needed(table, "gain"),
+            _needed(table, "zero"),
+            _quantity(table, "noise"),
+            _quantity(table, "flicker"),
+            _quantity(table, "drift"),
+            _quantity(table, "resolution", positive=True),
+            _filter(table.table("filter")),
+        )
         table.no_more()
     return made
+
+
+def _filter(table: Fields | None) -> Filter | None:
+    if table is None:
+        return None
+    source = table.text("source", MOST_TEXT)
+    ripple = table.number("ripple", least=0) if table.has("ripple") else None
+    if table.has("mean_s"):
+        made = Filter(source, mean_s=table.number("mean_s", least=SHORTEST_MEAN_S), ripple=ripple)
+    else:
+        poles = table.number("poles", least=1) if table.has("poles") else 1
+        made = Filter(source, table.number("bandwidth_hz", least=LOWEST_HZ), int(poles), ripple=ripple)
+        if poles not in range(1, MOST_POLES + 1):
+            table.mistake("poles", f"must be a whole number from 1 to {MOST_POLES}")
+    table.no_more()
+    return made
+
+
+LOWEST_HZ, SHORTEST_MEAN_S, MOST_POLES = 1e-3, 1e-9, 8
 
 
 def _needed(table: Fields, name: str) -> Quantity:

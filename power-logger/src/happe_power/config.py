@@ -14,7 +14,7 @@ from happe_contract.toml_lines import TomlError
 DEFAULT = Path("/etc/happe/happe-power.toml")
 VARIABLE = "HAPPE_POWER_CONFIG"
 FOLDER = Path("/var/lib/happe-power")
-UNTIL_SEALED, ALWAYS = "until-sealed", "always"
+UNTIL_MEASURED, UNTIL_SEALED, ALWAYS = KEEPS = "until-measured", "until-sealed", "always"
 MOST_BYTES = 64 * 1024
 RECORD = "record"
 PATHS = ("ca_file", "state", "spool")
@@ -26,11 +26,11 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True)
 class Config:
-    """What the program works with. Paths in the file are relative to its folder.
+    """The program's settings. Paths in the file are relative to its folder.
 
     `server` is the study server's address, `ca_file` certificates of authorities to trust instead of the system's,
-    `plain_http` whether a server beyond loopback may be spoken to without TLS. `keep` is what becomes of a trace's
-    parts once the server has sealed it. `record` has defaults of `happe-power record`'s options.
+    `plain_http` whether a server beyond loopback may be spoken to without TLS. `keep` is how long a trace's
+    parts stay that the server has sealed. `record` has defaults of `happe-power record`'s options.
     """
 
     server: str | None = None
@@ -38,7 +38,7 @@ class Config:
     plain_http: bool = False
     state: Path = FOLDER
     spool: Path = FOLDER / "spool"
-    keep: str = UNTIL_SEALED
+    keep: str = UNTIL_MEASURED
     record: dict[str, Any] = field(default_factory=dict)
     path: Path = DEFAULT
     document: toml_lines.Document = field(default_factory=lambda: toml_lines.Document({}))  # for messages' lines
@@ -67,7 +67,7 @@ def load(path: Path, *, named: bool) -> Config:
 
 
 def parse(raw: bytes, path: Path) -> Config:
-    """The configuration in a file's bytes. All that is wrong is said at once. Raises ConfigError."""
+    """The configuration in a file's bytes. All that is wrong is reported at once. Raises ConfigError."""
     try:
         document = toml_lines.read(raw)
     except TomlError as error:
@@ -83,7 +83,7 @@ def parse(raw: bytes, path: Path) -> Config:
 
 
 def _fault(name: str, value: object) -> str | None:
-    """What is wrong with a field; None if nothing."""
+    """The error in a field, or None."""
     if name not in KNOWN:
         close = difflib.get_close_matches(name, KNOWN, 1)
         return f"unknown; did you mean {close[0]}?" if close else f"unknown; there are {', '.join(KNOWN)}"
@@ -92,10 +92,11 @@ def _fault(name: str, value: object) -> str | None:
     if name == RECORD:
         return None if isinstance(value, dict) else "must be a table, [record]"
     if name == "keep":
-        return None if value in (UNTIL_SEALED, ALWAYS) else f'must be "{UNTIL_SEALED}" or "{ALWAYS}"'
+        return None if value in KEEPS else f"must be one of {', '.join(KEEPS)}"
     return None if isinstance(value, str) and value else "must be a text"
 
 
 def _said(path: Path, document: toml_lines.Document, name: str, message: str) -> str:
-    at = document.lines.get(tuple(name.split(".")))
+    keys = tuple(name.split("."))
+    at = document.lines.get(keys) or document.lines.get(keys[:-1])
     return f"{path}:{f'{at}:' if at else ''} {name}: {message}"

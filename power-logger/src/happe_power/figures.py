@@ -3,104 +3,30 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from happe_contract.calibration import Calibration, from_header
 from happe_contract.cuts import Clocks
+from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.measuring.rig import rig_of
+from happe_contract.measuring.session import NOMINAL, Session, TraceError
+from happe_contract.measuring.zeros import NO_CHECKS, Checks, checks_of, readings_of
 from happe_contract.server_time import ClockSetError, server_clock
-from happe_contract.time_base import time_base
-from happe_contract.traces import ClockEstimate, Reason
+from happe_contract.time_base import is_nominal, time_base
+from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
-from happe_power.arithmetic.energy import Interval, measure
-from happe_power.arithmetic.refusal import Limits, Refusal, Why
-from happe_power.arithmetic.rig import rig_of
-from happe_power.arithmetic.zeros import NO_CHECKS, Checks, checks_of, readings_of
 from happe_power.recording import zero_check
 from happe_power.recording.time_base import thinned
 from happe_power.toml_fields import TomlFileError
-from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from happe_contract.rig import Rig
-    from happe_contract.server_time import Part
-    from happe_contract.traces import Block, Gap
-    from happe_power.arithmetic.energy import Figure
-    from happe_power.calibration import Standing
     from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
-
-
-class Times(NamedTuple):
-    """An interval of the server's time in microseconds; None: where the trace begins or ends.
-
-    `begin_parts` and `end_parts`: why these times themselves may be off.
-    """
-
-    begin_us: int | None = None
-    end_us: int | None = None
-    begin_parts: tuple[Part, ...] = ()
-    end_parts: tuple[Part, ...] = ()
-
-
-class Session(NamedTuple):
-    """A trace and what is needed to take figures from it."""
-
-    trace: Trace
-    rig: Rig
-    calibration: Calibration | None
-    clocks: Clocks
-    checks: Checks
-    notes: tuple[str, ...]
-
-    def figure(
-        self, times: Times, limits: Limits, watch: Callable[[Iterator[Block]], Iterator[Block]] = iter
-    ) -> Figure | Refusal:
-        """The figure of an interval, or why there is none. `watch` hands its blocks on. Raises TraceError."""
-        interval = self.interval(times)
-        if refusal := _saturated(self.trace.gaps, interval):
-            return refusal
-        blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
-        return measure(self.rig, interval, watch(blocks), self.checks, limits)
-
-    def interval(self, times: Times) -> Interval:
-        """Where an interval is among the samples."""
-        begin_us = self._at(self.trace.started.index) if times.begin_us is None else times.begin_us
-        end_us = self._at(self.trace.end_index) if times.end_us is None else times.end_us
-        begin, end = self.clocks.cut(begin_us), self.clocks.cut(end_us)
-        return Interval(
-            self.trace.id,
-            replace(begin, parts=(*begin.parts, *times.begin_parts)),
-            replace(end, parts=(*end.parts, *times.end_parts)),
-        )
-
-    def standing(self, figure: Figure) -> tuple[Standing, str]:
-        """What the calibration is worth on the day of a figure (UTC)."""
-        day = dt.datetime.fromtimestamp(figure.interval.begin.server_us / 1e6, dt.UTC).date()
-        return records.standing(self.calibration, day)
-
-    def _at(self, index: int) -> int:
-        return self.clocks.server_us(index)
-
-
-def _saturated(gaps: Sequence[Gap], interval: Interval) -> Refusal | None:
-    """What was lost at the end of a range was not lost by chance: the rest says nothing of it."""
-    first, end = math.floor(interval.begin.position), math.ceil(interval.end.position)
-    spans = [(gap.from_index, gap.to_index) for gap in gaps if gap.reason is Reason.SATURATED]
-    lost = sum(max(0, min(to_index, end) - max(from_index, first)) for from_index, to_index in spans)
-    if not lost:
-        return None
-    said = (
-        f"{lost} of its samples stood at the end of the range: the mean would be off without them; take a wider range"
-    )
-    return Refusal(Why.COVERAGE, said)
 
 
 def session(
@@ -124,6 +50,8 @@ def session(
     clocks = clocks_of(trace, own_clock=own_clock)
     if isinstance(clocks, Refusal):
         return clocks
+    if _nominal(trace):
+        notes = (*notes, NOMINAL)
     if own_clock:
         notes = (*notes, "times are of this host's wall clock, not of the server's")
     checks = _checks(zeros or trace.folder / zero_check.NAME, calibration)
@@ -138,9 +66,15 @@ def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
     except ClockSetError as error:
         return Refusal(Why.CLOCK_SET, str(error))
     if server is None:
-        help_ = "no estimate of the server's clock is in the trace; --own-clock takes this host's wall clock instead"
+        help_ = "the trace has no estimate of the server's clock; --own-clock takes this host's wall clock instead"
         return Refusal(Why.NO_CLOCK, help_)
-    return Clocks(time_base(trace.time_base, trace.gaps, trace.rate_hz), server)
+    nominal = _nominal(trace)
+    return Clocks(time_base(trace.time_base, trace.gaps, trace.rate_hz, nominal=nominal), server)
+
+
+def _nominal(trace: Trace) -> bool:
+    """Whether a file's times were computed from its rate. Raises TraceError."""
+    return trace.header["source"]["kind"] == "file" and is_nominal(trace.time_base, trace.rate_hz)
 
 
 def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
@@ -153,7 +87,7 @@ def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
 
 
 def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None, tuple[str, ...]]:
-    """The record to use, the file that is named or what the trace's header has, and what is to be said of it."""
+    """The calibration record to use (the named file, or the one in the trace's header), and remarks about it."""
     ours = from_header(trace.calibration)
     if record is None:
         return ours, ()
@@ -168,9 +102,10 @@ def _checks(path: Path, calibration: Calibration | None) -> Checks:
         return NO_CHECKS
     try:
         document = json.loads(path.read_bytes())
-        return checks_of(readings_of(document["before"]), readings_of(document["after"]), calibration)
+        readings = [*document["before"], *document.get("during", ()), *document["after"]]
+        return checks_of(readings_of(readings), calibration)
     except (ValueError, TypeError, KeyError) as error:
         raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
 
 
-__all__ = ["Session", "Times", "TomlFileError", "clocks_of", "session"]
+__all__ = ["TomlFileError", "clocks_of", "session"]

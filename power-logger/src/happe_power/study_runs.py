@@ -11,17 +11,16 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pyarrow import ArrowException, parquet
 
+from happe_contract.measuring.runs import StudyRun
 from happe_contract.server_time import ClockSetError, server_clock
 from happe_contract.traces import ClockEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from happe_contract.server_time import Part
 
 COMPLETE = "complete"
 CODE = re.compile(r"[0-9A-HJKMNP-TV-Z]{8}")
@@ -37,24 +36,8 @@ class RunsError(ValueError):
     """A table of runs can't be read; lines of FILE: row: column: what is wrong."""
 
 
-class StudyRun(NamedTuple):
-    """A complete run at a laptop, between two times of the server in microseconds.
-
-    `by_record`: they are those of its record, which may be off by what the parts say. Else they are when the server
-    heard of its start and end.
-    """
-
-    run: str
-    laptop: str
-    begin_us: int
-    end_us: int
-    by_record: bool = False
-    begin_parts: tuple[Part, ...] = ()
-    end_parts: tuple[Part, ...] = ()
-
-
 def read_runs(path: Path) -> list[StudyRun]:
-    """The complete runs of a file, as it has them. Raises RunsError, OSError."""
+    """The complete runs of a file, as in it. Raises RunsError, OSError."""
     found = _complete(path)
     beside = [path.with_name(f"{path.stem.removesuffix('runs')}{name}{path.suffix}") for name in ("records", "clocks")]
     if not (path.stem.endswith("runs") and all(map(Path.exists, beside))):

@@ -44,6 +44,10 @@ class Fields:
         """What is wrong with the file so far: line, field, why."""
         return self._file.mistakes
 
+    def has(self, name: str) -> bool:
+        """Whether a field is there and was not taken yet."""
+        return name in self._data
+
     def mistake(self, name: str, why: str) -> None:
         """Keep what is wrong with a field."""
         path = (*self._path, name) if name else self._path

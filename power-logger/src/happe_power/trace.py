@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
+from happe_contract.measuring.session import TraceError
 from happe_contract.parts import BadPartError, read_footer
 from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
 
 __all__ = ["Summary", "Trace", "TraceError"]
-
-
-class TraceError(Exception):
-    """A trace can't be read; the message names the file and says what is wrong with it."""
 
 
 class Trace:
@@ -130,9 +127,9 @@ class Trace:
 
     @cached_property
     def clocks(self) -> list[ClockEstimate]:
-        """How far this trace's clock was off the server's, by time. A last line that is torn is passed over.
+        """How far this trace's clock was off the server's, by time. A last line that is torn is skipped.
 
-        What was estimated after a reboot is of another clock, and passed over, too.
+        What was estimated after a reboot is of another clock, and skipped, too.
         """
         lines = [each for each in _json_lines(self.folder / "clocks.jsonl") if each["clock"] == self.header["clock"]]
         found = [ClockEstimate(each["monotonic_us"], each["offset_us"], each["uncertainty_us"]) for each in lines]

@@ -88,7 +88,7 @@ def _check(trace: Trace, report: Report) -> None:
     report.lost = sum(gap.to_index - gap.from_index for gap in trace.gaps)
     report.end_index = trace.end_index
     report.problems += _missing(trace)
-    if len(footers) == len(said or trace.numbers):  # else its indices are missing because a part is, which is said
+    if len(footers) == len(said or trace.numbers):  # else its indices are missing because a part is, which is reported
         report.problems += _account(trace, footers)
     report.problems += [*_times(trace, footers), *_manifest(trace, footers)]
 
@@ -226,9 +226,9 @@ def _after_path(message: str) -> str:
 
 
 def repair(folder: Path) -> list[str]:
-    """Make summaries anew that are missing or do not agree with sound parts; what was done, a line each.
+    """Make summaries again that are missing or do not agree with sound parts; what was done, a line each.
 
-    Raises TraceError. A part is never touched, and one that is not as it was when it was closed is passed over.
+    Raises TraceError. A part is never touched, and one that is not as it was when it was closed is skipped.
     """
     from happe_power.recording import closing  # noqa: PLC0415 - it reads traces by this package's trace module
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from happe_contract.cuts import Clocks
 from happe_contract.server_time import ClockSetError, ServerClock, server_clock
-from happe_contract.time_base import TimeBase, time_base
+from happe_contract.time_base import TimeBase, is_nominal, time_base
 from happe_contract.traces import ClockEstimate, Gap, Reason, TimePair
 
 HOUR_US = 3_600_000_000
@@ -98,10 +98,39 @@ def test_a_gap_in_which_the_instrument_went_on_is_no_restart() -> None:
     assert base.piece(0.0) == base.piece(55_000.0)
 
 
+def test_the_rate_is_that_of_the_line_below_the_middle() -> None:
+    # Given pairs ever later, between which the line below them all has three pieces
+    pairs = [TimePair(*each, 0) for each in ((0, 0), (10_000, 9_900_000), (20_000, 20_000_000), (30_000, 30_400_000))]
+    assert time_base(pairs, [], 1000.0).rate_hz == pytest.approx(1e6 / 1010)
+
+
+def test_time_never_goes_back_at_a_restart() -> None:
+    # Given an instrument that came back 15 s earlier than the samples before it, at their rate, would have ended
+    pairs = [TimePair(0, 0, 0), TimePair(30_000, 30_000_000, 0), TimePair(60_001, 45_000_000, 0)]
+    base = time_base([*pairs, TimePair(120_001, 105_000_000, 0)], [Gap(60_000, 60_001, Reason.STALL)], 1000.0)
+    times = [base.monotonic_us(float(position)) for position in range(0, 120_000, 1000)]
+    assert times == sorted(times)
+
+
 def test_a_single_pair_takes_the_nominal_rate_and_says_how_little_it_knows() -> None:
-    base = time_base([TimePair(0, 1_000_000, 0)], [Gap(100_000, 100_001, Reason.STALL)], 1000.0)
-    assert base.monotonic_us(50_000.0) == 51_000_000
-    assert base.half_width_us(50_000.0) >= 500e-6 * 100_000_000
+    base = time_base([TimePair(10_000, 1_000_000, 0)], [Gap(100_000, 100_001, Reason.STALL)], 1000.0)
+    assert base.monotonic_us(60_000.0) == base.us(60_000.0) == 51_000_000
+    assert base.half_width_us(10_000.0) == 501
+    assert base.half_width_us(0.0) == pytest.approx(501 + 500e-6 * 10_000_000)
+    assert base.half_width_us(60_000.0) == pytest.approx(501 + 500e-6 * 50_000_000)
+    assert base.half_width_us(210_000.0) == pytest.approx(501 + 500e-6 * 200_000_000)
+
+
+def test_times_that_are_made_of_the_nominal_rate_are_told_from_those_of_a_clock() -> None:
+    # Given an hour by the nominal rate, in whole microseconds, and the same with a single time that a clock has told
+    made = [TimePair(i, 7_000_000 + round(i * 1e6 / 3e3), 0) for i in range(0, 3600 * 3000, 30_001)]
+    told = [*made[:-1], TimePair(made[-1].index, made[-1].monotonic_us + 3, 0)]
+    assert [is_nominal(pairs, 3e3) for pairs in (made, told)] == [True, False]
+    # Then half an hour after the first one a time may be off by 0.9 s, by pairs only by what they say
+    halfway = 1800 * 3000.0
+    bases = [time_base(pairs, [], 3e3, nominal=is_nominal(pairs, 3e3)) for pairs in (made, told)]
+    assert bases[0].monotonic_us(halfway) == 1807_000_000
+    assert [base.half_width_us(halfway) for base in bases] == pytest.approx([900_168, 168], abs=3)
 
 
 def test_a_trace_without_pairs_has_no_time() -> None:
@@ -111,7 +140,8 @@ def test_a_trace_without_pairs_has_no_time() -> None:
 
 @given(st.integers(-3_000_000, 12 * HOUR_US), st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_server_time_and_back_is_the_same_instant(monotonic_us: int, first_us: int, last_us: int) -> None:
-    clock = clock_of((0, SERVER_US + first_us, 100), (8 * HOUR_US, SERVER_US + last_us, 100))
+    ends = ((0, SERVER_US + first_us, 100), (8 * HOUR_US, SERVER_US + last_us, 100))
+    clock = clock_of(ends[0], (4 * HOUR_US, SERVER_US, 100), ends[1])
     assert abs(clock.monotonic_us(clock.server_us(monotonic_us)) - monotonic_us) <= 1
 
 
@@ -146,6 +176,13 @@ def test_the_bound_is_the_sum_of_its_parts() -> None:
     clock = clock_of((0, 40, 1000), (60_000_000, 70, 500), (120_000_000, 90, 700))
     for at in (-5_000_000, 0, 10_000_000, 59_999_999, 100_000_000, 130_000_000):
         assert clock.bound_us(at) == pytest.approx(bound(clock, at))
+    assert clock.parts(60_000_000)[0].name == "clock at the cuts, estimate at 60.0 s"
+
+
+def test_beyond_the_estimates_the_nearest_one_counts() -> None:
+    clock = clock_of((0, 500, 100), (HOUR_US, 600, 100), (2 * HOUR_US, 400, 100))
+    assert [clock.server_us(at) - at for at in (-HOUR_US, 3 * HOUR_US)] == [500, 400]
+    assert [clock.monotonic_us(at) - at for at in (-HOUR_US, 3 * HOUR_US)] == [-500, -400]
 
 
 def test_an_estimate_that_says_less_than_its_neighbour_is_left_out() -> None:
@@ -158,8 +195,9 @@ def test_of_two_equal_estimates_one_is_kept() -> None:
 
 
 def test_a_clock_that_was_set_between_two_estimates_is_found() -> None:
-    with pytest.raises(ClockSetError, match="a clock was set"):
-        clock_of((0, 0, 100), (60_000_000, 1_000_000, 100))
+    said = "the estimates at 30.0 s and 90.0 s are 1000.0 ms apart: a clock was set between them"
+    with pytest.raises(ClockSetError, match=said):
+        clock_of((30_000_000, 0, 100), (90_000_000, 1_000_000, 100))
 
 
 def test_without_estimates_there_is_no_server_clock() -> None:

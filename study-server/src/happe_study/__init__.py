@@ -1,6 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """HAPPE's study server: protocols, sealed allocation, blinded runs, uploads that are never lost."""
-
-from happe_study.app.assembly import create_app
-
-__all__ = ["create_app"]

@@ -66,7 +66,7 @@ def test_an_export_from_before_unblinding_is_refused(small_operated: Operated, t
     made = given_studies.study(small_operated.world, protocol=given_studies.small())
     played(small_operated.world, made)
     small_operated.done("study", "export", "small", "--out", tmp_path / "out")
-    with pytest.raises(InputError, match=r"small-runs.csv: has no column condition; .* before the study was unblinded"):
+    with pytest.raises(InputError, match=r"small-runs.csv: has no column condition; .* before the unblinding"):
         read_export(tmp_path / "out")
 
 
@@ -97,7 +97,7 @@ Change = tuple[str, int, str, Any]
     [
         (("runs", 3, "position", "first"), "paper-a5-runs.csv: row 4: position: must be a whole number, is 'first'"),
         (("runs", 0, "application", ""), "paper-a5-runs.csv: row 1: application: is empty"),
-        (("runs", 0, "participant", "NOBODY00"), "nobody is participant NOBODY00"),
+        (("runs", 0, "participant", "NOBODY00"), "the export has no participant NOBODY00"),
         (("ratings", 1, "rating", "4.5"), "paper-a5-ratings.csv: row 2: rating: must be a whole number"),
     ],
 )
@@ -112,12 +112,12 @@ def test_a_cell_that_is_wrong_is_named(tmp_path: Path, change: Change, why: str)
 def test_two_complete_runs_of_one_place_are_named(tmp_path: Path) -> None:
     files = given.paper_files()
     files.tables["runs"][4]["condition"] = "ondemand"
-    with pytest.raises(InputError, match=r"runs R\d+ and R\d+ are both the complete one of one place"):
+    with pytest.raises(InputError, match=r"runs R\d+ and R\d+ are both the complete run of the same place"):
         read_export(files.write(tmp_path))
 
 
 def test_a_folder_that_is_no_export_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         read_export(tmp_path / "none")
     with pytest.raises(InputError, match="has no table of runs"):
         read_export(tmp_path)
@@ -151,7 +151,7 @@ GOOD = {
 @pytest.mark.parametrize(
     ("measures", "why"),
     [
-        ([GOOD, GOOD], "run 4HT2XC0N is there twice"),
+        ([GOOD, GOOD], "run 4HT2XC0N appears twice"),
         ([GOOD | {"mean_w": -1}], "/measures/0/mean_w"),
         ([GOOD | {"k": 1}], "/measures/0/k"),
         ([GOOD | {"watts": 3}], "/measures/0"),
@@ -181,7 +181,7 @@ def test_notes_of_measures_stand_below_the_tables_of_watts_the_commonest_first(t
         each["notes"] = ["no zero check is here", *([f"zero {number:02} is off"] if number else [])]
     read, measures = read_export(files.write(tmp_path)), read_measures(tmp_path / "measures.json")
     measured, _ = with_power(read.runs, measures)
-    said = study.Study(read, measured, None, measures, T61, 0).meter
+    said = study.Study(read, measured, None, measures, T61).meter
     first = said.index("For 12 of the measured runs: no zero check is here")
     assert said[first + 1] == "For 1 of the measured runs: zero 01 is off"
     assert said[first + 10 :] == ("2 more notes are in the document of the measures.",)
@@ -195,7 +195,7 @@ def test_runs_without_power_and_power_without_runs_are_told(tmp_path: Path) -> N
     read = read_export(files.write(tmp_path))
     measured, notes = with_power(read.runs, read_measures(tmp_path / "measures.json"))
     assert notes == [
-        "run ZZZZZZZZ: is measured but not among the runs that count",
+        "run ZZZZZZZZ: is measured, but does not count",
         f"run {runs[0]}: refused: samples are missing",
         f"run {runs[1]}: is not measured",
     ]

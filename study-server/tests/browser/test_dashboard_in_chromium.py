@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDE, TWICE, NARROW = 1280, 640, 320  # CSS pixels; 200 % of 1280 are 640
 TITLE = "#figure-title"
+VALUES = "#of-run .crosshair"
 EMAIL = "investigator@example.org"
 GAP = (20.0, 20.5)
 RATE_HZ = 2000
@@ -77,7 +78,7 @@ def test_a_run_is_accessible_and_fits_light_and_dark_wide_and_narrow_and_at_200_
     window = lab.open(lab.run.path + PARTS[name])
     page = window.page
     assert page.locator("h1").count() == 1
-    assert page.locator("#figure .plot").count() == 3
+    expect(page.locator("#figure .uplot")).to_have_count(3)
     page.locator("summary").first.click()
     for scheme in ("dark", "light"):
         assert window.axe(scheme) == []
@@ -95,11 +96,11 @@ def test_somebody_looks_closer_by_keyboard_alone_and_only_the_figure_is_exchange
     window = lab.open(lab.run.path)
     page, keys = window.page, window.page.keyboard
     page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
-    window.tab_to("#way-closer")
+    window.tab_to("#way-zoom-in")
     keys.press("Enter")
     expect(page.locator(TITLE)).to_have_text(re.compile("^From"))
     assert page.evaluate("document.querySelector('h1').dataset.kept") == "yes"
-    page.wait_for_function("document.activeElement.id === 'way-closer'")  # the focus stays where it was
+    page.wait_for_function("document.activeElement.id === 'way-zoom-in'")  # the focus stays where it was
     assert re.search(r"\?from=22\.5\d*&to=37\.5\d*$", page.url)
     window.tab_to("#from")
     keys.press("Control+A")
@@ -115,35 +116,82 @@ def test_somebody_looks_closer_by_keyboard_alone_and_only_the_figure_is_exchange
     window.close()
 
 
-def test_dragging_over_a_chart_draws_that_part_and_a_click_looks_closer(lab: Lab) -> None:
+def test_the_charts_share_a_crosshair_and_zoom_by_drag_and_wheel_without_a_reload(lab: Lab) -> None:
     window = lab.open(lab.run.path)
     page = window.page
-    plot = page.locator("#figure .plot").nth(1)
-    plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    plots, values = page.locator("#figure .u-over"), page.locator(VALUES)
+    expect(plots).to_have_count(3)
+    plots.nth(1).scroll_into_view_if_needed()
+    box = plots.nth(1).bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] / 4, middle)
+    expect(values).to_contain_text(re.compile("CPU 0.*%.*Frequency.*GHz.*mean.* W"))
+    lines = page.locator("#figure .u-cursor-x").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert lines == pytest.approx([box["x"] + box["width"] / 4] * 3, abs=2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.4, middle)
-    expect(page.locator(".chosen")).to_have_count(3)
-    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.move(box["x"] + box["width"] / 2, middle, steps=4)
     page.mouse.up()
     expect(page.locator(TITLE)).to_have_text(re.compile("^From"))
-    begin, end = (float(each) for each in re.findall(r"=([0-9.]+)", page.url))
+    begin, end = _shown(page)
     assert begin == pytest.approx(lab.run.seconds / 4, abs=0.2)
     assert end == pytest.approx(lab.run.seconds / 2, abs=0.2)
-    before = page.locator(TITLE).inner_text()
-    page.locator("#figure .plot").first.click()
-    expect(page.locator(TITLE)).not_to_have_text(before)
+    page.locator("#figure .u-over").first.hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function("begin => !location.search.includes(`from=${begin}`)", arg=f"{begin:.6f}")
+    assert _shown(page)[1] - _shown(page)[0] == pytest.approx((end - begin) / 2, abs=0.01)
+    assert page.evaluate("document.querySelector('h1').dataset.kept") == "yes"
     assert window.wrong == []
     window.close()
+
+
+def test_every_value_can_be_read_by_keyboard_down_to_single_samples(lab: Lab) -> None:
+    window = lab.open(lab.run.path)
+    page, keys = window.page, window.page.keyboard
+    window.tab_to(VALUES)
+    said = [_step(page, "ArrowRight") for _ in range(3)]
+    assert len(set(said)) == len(said)
+    assert all(re.search(r"CPU 0 [0-9.]+ %.*Frequency [0-9.]+ GHz.*mean [0-9.]+ W", each) for each in said)
+    assert "key" in _step(page, "p"), "the next press of a key, in words"
+    pressed = page.locator(VALUES).get_attribute("aria-valuenow")
+    for _ in range(20):
+        title = page.locator(TITLE).inner_text()
+        keys.press("+")
+        expect(page.locator(TITLE)).not_to_have_text(title)
+        page.wait_for_function("document.activeElement.role === 'slider'")
+        if "single samples" in page.locator("#figure").inner_text():
+            break
+    assert page.locator(VALUES).get_attribute("aria-valuenow") == pressed, "the crosshair stays where it was"
+    before = float(page.locator(VALUES).get_attribute("aria-valuenow") or "nan")
+    assert "single samples" in _step(page, "ArrowRight")
+    after = float(page.locator(VALUES).get_attribute("aria-valuenow") or "nan")
+    assert after - before <= 1.001 / RATE_HZ
+    keys.press("0")
+    expect(page.locator(TITLE)).to_have_text("The whole run")
+    assert "from=" not in page.url
+    assert window.wrong == []
+    window.close()
+
+
+def _step(page: Page, key: str) -> str:
+    """What is said after a key."""
+    page.keyboard.press(key)
+    return page.locator(VALUES).get_attribute("aria-valuetext") or ""
+
+
+def _shown(page: Page) -> tuple[float, float]:
+    begin, end = (float(each) for each in re.findall(r"=([0-9.]+)", page.url))
+    return begin, end
 
 
 def test_all_of_it_works_without_javascript(lab: Lab) -> None:
     window = lab.open(lab.run.path, script=False)
     page = window.page
-    page.click("#way-closer")
+    expect(page.locator("#figure .plot")).to_have_count(3)
+    page.click("#way-zoom-in")
     expect(page.locator(TITLE)).to_have_text(re.compile("^From 22.5"))
     page.fill("#from", "10")
     page.fill("#to", "11")
@@ -153,7 +201,7 @@ def test_all_of_it_works_without_javascript(lab: Lab) -> None:
     page.click(".zoom button")
     assert page.locator("#to-error").inner_text().startswith("Must be at least")
     page.goto("/studies/open")
-    expect(page.locator("text=Reload the page for news.")).to_be_visible()
+    expect(page.locator("text=Reload the page for the latest state.")).to_be_visible()
     window.close()
 
 
@@ -203,5 +251,5 @@ def test_no_page_weakens_the_policy_for_scripts_and_styles(lab: Lab) -> None:
     assert "script-src 'self'" in policy
     text = answer.text()
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|hx-on|hx-vals", text)
-    assert re.findall(r"<script[^>]*>(.*?)</script>", text) == ["", ""]
+    assert set(re.findall(r"<script[^>]*>(.*?)</script>", text)) == {""}
     window.close()

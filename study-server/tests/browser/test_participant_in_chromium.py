@@ -67,7 +67,7 @@ class Lab:
             runs.abort(session, runs.find(session, self.study.id, self.first()), "noise", None)
 
     def replace(self) -> None:
-        """The first run is planned anew."""
+        """The first run is planned again."""
         with self.world.database.writing() as session:
             runs.replace(session, runs.find(session, self.study.id, self.first()), fixed_secrets(), None)
 
@@ -153,7 +153,7 @@ def tour_of_runs(lab: Lab, page: Page) -> Iterator[str]:
     page.evaluate("document.querySelector('input[name=id]').value = 'x'")
     press(page, "Send my guess")
     yield "stale"
-    press(page, "Go on")
+    press(page, "Continue where you left off")
     page.get_by_label("I don't know").check()
     press(page, "Send my guess")
     lab.finish()
@@ -161,10 +161,10 @@ def tour_of_runs(lab: Lab, page: Page) -> Iterator[str]:
     yield "done"
     page.goto("/p/withdraw")
     yield "withdraw"
-    press(page, "Withdraw for good")
+    press(page, "Withdraw permanently")
     yield "withdraw-wrong"
     page.get_by_label("type the word").fill("withdraw")
-    press(page, "Withdraw for good")
+    press(page, "Withdraw permanently")
     yield "goodbye"
 
 

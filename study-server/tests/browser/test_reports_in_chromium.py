@@ -10,12 +10,10 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 import given_accounts
+import given_jobs
 import given_reports
 from happe_study.access.rights import Role
-from happe_study.design.study import Study
 from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.results.reports import services
-from happe_study.results.reports.services import Stage
 from happe_study.runs.course.models import Run
 from serve import Watched, WorldServer
 from test_rules import LIMITS
@@ -40,8 +38,7 @@ def server(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.Tem
     given_accounts.account(world, Role.ANALYST, email=ANALYST)
     given_reports.finished(world)
     given_reports.finished(world, "running", participants=1, unblinded=False)
-    with pytest.MonkeyPatch.context() as patch, WorldServer(world) as serving:
-        patch.setattr(services, "RESAMPLES", given_reports.RESAMPLES)
+    with WorldServer(world) as serving:
         yield serving
     world.close()
 
@@ -105,10 +102,11 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_text("Report 1 is being made").first).to_be_visible()
     look(watched, "report-making")
-    with server.world.database.reading() as session:
-        study = session.query(Study).filter_by(name="finished").one()
-    assert given_reports.waited(server.world, study) == [Stage.MADE]
+    page.goto("/studies/finished/jobs")
+    look(watched, "jobs")
     page.goto("/studies/finished/report")
+    assert given_jobs.work_off(server.world) == ["done"]
+    page.get_by_role("link", name="Report 1", exact=True).wait_for()
     look(watched, "report-there")
     page.get_by_role("link", name="Report 1", exact=True).click()
     page.get_by_role("heading", name="Report 1", exact=True).wait_for()
@@ -128,6 +126,11 @@ def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> 
     watched = window(browser, server)
     page = watched.page
     page.goto("/studies/finished/checks")
+    page.get_by_role("button", name="Check now").click()
+    page.get_by_role("heading", name="The study is being checked").wait_for()
+    look(watched, "checks-waiting")
+    given_jobs.work_off(server.world)
+    page.get_by_role("heading", name="Doubled runs").wait_for()
     verdicts = dict(
         zip(
             page.locator("tbody th a").all_inner_texts(),

@@ -80,6 +80,7 @@ PAGES = {
     "account": (ADMINISTRATOR, "/accounts/experimenter@example.org"),
     "account-own": (ADMINISTRATOR, "/accounts/administrator@example.org"),
     "me": (INVESTIGATOR, "/me"),
+    "me-second-factor": (INVESTIGATOR, "/me/second-factor"),
     "me-token": (INVESTIGATOR, "/me/token"),
     "password": (INVESTIGATOR, "/password"),
     "sign-in-again": (INVESTIGATOR, "/sign-in-again"),
@@ -301,19 +302,23 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
-MOST_TABS = ["Overview", "Participants", "Profiles", "Devices", "Checks", "Report", "Protocol", "Roles"]
+MOST_TABS = ["Overview", "Participants", "Profiles", "Devices", "Checks", "Report", "Jobs", "Protocol", "Roles"]
 
 
 @pytest.mark.parametrize(
     ("who", "main", "of_a_study"),
     [
         (INVESTIGATOR, ["Studies", "You"], MOST_TABS),
-        (EXPERIMENTER, ["Studies", "You"], ["Overview", "Participants", "Devices", "Checks", "Protocol", "Roles"]),
+        (
+            EXPERIMENTER,
+            ["Studies", "You"],
+            ["Overview", "Participants", "Devices", "Checks", "Jobs", "Protocol", "Roles"],
+        ),
         (Role.ANALYST, ["Studies", "You"], [tab for tab in MOST_TABS if tab != "Devices"]),
-        (Role.REVIEWER, ["Studies", "You"], ["Overview", "Profiles", "Protocol", "Roles"]),
-        (CUSTODIAN, ["Studies", "You"], ["Overview", "Protocol", "Roles", "Unblinding"]),
-        (AUDITOR, ["Studies", "Audit log", "You"], ["Overview", "Protocol", "Roles"]),
-        (ADMINISTRATOR, ["Studies", "Accounts", "You"], ["Overview", "Devices", "Protocol", "Roles"]),
+        (Role.REVIEWER, ["Studies", "You"], ["Overview", "Profiles", "Jobs", "Protocol", "Roles"]),
+        (CUSTODIAN, ["Studies", "You"], ["Overview", "Jobs", "Protocol", "Roles", "Unblinding"]),
+        (AUDITOR, ["Studies", "Audit log", "You"], ["Overview", "Jobs", "Protocol", "Roles"]),
+        (ADMINISTRATOR, ["Studies", "Accounts", "You"], ["Overview", "Devices", "Jobs", "Protocol", "Roles"]),
         (NOBODY, ["Studies", "You"], []),
     ],
 )

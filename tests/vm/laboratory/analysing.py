@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from laboratory.laboratory import Laboratory
 
 TABLES = ("runs", "ratings", "records", "samples", "keys", "learning_events", "traces", "clocks")
-RESAMPLES = "999"  # the fewest; so few people have no interval
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def analyse(laboratory: Laboratory) -> Found:
     ran = subprocess.run(measuring, check=False, env=laboratory.environment, capture_output=True, text=True)
     if ran.returncode:
         sys.exit(f"laboratory: happe-power measures: {ran.returncode}\n{ran.stdout}{ran.stderr}")
-    server.run("analyse", str(export), "--power", str(measures), "--out", str(report), "--resamples", RESAMPLES)
+    server.run("analyse", str(export), "--power", str(measures), "--out", str(report))
     measured = {row["run"]: row for row in json.loads(measures.read_text())["measures"]}
     tables = {name: rows_of(export / f"{STUDY}-{name}.jsonl") for name in TABLES}
     sitting = json.loads((laboratory.sitting / "sitting.json").read_text())

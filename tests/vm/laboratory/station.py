@@ -16,14 +16,13 @@ from bisect import bisect_right
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from happe_power import sources
 from happe_power.cli.program import main
 from happe_power.sources import sim, t61
 from happe_power.sources.source import SourceError
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from happe_contract.traces import TimePair
@@ -47,12 +46,11 @@ class Laptop:
         self._watts.append(t61.table_a2().at(int(khz), float(share)))
         self._from_us.append(at_us)
 
-    def watts(self, times_us: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Watts at some times, none of which is in the future."""
+    def watts(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean watts between each of some times and the next, none of which is in the future."""
         known = min(len(self._from_us), len(self._watts))
-        first = max(bisect_right(self._from_us, float(times_us[0])) - 1, 0)
-        places = np.searchsorted(np.array(self._from_us[first:known], np.float64), times_us, side="right") - 1
-        return np.array(self._watts[first:known])[np.maximum(places, 0)]
+        first = max(bisect_right(self._from_us, float(edges_us[0])) - 1, 0)
+        return t61.Load(tuple(self._from_us[first:known]), tuple(self._watts[first:known])).means(edges_us)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +60,9 @@ class Followed(t61.Load):
     laptop: Laptop
     since_us: list[int]  # the moment, once it is known
 
-    def at(self, times_us: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Watts at times after the moment."""
-        return self.laptop.watts(times_us + self.since_us[0])
+    def means(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean watts between times after the moment."""
+        return self.laptop.watts(edges_us + self.since_us[0])
 
 
 class Station(sim.Sim):
@@ -88,7 +86,7 @@ def make(spec: Spec, clock: Clock) -> Station:
     laptop = Laptop()
     load = Followed((0,), (0.0,), laptop, [])
     noise, drift, ppm = (spec.number(name) for name in ("noise", "drift", "ppm"))
-    rig = sim.Rig(load, spec.number("rate", 1, 1e6), noise, drift, ppm, seed=spec.whole("seed", 0, 2**53))
+    rig = sim.Rig(load, spec.number("rate"), noise, drift, ppm, seed=spec.whole("seed"))
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(spec.place)

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from t61.waiting import spend
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRACING = Path("/sys/kernel/tracing")
 FREQUENCY_EVENT = TRACING / "events/power/cpu_frequency/enable"
+BASELINE = Path(__file__).parents[1] / "baseline"
+READ_EACH_PERIOD = ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]  # of each policy, by happed
+SETTLE_S = 30
 FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
 
 
@@ -45,6 +50,35 @@ def spent(pids: list[int]) -> Spent:
     )
 
 
+@contextmanager
+def running(*words: str | Path) -> Iterator[int]:
+    """A program that runs meanwhile; gives its process."""
+    with subprocess.Popen(words) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent, Spent]:
+    """What a process used in so many seconds, and a loop that reads these files and /proc/stat once a second."""
+    with running(BASELINE / "bare-sampler", "/proc/stat", *files) as bare:
+        spend(SETTLE_S)
+        before = spent([pid]), spent([bare])
+        spend(samples)
+        return spent([pid]) - before[0], spent([bare]) - before[1]
+
+
+def sample_table(mine: Spent, least: Spent, samples: int) -> list[str]:
+    """What happed used, and the loop."""
+    rows = [
+        f"{name:32} {used.cpu_ns / samples / 1e3:13.1f} {used.wake_ups:11}"
+        for name, used in [("happed, somebody there", mine), ("bare-sampler", least)]
+    ]
+    ratio = mine.cpu_ns / least.cpu_ns
+    return [f"{'':32} {'us of CPU each':>13} {'wake-ups':>11}", *rows, f"ratio {ratio:.2f}"]
+
+
 def memory_kib(pids: list[int]) -> tuple[int, int]:
     """RSS and PSS."""
     maps = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
@@ -71,12 +105,17 @@ def lowest_priority() -> Iterator[None]:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-@contextmanager
-def frequency_trace() -> Iterator[Path]:
-    """Record when the kernel has changed a frequency, by CLOCK_MONOTONIC; see frequencies()."""
+def traceable() -> None:
+    """Have the kernel's tracing at hand, with the times of CLOCK_MONOTONIC."""
     if not FREQUENCY_EVENT.exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
     (TRACING / "trace_clock").write_text("mono")
+
+
+@contextmanager
+def frequency_trace() -> Iterator[Path]:
+    """Record when the kernel has changed a frequency, by CLOCK_MONOTONIC; see frequencies()."""
+    traceable()
     FREQUENCY_EVENT.write_text("1")
     try:
         yield TRACING / "trace"

@@ -53,7 +53,7 @@ class Policy:
         return {name: self.read(name) for name in names} | tunables()
 
     def reset_stats(self) -> None:
-        """Begin time_in_state and total_trans anew."""
+        """Begin time_in_state and total_trans again."""
         self.write("stats/reset", 1)
 
     def time_in_state_s(self) -> dict[int, float]:

@@ -32,7 +32,7 @@ class Happed:
         command("systemctl", "start", UNIT)
 
     def stop(self) -> None:
-        """Stop it; what it found is given back when this returns."""
+        """Stop it; what it found is restored when this returns."""
         command("systemctl", "stop", UNIT)
 
     @property

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stands in for a game: easy scenes and hard ones, whose frames take the longer the lower the frequency is.
 
-usage: python -m t61.stand_in SCREEN       shows SMOOTH or SLOW there, each frame anew, until it is ended
+usage: python -m t61.stand_in SCREEN       shows SMOOTH or SLOW there, each frame again, until it is ended
 
-The emulated processor is as fast at any frequency, so what a frame takes is reckoned: demand * top / f of its time.
+The emulated processor is as fast at any frequency, so what a frame takes is computed: demand * top / f of its time.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Wizard:
             spend(0.1)
 
     def keep(self, picture: Path) -> None:
-        """Keep what is on the screen, as xwd has it."""
+        """Keep what is on the screen, as in xwd."""
         shutil.copy(self._screen, picture)
 
     def close(self) -> None:

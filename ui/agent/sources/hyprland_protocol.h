@@ -8,7 +8,7 @@
 
 namespace happe::ui {
 
-// Finds in what is read whether another window may be in front.
+// Reads events, and finds whether another window may be in front.
 class HyprlandReader {
 public:
     static constexpr std::size_t kMostLine = 1U << 16U;

@@ -27,6 +27,7 @@ public:
         return {};
     }
 
+    [[nodiscard]] FocusBy by() const override { return FocusBy::Hyprland; }
     [[nodiscard]] QString name() const override { return QStringLiteral("Hyprland"); }
 
     void ask() override {

@@ -10,7 +10,7 @@
 
 namespace happe::ui {
 
-// An error says what is wrong and where.
+// An error names the fault and its place.
 [[nodiscard]] tl::expected<QJsonObject, std::string> object_in(std::string_view json);
 
 // A member that is the number of a process; 0 if it is none.

@@ -84,8 +84,15 @@ std::vector<FocusBy> candidates(const QDBusConnection& session_bus) {
 
 }  // namespace
 
-SourceOrError open_focus_source(FocusBy by, const QDBusConnection& session_bus, const FocusSource::Events& events) {
-    const std::vector<FocusBy> tried = by == FocusBy::Auto ? candidates(session_bus) : std::vector{by};
+SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConnection& session_bus,
+                                const FocusSource::Events& events) {
+    std::vector<FocusBy> tried = by == FocusBy::Auto ? candidates(session_bus) : std::vector{by};
+    if (better_than != FocusBy::Auto) {
+        std::erase_if(tried, [&](FocusBy candidate) { return candidate >= better_than; });
+        if (tried.empty()) {
+            return tl::unexpected<std::string>("there is no better source");
+        }
+    }
     std::string why;
     for (const FocusBy candidate : tried) {
         auto source = open_one(candidate, session_bus, events);

@@ -8,10 +8,9 @@
 
 namespace happe::ui {
 
-enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
-
-// Opens this source, or the best that the session has. An error says of each that might be what it lacks.
-[[nodiscard]] SourceOrError open_focus_source(FocusBy by, const QDBusConnection& session_bus,
+// Opens this source, or the best that the session has. With `better_than`, only one that is better than this one. An
+// error says of each that might be what it lacks.
+[[nodiscard]] SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConnection& session_bus,
                                               const FocusSource::Events& events);
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who can say which application is in front: docs/session-agent.md. Each error says what is missing.
+// Sources that report the application in front: docs/session-agent.md. Each error says what is missing.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -23,7 +23,7 @@ namespace happe::ui {
 // KWin, by a script that it is given.
 [[nodiscard]] SourceOrError open_kwin_focus(const QDBusConnection& session_bus, FocusSource::Events events);
 
-// GNOME, by its extension happe-focus.
+// GNOME, by the extension HAPPE (ui/gnome-shell).
 [[nodiscard]] SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::Events events);
 
 }  // namespace happe::ui

@@ -22,7 +22,7 @@ struct SwayMessage {
 
 [[nodiscard]] std::string in_bytes(const SwayMessage& message);
 
-// Puts messages together from what is read.
+// Assembles messages from the bytes that arrive.
 class SwayReader {
 public:
     // A tree of thousands of windows; what says that it is longer is not sway.

@@ -26,6 +26,7 @@ public:
         return {};
     }
 
+    [[nodiscard]] FocusBy by() const override { return FocusBy::Sway; }
     [[nodiscard]] QString name() const override { return QStringLiteral("sway"); }
     void ask() override { socket_->write(in_bytes({.type = SwayMessage::kGetTree})); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // KWin and GNOME: what runs inside of them tells, by org.happe.Focus1.
+#include "ui/agent/sources/extension_watch.h"
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/told_focus.h"
 #include "ui/agent/sources/x11_clients.h"
@@ -20,8 +21,6 @@ namespace {
 const QString kKWin = QStringLiteral("org.kde.KWin");
 const QString kScript = QStringLiteral("happe-focus");
 const QString kShell = QStringLiteral("org.gnome.Shell");
-const QString kExtension = QStringLiteral("happe-focus@happe.org");
-constexpr int kEnabled = 1;  // an extension's state in GNOME
 
 bool is_there(const QDBusConnection& bus, const QString& name) {
     return bus.isConnected() && bus.interface()->isServiceRegistered(name).value();
@@ -32,7 +31,7 @@ QDBusMessage scripting(const QString& method) {
                                           method);
 }
 
-// Answers with what was told last.
+// Answers with the last report.
 class ToldSource : public FocusSource {
 public:
     ToldSource(const QDBusConnection& bus, const QString& teller, Events events)
@@ -77,8 +76,14 @@ QString script_file() {
         QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation) + QStringLiteral("/happe-focus.js");
     QFile script(QStringLiteral(":/agent/kwin.js"));
     QSaveFile file(path);
-    const bool written = script.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly) &&
-                         file.write(script.readAll()) == script.size() && file.commit();
+    if (!script.open(QIODevice::ReadOnly)) {
+        return {};
+    }
+    const QByteArray text = script.readAll();
+    QFile before(path);
+    // Not written again: SourceWatch looks at this folder.
+    const bool there = before.open(QIODevice::ReadOnly) && before.readAll() == text;
+    const bool written = there || (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit());
     return written ? path : QString();
 }
 
@@ -91,6 +96,7 @@ public:
         }
     }
 
+    [[nodiscard]] FocusBy by() const override { return FocusBy::KWin; }
     [[nodiscard]] QString name() const override { return QStringLiteral("KWin"); }
 
 private:
@@ -123,22 +129,22 @@ private:
 
 class GnomeSource final : public ToldSource {
 public:
-    using ToldSource::ToldSource;
+    GnomeSource(const QDBusConnection& bus, Events events)
+        : ToldSource(bus, kShell, std::move(events)), extension_(bus) {
+        QObject::connect(&extension_, &ExtensionWatch::changed, [this](bool enabled) {
+            if (!enabled) {
+                lose("GNOME has switched HAPPE's extension off");
+            }
+        });
+    }
+    [[nodiscard]] FocusBy by() const override { return FocusBy::Gnome; }
     [[nodiscard]] QString name() const override { return QStringLiteral("GNOME"); }
 
 private:
     void start() override {}  // the extension sees the name come, and tells
-};
 
-bool has_extension(const QDBusConnection& bus) {
-    QDBusMessage question = QDBusMessage::createMethodCall(kShell, QStringLiteral("/org/gnome/Shell"),
-                                                           QStringLiteral("org.gnome.Shell.Extensions"),
-                                                           QStringLiteral("GetExtensionInfo"));
-    question << kExtension;
-    QDBusPendingReply<QVariantMap> answer = bus.asyncCall(question);
-    answer.waitForFinished();
-    return answer.isValid() && answer.value().value(QStringLiteral("state")).toInt() == kEnabled;
-}
+    ExtensionWatch extension_;
+};
 
 }  // namespace
 
@@ -153,11 +159,10 @@ SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::
     if (!is_there(session_bus, kShell)) {
         return tl::unexpected<std::string>("GNOME is not on the session's bus");
     }
-    if (!has_extension(session_bus)) {
-        return tl::unexpected<std::string>(
-            "GNOME does not say which window is in front without its extension happe-focus");
+    if (!ExtensionWatch::enabled(session_bus)) {
+        return tl::unexpected<std::string>("GNOME reports which window is in front only with the extension HAPPE");
     }
-    return std::make_unique<GnomeSource>(session_bus, kShell, std::move(events));
+    return std::make_unique<GnomeSource>(session_bus, std::move(events));
 }
 
 }  // namespace happe::ui

@@ -2,6 +2,7 @@
 // wlr-foreign-toplevel-management: a compositor's windows, of which one is activated. It has their app ids, and no
 // pids.
 #include "ui/agent/sources/sources.h"
+#include "ui/surfaces/socket_deadline.h"
 
 #include <wayland-client.h>
 #include <wlr-foreign-toplevel-management-unstable-v1-client-protocol.h>
@@ -43,6 +44,7 @@ public:
         if (!display_) {
             return "no Wayland compositor answers where WAYLAND_DISPLAY says";
         }
+        const SocketDeadline second(wl_display_get_fd(display_.get()));
         registry_.reset(wl_display_get_registry(display_.get()));
         wl_registry_add_listener(registry_.get(), &kRegistry, this);
         // The first one tells what there is, the second one which windows.
@@ -56,10 +58,12 @@ public:
         return {};
     }
 
+    [[nodiscard]] FocusBy by() const override { return FocusBy::Toplevel; }
     [[nodiscard]] QString name() const override { return QStringLiteral("wlr-foreign-toplevel"); }
     [[nodiscard]] QString trouble() const override {
         return QCoreApplication::translate(
-            "Status", "This compositor does not say whose a window is: its process is looked for by its name.");
+            "Status",
+            "This compositor does not name the owner of a window. happe-indicator looks for the process by its name.");
     }
 
     void ask() override {

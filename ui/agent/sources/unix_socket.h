@@ -25,7 +25,7 @@ public:
     [[nodiscard]] static tl::expected<std::unique_ptr<UnixSocket>, std::string> connect(const std::string& path,
                                                                                         Events events);
 
-    // Sends it whole, or the connection counts as closed: what is asked is short.
+    // Sends the whole message, or counts the connection as closed. Messages are short.
     void write(std::string_view text);
 
 private:

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/agent/sources/x11_clients.h"
 
+#include "ui/surfaces/socket_deadline.h"
 #include "ui/surfaces/xcb_reply.h"
 
 #include <xcb/res.h>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace happe::ui {
 namespace {
@@ -41,19 +43,24 @@ std::optional<Focus> checked(const ToldWindow& told) {
         return told.focus;
     }
     const auto clients = X11Clients::open();
-    const auto pid = clients ? clients->pid(told.x11_window) : std::nullopt;
+    if (!clients) {
+        return std::nullopt;
+    }
+    const SocketDeadline second(xcb_get_file_descriptor(clients->get()));
+    const auto pid = clients->pid(told.x11_window);
     return pid ? std::optional(Focus{.pid = *pid, .id = told.focus.id}) : std::nullopt;
 }
 
 tl::expected<X11Clients, std::string> X11Clients::open() {
-    int number = 0;
-    X11Clients clients;
-    clients.connection_.reset(xcb_connect(nullptr, &number));
-    if (clients.lost()) {
-        return tl::unexpected<std::string>("no X server answers where DISPLAY says");
+    auto opened = connect_x11();
+    if (!opened) {
+        return tl::unexpected(std::move(opened).error());
     }
+    X11Clients clients;
+    clients.connection_ = std::move(opened->connection);
+    const SocketDeadline second(xcb_get_file_descriptor(clients.get()));
     auto screen = xcb_setup_roots_iterator(xcb_get_setup(clients.get()));
-    for (; number > 0 && screen.rem > 1; --number) {
+    for (int number = opened->screen; number > 0 && screen.rem > 1; --number) {
         xcb_screen_next(&screen);
     }
     clients.root_ = screen.data->root;

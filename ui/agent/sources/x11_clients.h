@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ui/agent/focus.h"
+#include "ui/surfaces/x11_connection.h"
 
 #include <sys/types.h>
 #include <xcb/xcb.h>
@@ -15,10 +16,6 @@
 #include <tl/expected.hpp>
 
 namespace happe::ui {
-
-struct DisconnectXcb {
-    void operator()(xcb_connection_t* connection) const { xcb_disconnect(connection); }
-};
 
 class X11Clients {
 public:

@@ -2,6 +2,7 @@
 // _NET_ACTIVE_WINDOW of the root window, which the window manager sets and the server announces.
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/x11_clients.h"
+#include "ui/surfaces/socket_deadline.h"
 #include "ui/surfaces/xcb_reply.h"
 
 #include <QCoreApplication>
@@ -25,21 +26,29 @@ public:
         QObject::connect(&readable_, &QSocketNotifier::activated, [this] { read(); });
     }
 
+    [[nodiscard]] FocusBy by() const override { return FocusBy::X11; }
     [[nodiscard]] QString name() const override { return QStringLiteral("X11"); }
 
     [[nodiscard]] QString trouble() const override {
         if (!qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY")) {
-            return QCoreApplication::translate("Status", "Only programs that use XWayland are seen.");
+            return QCoreApplication::translate("Status", "happe-indicator sees only programs that use XWayland.");
         }
         // One that has gone may have left its name: its window names itself.
         const xcb_window_t window = clients_.window_in(clients_.root(), manager_);
         return window != XCB_WINDOW_NONE && clients_.window_in(window, manager_) == window
                    ? QString()
                    : QCoreApplication::translate("Status",
-                                                 "No window manager says which window is active (_NET_ACTIVE_WINDOW).");
+                                                 "No window manager reports the active window (_NET_ACTIVE_WINDOW).");
     }
 
     void ask() override {
+        events_.answered(front());
+        read();  // events that came with the answers, or the end of a server that no longer answers
+    }
+
+private:
+    [[nodiscard]] std::optional<Focus> front() {
+        const SocketDeadline second(xcb_get_file_descriptor(clients_.get()));
         std::optional<Focus> found;
         const xcb_window_t window = clients_.window_in(clients_.root(), active_);
         // The root is no program's, and the mask with which the property is heard is not for watch() to replace.
@@ -48,11 +57,9 @@ public:
             const auto pid = clients_.viewable(window) ? clients_.pid(window) : std::nullopt;
             found = pid ? std::optional(Focus{.pid = *pid, .id = clients_.name(window)}) : std::nullopt;
         }
-        events_.answered(found);
-        read();  // events that came with the answers
+        return found;
     }
 
-private:
     // Window managers do not always say that the last window is gone, or is an icon now.
     void watch(xcb_window_t window) {
         const std::uint32_t nothing = XCB_EVENT_MASK_NO_EVENT;
@@ -106,6 +113,7 @@ private:
 
 SourceOrError open_x11_focus(FocusSource::Events events) {
     return X11Clients::open().map([&](X11Clients clients) -> std::unique_ptr<FocusSource> {
+        const SocketDeadline second(xcb_get_file_descriptor(clients.get()));
         return std::make_unique<X11Focus>(std::move(clients), std::move(events));
     });
 }

@@ -56,7 +56,7 @@ void Application::stop() {
     release();
 }
 
-// It goes when it has ended, which needs nobody's waiting.
+// The process object deletes itself when the process has ended; nobody waits for it.
 void Application::release() {
     QProcess* const left = keeper_.release();
     if (left->state() == QProcess::NotRunning) {

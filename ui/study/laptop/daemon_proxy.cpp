@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/laptop/daemon_proxy.h"
 
+#include <QDBusError>
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>
 #include <QDBusPendingReply>
@@ -54,6 +55,11 @@ QDBusMessage DaemonProxy::call(const QString& method) {
 template <typename T>
 void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
                       const Then<T>& then) {
+    if (!bus_.isConnected()) {  // Qt never ends such a call
+        const auto refuse = [then, why = bus_.lastError().message()] { then(tl::unexpected(why)); };
+        QMetaObject::invokeMethod(this, refuse, Qt::QueuedConnection);
+        return;
+    }
     const auto answered = [read, then](QDBusPendingCallWatcher* finished) {
         finished->deleteLater();
         then(read(finished->reply()));

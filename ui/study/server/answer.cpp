@@ -10,7 +10,7 @@ namespace {
 constexpr int kSuccess = 200;
 constexpr int kNoContent = 204;
 constexpr int kRedirection = 300;
-constexpr int kUnauthorized = 401;  // until staff enrol the laptop anew
+constexpr int kUnauthorized = 401;  // until staff enrol the laptop again
 constexpr int kTooMany = 429;
 constexpr int kServerError = 500;
 

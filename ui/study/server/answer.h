@@ -25,7 +25,7 @@ struct Answer {
 
 inline constexpr int kClientError = 400;  // the least status of HTTP that is an error
 
-// As HTTP has it. `failure`: what went wrong underneath, so that what came may be less than was sent; else empty.
+// As in HTTP. `failure`: what went wrong underneath, so that what came may be less than was sent; else empty.
 struct Heard {
     int status = 0;
     QString failure;

@@ -46,7 +46,7 @@ tl::expected<Enrolment, QString> read_enrolment(const QString& state) {
     const QJsonObject told = QJsonDocument::fromJson(file.readAll()).object();
     const QUrl server = server_address(told.value(kServer).toString());
     if (server.isEmpty()) {
-        return tl::unexpected(file.fileName() + QStringLiteral(": server: is no address of a study server"));
+        return tl::unexpected(file.fileName() + QStringLiteral(": server: not the address of a study server"));
     }
     return read(told, server).map_error([&](const QString& error) {
         return file.fileName() + QStringLiteral(": ") + error;

@@ -86,7 +86,10 @@ void Postman::carry() try {
                           .path = QString::fromStdString(letter->path),
                           .body = QByteArray::fromStdString(letter->body)};
     const auto hindered = [this](const Answer& answer) {
-        obstacle_ = answer.detail;
+        if (answer.problem.isEmpty() && obstacle_.isEmpty()) {
+            log("not sent: " + answer.detail.toStdString());
+        }
+        obstacle_ = answer.problem.isEmpty() ? no_answer() : answer.detail;
         emit waits();
     };
     const auto always = [] { return true; };

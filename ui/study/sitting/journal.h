@@ -61,7 +61,7 @@ public:
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);
     void ended(const std::string& run, const Recording& recording);
-    // The run is so far, and these letters say it; what was recorded is now in a letter, or not wanted.
+    // The run has reached this step, and these letters report it. A letter has the recording now, or nobody needs it.
     void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
 
     void post(const Letter& letter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the laptop tells the server, as it is kept until the server has it: each under an id that is made once, so that
+// What the laptop tells the server, as it is kept until the server: each under an id that is made once, so that
 // it may be sent again. docs/uploads.md.
 #pragma once
 

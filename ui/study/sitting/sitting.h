@@ -30,7 +30,7 @@ struct Guess {
     std::vector<Choice> choices;
 };
 
-// As the server has it. Replaced runs are not told.
+// The server's names. The server sends no replaced runs.
 enum class RunState : std::uint8_t { Planned, Started, Rated, Complete, Aborted };
 
 struct PlannedRun {
@@ -54,7 +54,7 @@ struct Sitting {
     std::vector<PlannedRun> runs;  // in their order
 };
 
-// Fields that this version does not know are passed over. An error names the field.
+// Fields that this version does not know are skipped. An error names the field.
 [[nodiscard]] tl::expected<Sitting, std::string> read_sitting(const std::string& document);
 
 }  // namespace happe::study

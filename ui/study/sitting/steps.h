@@ -13,7 +13,7 @@
 
 namespace happe::study {
 
-// How far a run is on this laptop, as its journal has it.
+// How far a run is on this laptop, as in its journal.
 //
 //     starting --happed runs it--> running --it lasted--> ended --rating--> rated --guess--> answered
 //        ^                            |                                       (without a guess: answered at once)
@@ -35,7 +35,7 @@ enum class Turn : std::uint8_t {
     Interrupted,  // it had been started; it begins again
     Rate,
     Guess,
-    Stopped,  // aborted, and not planned anew yet
+    Stopped,  // aborted, and not planned again yet
     Finished,
 };
 

@@ -52,37 +52,38 @@ void add_send(Sheet& sheet, ChoiceWidget& choice, const QString& text, const std
 }
 
 void welcome(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Who sits down?"));
+    sheet.title(StudyWords::tr("Who is taking part?"));
     sheet.text(StudyWords::tr(
-        "Paste or type the participant's link. Consent, questions and instructions open in the browser; then it goes "
-        "on here."));
+        "Paste or type the participant's link. Consent, questions and instructions open in the browser. Then the "
+        "participant continues here."));
     sheet.note(view.detail);
     add_line(sheet, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"), hands.sit_down);
 }
 
 void handout(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Please go on in the browser"));
+    sheet.title(StudyWords::tr("Please continue in the browser"));
     sheet.text(StudyWords::tr(
-        "There you read what the study is about, answer some questions, and read the instructions. When you have read "
-        "them, this window goes on by itself."));
+        "There you read about the study, answer some questions, and read the instructions. After that, this window "
+        "continues by itself."));
     sheet.note(view.detail);
     sheet.main_button(StudyWords::tr("Open the pages again"), hands.open_pages);
 }
 
 void practice(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.title(StudyWords::tr("Practice: %1").arg(view.application));
-    sheet.text(StudyWords::tr("Try it until you feel at home, for up to %1. It ends by itself, or when you leave it.")
-                   .arg(length_of(view.seconds)));
+    sheet.text(
+        StudyWords::tr("Try it until you feel comfortable, for up to %1. It ends by itself, or when you leave it.")
+            .arg(length_of(view.seconds)));
     sheet.main_button(StudyWords::tr("Start the practice"), hands.begin);
-    sheet.other_button(StudyWords::tr("I know it already"), hands.skip_practice);
+    sheet.other_button(StudyWords::tr("I already know it"), hands.skip_practice);
 }
 
 void ready(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.where(view);
     sheet.title(StudyWords::tr("Next: %1").arg(view.application));
     sheet.text(StudyWords::tr(
-                   "It lasts %1 and ends by itself, even in the middle of something. Then you say how it was. Rest as "
-                   "long as you like before you start.")
+                   "It lasts %1 and ends by itself, even in the middle of something. Then you rate it. Rest as long as "
+                   "you like before you start.")
                    .arg(length_of(view.seconds)));
     sheet.main_button(StudyWords::tr("Start"), hands.begin);
     sheet.progress(view.number - 1, view.total);
@@ -92,8 +93,8 @@ void waiting(Sheet& sheet, const View& view, const Hands& /*hands*/) {
     sheet.where(view);
     sheet.title(StudyWords::tr("One moment, please"));
     sheet.text(StudyWords::tr(
-        "The laptop is asking the study's server. It tries until it is answered; what you have said so far is "
-        "kept here."));
+        "The laptop is asking the study's server. It tries until the server answers. Your answers so far are saved "
+        "here."));
     sheet.note(view.detail);
 }
 
@@ -110,7 +111,7 @@ void interrupted(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.where(view);
     sheet.title(StudyWords::tr("This run was interrupted"));
     sheet.text(
-        StudyWords::tr("That is not your fault. What was played does not count, and the run begins once more, from its "
+        StudyWords::tr("This is not your fault. The interrupted part does not count, and the run starts again from the "
                        "beginning."));
     sheet.note(view.detail);
     sheet.main_button(StudyWords::tr("Begin this run again"), hands.begin);
@@ -140,7 +141,7 @@ void rate(Sheet& sheet, const View& view, const Hands& hands) {
 void guess(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.where(view);
     sheet.title(QString::fromStdString(view.guess.question));
-    sheet.text(StudyWords::tr("Nobody expects you to know. Say what you think, or that you don't know."));
+    sheet.text(StudyWords::tr("You are not expected to know. Choose what you think, or say that you don't know."));
     QStringList answers;
     int number = 0;
     for (const Choice& choice : view.guess.choices) {
@@ -157,27 +158,26 @@ void stopped(Sheet& sheet, const View& view, const Hands& /*hands*/) {
     sheet.where(view);
     sheet.title(StudyWords::tr("This run was stopped"));
     sheet.text(StudyWords::tr(
-        "It does not count, and that is not your fault. The person who is with you prepares it once more; then "
-        "it goes on here."));
+        "It does not count. This is not your fault. The person with you will prepare it again. Then you continue "
+        "here."));
     sheet.note(view.detail);
 }
 
 void sending(Sheet& sheet, const View& view, const Hands& /*hands*/) {
     sheet.title(StudyWords::tr("Thank you! That was the last run."));
     sheet.text(StudyWords::tr(
-        "The laptop sends what it has kept to the study's server. Please leave it on until it says goodbye."));
+        "The laptop is sending its data to the study's server. Please leave it on until it says goodbye."));
     sheet.note(view.detail);
 }
 
 void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.title(StudyWords::tr("Thank you, and goodbye"));
     if (view.refused) {
-        sheet.text(StudyWords::tr("You may go on in the browser, or leave."));
+        sheet.text(StudyWords::tr("You can continue in the browser, or leave."));
         sheet.note(StudyWords::tr(
-            "Not everything has arrived: the study's server refused some of it, which is kept here. Please tell the "
-            "person who is with you."));
+            "The study's server refused some of the data, which stay on this laptop. Please tell the person with you."));
     } else {
-        sheet.text(StudyWords::tr("What was kept here has arrived. You may go on in the browser, or leave."));
+        sheet.text(StudyWords::tr("All data have arrived. You can continue in the browser, or leave."));
     }
     sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
     sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
@@ -185,8 +185,8 @@ void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
 
 void trouble(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.where(view);
-    sheet.title(StudyWords::tr("Please call the person who is with you"));
-    sheet.text(StudyWords::tr("Something is to be put right before it goes on. Nothing that you said is lost."));
+    sheet.title(StudyWords::tr("Please call the person with you"));
+    sheet.text(StudyWords::tr("There is a problem that the person with you must solve. All your answers are safe."));
     sheet.note(view.detail);
     sheet.main_button(StudyWords::tr("Try again"), hands.try_again);
 }
@@ -239,12 +239,13 @@ std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& 
     sheet.where(view);
     sheet.title(StudyWords::tr("For the experimenter"));
     if (view.may_stop) {
-        sheet.text(StudyWords::tr("Run %1 can be stopped. It will not count, and is to be planned anew on the server.")
-                       .arg(view.code));
-        add_line(sheet, StudyWords::tr("The reason; it is kept in the audit log"), kLongestLine,
-                 StudyWords::tr("Stop this run"), hands.stop_run);
+        sheet.text(
+            StudyWords::tr("You can stop run %1. It will not count. Plan it again on the server.").arg(view.code));
+        add_line(sheet, StudyWords::tr("The reason, for the audit log"), kLongestLine, StudyWords::tr("Stop this run"),
+                 hands.stop_run);
     } else if (view.may_leave) {
-        sheet.text(StudyWords::tr("No run is under way. If the participant leaves, what is kept here is sent first."));
+        sheet.text(
+            StudyWords::tr("No run is in progress. If the participant leaves, the laptop sends its data first."));
     }
     if (view.practises) {
         sheet.main_button(StudyWords::tr("End this practice"), hands.stop_practice);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The wizard's pages as widgets. A page is made anew for each view.
+// The wizard's pages as widgets. A page is made again for each view.
 #pragma once
 
 #include "ui/study/window/view.h"

@@ -104,7 +104,7 @@ QPushButton& Sheet::other_button(const QString& text, const std::function<void()
 
 void Sheet::progress(std::size_t behind, std::size_t total) {
     column_->addStretch(1);
-    const QString words = StudyWords::tr("%1 of %2 runs behind you").arg(behind).arg(total);
+    const QString words = StudyWords::tr("%1 of %2 runs done").arg(behind).arg(total);
     auto& bar = *made_in<QProgressBar>(*content_);
     bar.setRange(0, static_cast<int>(total));
     bar.setValue(static_cast<int>(behind));

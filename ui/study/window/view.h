@@ -22,8 +22,8 @@ enum class Page : std::uint8_t {
     Interrupted,  // the run begins again
     Rate,
     Guess,
-    Stopped,  // aborted, not planned anew yet
-    Sending,  // all is done but for what the server has not got
+    Stopped,  // aborted, not planned again yet
+    Sending,  // all is done except for what the server has not got
     Goodbye,
     Trouble,  // something is to be done by somebody
 };

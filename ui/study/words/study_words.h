@@ -10,9 +10,15 @@ class StudyWords {
     Q_DECLARE_TR_FUNCTIONS(StudyWords)
 };
 
-// What people are shown when the journal can't be read or written. The log has the file and the error.
+// Participants see these words. The log has the files, addresses and errors.
 inline QString disk_trouble() {
-    return StudyWords::tr("This laptop can't keep anything on its disk now. Its log says why.");
+    return StudyWords::tr("This laptop can't save anything on its disk now. Its log says why.");
+}
+inline QString no_answer() {
+    return StudyWords::tr("The study's server does not answer yet.");
+}
+inline QString governor_trouble() {
+    return StudyWords::tr("The governor happed can't do it now. This laptop's log says why.");
 }
 
 }  // namespace happe::study

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from happe_contract.measuring.noise import scatter
 from happe_power.arithmetic.marker import CHIP_US, DURATION_US, chips
-from happe_power.arithmetic.noise import scatter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BIN_US = 10_000
 SEARCH_US = 10_000_000
-FALSE_ALARM = 1e-3  # the chance that a marker is found where there is none, over all delays that are looked at
+FALSE_ALARM = 1e-3  # the probability of finding a marker where there is none, over all delays that are searched
 ROUNDS = 8
 SETTLED_US = 0.1
 
@@ -36,14 +36,15 @@ class Alignment(NamedTuple):
 
     `correlation` is the normalised cross-correlation (-1 to 1) at the best delay, `threshold` what chance does not
     reach. `late_us` is how much later than expected the power shows the marker, with `uncertainty_us` (k = 1);
-    `step_w` is what the load adds. None: no marker was found, or less than half of the samples are there.
+    `step` is what the load adds, in the series' unit. None: no marker was found, or less than half of the samples are
+    there.
     """
 
     correlation: float
     threshold: float
     late_us: float | None
     uncertainty_us: float | None
-    step_w: float | None
+    step: float | None
 
     @property
     def found(self) -> bool:
@@ -51,18 +52,28 @@ class Alignment(NamedTuple):
         return self.late_us is not None
 
 
-def threshold(delays: int) -> float:
-    """What the correlation of anything else stays below.
+def threshold(delays: int, ways: int = 1) -> float:
+    """What the correlation of anything else stays below, if a series is looked at in so many ways.
 
     Of n = 127 independent chips it scatters by 1 / sqrt(n); the normal quantile is for FALSE_ALARM shared among as many
     looks as delays differ by a chip (C. Bonferroni). Loads that change more slowly than a chip are fewer than 127
     independent values; `align` therefore looks at differences from the mean of two chips around.
     """
-    looks = max(1, math.ceil(delays * BIN_US / CHIP_US)) * 2
+    looks = max(1, math.ceil(delays * BIN_US / CHIP_US)) * 2 * ways
     return NormalDist().inv_cdf(1 - FALSE_ALARM / looks) / math.sqrt(len(chips()))
 
 
-def align(watts: Values) -> Alignment:
+def align_channel(means: Values, deviations: Values) -> Alignment:
+    """Look for the marker in a channel that a line, a light or a sound switches, by means and deviations of BINS bins.
+
+    The marker may be a higher level, a lower one (a photodiode that pulls a line down), or more of a tone, whose mean
+    is the same: the way that correlates best counts.
+    """
+    ways = (means, -means, deviations)
+    return max((align(each, len(ways)) for each in ways), key=lambda found: found.correlation)
+
+
+def align(watts: Values, ways: int = 1) -> Alignment:
     """Look for the marker in BINS mean powers of BIN_US each, NaN where samples lack.
 
     The first bin begins SEARCH_US before the marker is expected to begin. ValueError for another number of bins.
@@ -71,7 +82,7 @@ def align(watts: Values) -> Alignment:
         raise ValueError(f"{len(watts)} bins; {BINS} are wanted")
     known = np.isfinite(watts)
     delays = len(watts) - DURATION_US // BIN_US + 1
-    least = threshold(delays)
+    least = threshold(delays, ways)
     if 2 * known.sum() < len(watts):
         return Alignment(0.0, least, None, None, None)
     found = _correlations(_fast(watts), _fast(template(0.0)))
@@ -79,8 +90,8 @@ def align(watts: Values) -> Alignment:
     correlation = float(found[best])
     if correlation < least:
         return Alignment(correlation, least, None, None, None)
-    late_us, uncertainty_us, step_w = _fitted(watts, best * BIN_US - SEARCH_US)
-    return Alignment(correlation, least, late_us, uncertainty_us, step_w)
+    late_us, uncertainty_us, step = _fitted(watts, best * BIN_US - SEARCH_US)
+    return Alignment(correlation, least, late_us, uncertainty_us, step)
 
 
 def template(late_us: float, bins: int = DURATION_US // BIN_US) -> Values:
@@ -92,7 +103,7 @@ def template(late_us: float, bins: int = DURATION_US // BIN_US) -> Values:
 
 
 def _fast(series: Values) -> Values:
-    """Without what changes more slowly than two chips. What is not known is 0: it adds nothing to a correlation."""
+    """Remove changes slower than two chips. Unknown values become 0, which add nothing to a correlation."""
     known = np.isfinite(series)
     width = np.ones(4 * CHIP_US // BIN_US)
     counts = np.convolve(known, width, "same")

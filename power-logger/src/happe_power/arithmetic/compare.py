@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two intervals beside each other: the difference of their mean powers, and the paper's improvement.
+"""Compare two intervals: the difference of their mean powers, and the paper's improvement.
 
 Each budget's lines bear the key of their input. Those that both have (shunt, divider, gains, zeros, clock estimates)
 are one error each, so their sensitivities are put together with their signs before they are squared (GUM 5.2.2,
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from happe_power.arithmetic.budget import sum_of
-from happe_power.arithmetic.refusal import Refusal, Why
+from happe_contract.measuring.budget import sum_of
+from happe_contract.measuring.refusal import Refusal, Why
 
 if TYPE_CHECKING:
-    from happe_power.arithmetic.budget import Budget
-    from happe_power.arithmetic.energy import Figure
+    from happe_contract.measuring.budget import Budget
+    from happe_contract.measuring.energy import Figure
 
 
 class Comparison(NamedTuple):
@@ -49,4 +49,4 @@ def _overlapping(one: Figure, other: Figure) -> Refusal | None:
     apart = a.end.position <= b.begin.position or b.end.position <= a.begin.position
     if a.trace != b.trace or apart:
         return None
-    return Refusal(Why.OVERLAP, "the two intervals have samples in common; compare intervals that have none")
+    return Refusal(Why.OVERLAP, "the two intervals share samples; compare intervals that do not overlap")

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from happe_contract.calibration import Wiring
+    from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
-    from happe_power.arithmetic.zeros import ZeroReading
 
 ELSEWHERE = {
     Measures.SHUNT: "1: its error is in shunt_ohm, measured through this channel",
     Measures.SUPPLY: "1: its error is in divider, measured through this channel",
 }
-MOST_ZERO = 0.2  # of what a load adds; more is no zero but a supply that was left on
-LEAST_RATIO = 100.0  # a reading under load stands out of its own standard uncertainty by this at least
+MOST_ZERO = 0.2  # as a share of the load's contribution; a higher reading means that a supply was left on
+LEAST_RATIO = 100.0  # a reading under load must be at least this many times its own standard uncertainty
 
 
 class Load(NamedTuple):
@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """What a channel gave for nothing and, if that was measured, for the load."""
+    """The readings of a channel without a load and, if measured, with the load."""
 
     channel: Channel
     zero: ZeroReading
@@ -45,7 +45,7 @@ class Readings(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What goes into a calibration record."""
+    """The values for a calibration record."""
 
     shunt_ohm: Quantity | None
     divider: Quantity | None
@@ -53,11 +53,11 @@ class Outcome(NamedTuple):
 
 
 class LoadError(ValueError):
-    """The readings can't be those of the load; the message says why."""
+    """The readings do not fit the load; the message says why."""
 
 
 def outcome(readings: Sequence[Readings], load: Load | None, wiring: Wiring | None) -> Outcome:
-    """What readings and load say. Raises LoadError."""
+    """Compute the calibration from readings and load. Raises LoadError."""
     shunt_ohm = divider = drop = None
     corrections = {}
     for each in readings:
@@ -79,11 +79,14 @@ def _corrected(each: Readings, load: Load | None) -> Correction:
     zero = -gain.value * each.zero.mean
     how = f"zero check of {each.zero.samples} samples"
     noise = Quantity(each.zero.noise, each.zero.noise / math.sqrt(2 * each.zero.dof), how)  # GUM G.4.2, equation G.3
-    return Correction(gain, Quantity(zero, abs(gain.value) * each.zero.standard_uncertainty, how), noise)
+    low = each.zero.flicker
+    flicker = Quantity(low, low / math.sqrt(2 * each.zero.flicker_dof), f"Allan deviation, {how}") if low else None
+    known_zero = Quantity(zero, abs(gain.value) * each.zero.standard_uncertainty, how)
+    return Correction(gain, known_zero, noise, flicker, filter=each.channel.filter)
 
 
 def _stands_out(each: Readings) -> tuple[float, float]:
-    """What the load added to a reading, and its relative standard uncertainty. Raises LoadError."""
+    """The load's contribution to a reading, and its relative standard uncertainty. Raises LoadError."""
     assert each.load is not None  # noqa: S101 - callers have looked
     added = each.load.mean - each.zero.mean
     uncertainty = math.hypot(each.load.standard_uncertainty, each.zero.standard_uncertainty)

@@ -36,7 +36,7 @@ DURATION_US = (2**BITS - 1) * CHIP_US
 
 
 def pattern(start_us: int) -> tuple[Switch, ...]:
-    """When the load goes on and off, by the clock of `start_us`. The first is on, the last off, at the end."""
+    """The switching times of the load, by the clock of `start_us`. The first switches on, the last off, at the end."""
     made: list[Switch] = []
     for number, on in enumerate((*chips(), False)):
         if not made or made[-1].on is not on:

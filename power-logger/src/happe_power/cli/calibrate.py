@@ -15,10 +15,10 @@ import click
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring
+from happe_contract.measuring.zeros import read_zero
 from happe_contract.traces import Block, Measures, Quantity
 from happe_power import calibration
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
-from happe_power.arithmetic.zeros import read_zero
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
@@ -27,17 +27,17 @@ from happe_power.toml_fields import TomlFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
-    from happe_power.arithmetic.zeros import ZeroReading
     from happe_power.sources.source import Source
 
-MORE = """Two readings make a record: one of nothing (every input shorted), which gives each channel's zero and noise;
-and one of a resistor in the laptop's place, with the voltage over it by a multimeter, which gives the shunt's
+MORE = """A record needs two readings. The first, with every input shorted, gives each channel's zero and noise.
+The second, with a known resistor in the laptop's place and its voltage by a multimeter, gives the shunt's
 resistance, the divider's ratio, and the gain of a channel in amperes or watts. U is one standard
 uncertainty (k = 1); a multimeter's limits +-L stand for U = L / 1.73.
 
-What is not given is asked for, if there is a terminal. A script gives all of it and --no-wait, and a --load-source
-where the second reading comes from elsewhere. --no-load makes a record of zeros alone.
+In a terminal the command asks for missing values. A script must give all of them and --no-wait, and
+--load-source if the second reading comes from another source. --no-load makes a record with zeros only.
 
 Examples:
   happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml
@@ -51,41 +51,44 @@ PAIR: dict[str, Any] = {"type": float, "nargs": 2}
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--source", required=True, metavar="SOURCE", help="What to read from; `happe-power sources` lists them")
-@click.option("--load-source", metavar="SOURCE", help="What to read the load from  [--source]")
+@click.option("--source", required=True, metavar="SOURCE", help="The instrument; `happe-power sources` lists them")
+@click.option("--load-source", metavar="SOURCE", help="The instrument for the reading under load  [--source]")
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to read")
-@click.option("--name", help="What the record is called, as `rig 1, November`")
-@click.option("--days", type=click.IntRange(1, 3660), default=365, show_default=True, help="How long it holds")
+@click.option("--name", help="The name of the record, for example `rig 1, November`")
+@click.option(
+    "--days", type=click.IntRange(1, 3660), default=365, show_default=True, help="How long the record is valid"
+)
 @click.option(
     "--shunt-line", type=click.Choice([each.value for each in ShuntLine]), help="The line that the shunt is in"
 )
 @click.option(
     "--supply-measured", type=click.Choice([each.value for each in SupplyTap]), help="Before the shunt or after it"
 )
-@click.option("--load-ohm", **PAIR, metavar="OHM U", help="The resistor, as measured")
+@click.option("--load-ohm", **PAIR, metavar="OHM U", help="The measured resistance, with U")
 @click.option("--load-volt", **PAIR, metavar="VOLT U", help="The voltage over it, by a multimeter")
-@click.option("--instrument", help="What these were measured with, for the record")
+@click.option("--instrument", help="The multimeter that measured both; the record names it")
 @click.option("--no-load", is_flag=True, help="Measure zeros alone")
-@click.option("--no-wait", is_flag=True, help="Ask for nothing and wait for nobody")
-@click.option("--force", is_flag=True, help="Write over a record")
+@click.option("--no-wait", is_flag=True, help="Ask no question, and do not wait for Enter")
+@click.option("--force", is_flag=True, help="Overwrite an existing record")
 @json_option
 def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """Measure zeros and a known load, and write a calibration record."""
     asks = Asks(chosen, waits=not chosen["no_wait"] and somebody_is_there())
     if file.exists() and not chosen["force"]:
-        raise Failure(os.EX_CANTCREAT, f"{file}: is there; --force writes over it")
+        raise Failure(os.EX_CANTCREAT, f"{file}: exists already; --force overwrites it")
     source = make(chosen["source"])
     name = asks.text("name", "The record's name")
     wiring = _wiring(asks, source.channels)
-    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # a mistake in it is told before the readings
-    asks.ready("Short every input. (If no channel measures the supply, the laptop off will do.)")
+    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # _load reports mistakes before the readings
+    asks.ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)")
     zeros = _readings(source, chosen["seconds"])
     loads = {}
     if not chosen["no_load"]:
         asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
         loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
         load = load or _load(asks)
-    both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in source.channels]
+    measured = [each for each in source.channels if each.measures is not Measures.MARKER]
+    both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
     record = _record(name, wiring, both, load, chosen["days"])
     _write(file, record, force=chosen["force"])
     _show(file, record, both, as_json=chosen["as_json"])
@@ -97,7 +100,7 @@ def somebody_is_there() -> bool:
 
 
 class Asks:
-    """Answers from the command line, else from the person at the terminal."""
+    """Answers from the command line, or from the person at the terminal."""
 
     def __init__(self, chosen: dict[str, Any], *, waits: bool) -> None:
         """`waits`: somebody is there."""
@@ -150,7 +153,7 @@ def _load(asks: Asks) -> Load:
 
 
 def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
-    """What each channel gives on average over some seconds. Raises SourceError, Failure."""
+    """The mean of each channel over some seconds. Raises SourceError, Failure."""
     blocks: list[Block] = []
     wanted = max(round(seconds * source.rate_hz), 2)
     at_us = source.start(0).realtime_us
@@ -166,7 +169,7 @@ def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
 
 
 def _until(source: Source, wanted: int) -> Iterator[Block]:
-    """A source's blocks until there are samples enough, or none come for some seconds. Raises SourceError, Failure."""
+    """A source's blocks until there are enough samples, or none for some seconds. Raises SourceError, Failure."""
     had, idle_s = 0, 0.0
     while had < wanted and idle_s < PATIENCE_S:
         reading = source.read(READ_S)

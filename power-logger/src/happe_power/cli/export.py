@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,11 +15,15 @@ from happe_cli.errors import Failure
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
 
+if TYPE_CHECKING:
+    from happe_power.cli.moments import Moment
+
 STANDARD_OUTPUT = "-"
-FORMATS = ("csv", "npz")
-MORE = """Columns are index, seconds since the first sample, and each channel in its unit at the instrument's input
-(shunt_V, supply_V), with watts if the trace's calibration gives them. With --raw the channels are the
-instrument's counts. Samples that were lost have no row. No file is written over.
+FORMATS = ("csv", "npz", "parquet", "h5", "xdf")
+MORE = """The columns are the index, the seconds since the first sample, each channel in its unit at the
+instrument's input (shunt_V, supply_V), and watts if the trace has a calibration. With --raw the channels are
+the instrument's counts. Lost samples have no row. Parquet, HDF5 and XDF carry units, gaps and the trace's
+header. HDF5 needs h5py. The command overwrites no file.
 
 Examples:
   happe-power export 2b1e5a52 trace.csv --from 15m --to 17m
@@ -43,35 +48,46 @@ def export(  # noqa: PLR0913 - click's
     name: str,
     file: Path,
     form: str | None,
-    from_s: float | None,
-    to_s: float | None,
+    begin: Moment | None,
+    until: Moment | None,
     raw: bool,
 ) -> None:
-    """Write samples of a trace as CSV or NPZ."""
+    """Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF."""
+    from happe_power.viewing import formats
     from happe_power.viewing.tables import Table, new_file
 
     chosen = form or _by_name(file)
-    trace, first, end = opened(host, name, from_s, to_s)
+    trace, first, end = opened(host, name, begin, until)
     table = Table(trace, first, end, raw=raw)
     for note in table.notes:
         click.echo(f"happe-power: {note}", err=True)
     if str(file) != STANDARD_OUTPUT:
         with new_file(file) as out:
-            (table.write_csv if chosen == FORMATS[0] else table.write_npz)(out)
+            match chosen:
+                case "csv":
+                    table.write_csv(out)
+                case "npz":
+                    table.write_npz(out)
+                case "parquet":
+                    formats.write_parquet(table, out)
+                case "h5":
+                    formats.write_hdf5(table, out)
+                case "xdf":
+                    formats.write_xdf(table, out)
         return
     if chosen != FORMATS[0]:
-        raise Failure(os.EX_USAGE, "an NPZ file is not written to standard output; name a file")
+        raise Failure(os.EX_USAGE, f"{chosen} is not written to standard output; name a file")
     table.write_csv(sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 
 def _by_name(file: Path) -> str:
-    """The format that a file's name says. Failure if it says one that is not known."""
+    """The format that belongs to a file's name. Failure for an unknown one."""
     found = file.suffix.removeprefix(".").lower() or FORMATS[0]
     if found not in FORMATS:
-        known = " and ".join(f".{form}" for form in FORMATS)
+        known = ", ".join(f".{form}" for form in FORMATS)
         raise Failure(
             os.EX_USAGE,
-            f"{file}: {file.suffix} is no format of `happe-power export`; it has {known}, and --format names one",
+            f"{file}: {file.suffix} is no format of `happe-power export`; there are {known}, and --format names one",
         )
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a command works on: this measuring host, as its configuration and its enrolment describe it."""
+"""The measuring host of a command, from its configuration and its enrolment."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from happe_power.upload.identity import Identity
     from happe_power.upload.server import Server
 
-ENROL = "`happe-power enrol --server URL --code CODE` enrols this host; staff makes the code"
+ENROL = "`happe-power enrol --server URL --code CODE` enrols this host; an administrator makes the code"
 
 
 class Host:
-    """The host that we run on. Reads no more of it than the command needs."""
+    """The host that the program runs on. Reads only what the command needs."""
 
     def __init__(self, path: Path | None) -> None:
-        """Read nothing yet. `path` is the configuration's; None: the usual one, if it is there."""
+        """Read nothing yet. `path` is the configuration's; None: the usual one, if it exists."""
         self._path = path
 
     @cached_property
@@ -35,21 +35,21 @@ class Host:
 
     @cached_property
     def identity(self) -> Identity | None:
-        """Who this host is to the study server; None: it has not enrolled. Raises IdentityError, ConfigError."""
+        """The host's enrolment with the study server; None: not enrolled. Raises IdentityError, ConfigError."""
         from happe_power.upload import identity
 
         found = identity.load(self.config.state)
         wanted = (self.config.server or "").rstrip("/")
         if found and wanted and found.server != wanted:
-            advice = "`happe-power enrol --again` enrols it here, too"
+            advice = "`happe-power enrol --again` enrols it with this server instead"
             raise self.config.wrong("server", f"this host is enrolled at {found.server}; {advice}")
         return found
 
     @property
     def enrolled(self) -> Identity:
-        """The same, of a host that must have enrolled. Raises Failure."""
+        """The same for a host that must be enrolled. Raises Failure."""
         if self.identity is None:
-            raise Failure(os.EX_CONFIG, "this host has not enrolled at a study server", ENROL)
+            raise Failure(os.EX_CONFIG, "this host is not enrolled with a study server", ENROL)
         return self.identity
 
     def server(self) -> Server:
@@ -60,7 +60,7 @@ class Host:
         return Server(itself.server, itself.token, ca_file=config.ca_file, plain_http=config.plain_http)
 
     def arguments(self) -> list[str]:
-        """The options by which another happe-power works on the same host."""
+        """The options for another happe-power that works on the same host."""
         return ["--config", str(self._path.absolute())] if self._path else []
 
     def trace(self, name: str) -> Path:

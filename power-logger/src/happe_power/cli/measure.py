@@ -13,56 +13,36 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
+from happe_contract.measuring.budget import COVERAGE_FACTOR, Kind
+from happe_contract.measuring.refusal import Limits, Refusal
+from happe_contract.measuring.session import Session, Times
 from happe_power import figures
 from happe_power.arithmetic import compare
-from happe_power.arithmetic.budget import COVERAGE_FACTOR, Kind
-from happe_power.arithmetic.refusal import Limits, Refusal
 from happe_power.cli.host import Host, pass_host
-from happe_power.figures import Session, Times
+from happe_power.cli.moments import MOMENT, TIMES
 from happe_power.toml_fields import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from happe_power.arithmetic.budget import Budget
+    from happe_contract.measuring.budget import Budget
+    from happe_contract.measuring.energy import Figure
     from happe_power.arithmetic.compare import Comparison
-    from happe_power.arithmetic.energy import Figure
+    from happe_power.cli.moments import Moment
 
-MORE = """A TIME is the server's: microseconds since 1970, or like 2026-11-21T14:05:00.250Z. Without --from and --to it
-is the whole trace. After +- stands the expanded uncertainty with k = 2, about 95 %.
-
-A figure is refused, with exit status 65, when too much of the interval has no samples, when the cuts are not
-known well enough, and when nothing says what the shunt's resistance is.
+MORE = f"""{TIMES}
+Times are the server's, or with --own-clock this host's. Without --from and --to the command measures the
+whole trace. The number after +- is the expanded uncertainty with k = 2, about 95 %. The command refuses a
+figure, with exit status 65, if too many samples are missing, if the clocks do not give the cuts well enough,
+or if nobody measured the shunt's resistance.
 
 Examples:
   happe-power measure 2b1e5a52 --from 2026-11-21T14:05:00Z --to 2026-11-21T14:07:00Z --budget
-  happe-power measure 2b1e5a52 --from 14... --to 14... --against 2026-11-21T14:00:00Z 2026-11-21T14:02:00Z
+  happe-power measure 2b1e5a52 --from 15m --to 17m --against 10:30 10:32
   happe-power measure 2b1e5a52 --own-clock --json | jq .mean_w"""
 
 
-class Time(click.ParamType[int]):
-    """Server time in microseconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401 - click's
-        """Microseconds from digits or from ISO 8601 with a zone."""
-        if isinstance(value, int):
-            return value
-        if value.isascii() and value.isdigit():
-            return int(value)
-        try:
-            moment = dt.datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value}: a time is microseconds since 1970, or like 2026-11-21T14:05:00Z", parameter, context)
-        if moment.tzinfo is None:
-            self.fail(f"{value}: needs a zone, as in {value}Z", parameter, context)
-        since: dt.timedelta = moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-        return since // dt.timedelta(microseconds=1)
-
-
-TIME = Time()
 Given = TypeVar("Given")
 
 
@@ -70,23 +50,23 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of commands that work on a trace's session."""
     path = click.Path(dir_okay=False, exists=True, path_type=Path)
     for option in (
-        click.option("--own-clock", is_flag=True, help="Times are of this host's wall clock, not the server's"),
-        click.option("--channel", metavar="NAME", help="The channel that watts come from, of several"),
-        click.option("--calibration", type=path, metavar="FILE", help="Another calibration record than the trace's"),
+        click.option("--own-clock", is_flag=True, help="Take times by this host's wall clock, not the server's"),
+        click.option("--channel", metavar="NAME", help="The channel for watts, if there are several"),
+        click.option("--calibration", type=path, metavar="FILE", help="Use this calibration record, not the trace's"),
     ):
         command = option(command)
     return command
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what is refused; `limits_of` reads them."""
+    """The options for the limits beyond which a run is refused; `limits_of` reads them."""
     coverage = click.option(
         "--least-coverage",
         type=click.FloatRange(0, 100),
         default=100 * Limits.coverage,
         show_default=True,
         metavar="PERCENT",
-        help="Refuse an interval of which fewer samples are there",
+        help="Refuse an interval that has a smaller share of its samples",
     )
     clock = click.option(
         "--most-clock",
@@ -94,13 +74,13 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default=Limits.clock_us / 1000,
         show_default=True,
         metavar="MS",
-        help="Refuse cuts that are known less well",
+        help="Refuse cuts with a larger uncertainty",
     )
     return coverage(clock(command))
 
 
 def limits_of(chosen: Mapping[str, Any]) -> Limits:
-    """What `limit_options` were given."""
+    """The limits from `limit_options`."""
     return Limits(coverage=chosen["least_coverage"] / 100, clock_us=1000 * chosen["most_clock"])
 
 
@@ -114,7 +94,7 @@ def opened(host: Host, name: str, *, calibration: Path | None, channel: str | No
 
 
 def granted(found: Given | Refusal) -> Given:
-    """What was not refused. Raises Failure."""
+    """The results that were not refused. Raises Failure."""
     if isinstance(found, Refusal):
         raise Failure(os.EX_DATAERR, f"refused ({found.why}): {found.detail}")
     return found
@@ -122,10 +102,10 @@ def granted(found: Given | Refusal) -> Given:
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("trace")
-@click.option("--from", "begin", type=TIME, metavar="TIME", help="Where the interval begins  [the trace's begin]")
-@click.option("--to", "end", type=TIME, metavar="TIME", help="Where it ends  [the trace's end]")
-@click.option("--against", type=TIME, nargs=2, metavar="FROM TO", help="Compare with this interval of the same trace")
-@click.option("--against-trace", metavar="TRACE", help="Of another trace of the same rig")
+@click.option("--from", "begin", type=MOMENT, metavar="TIME", help="Where the interval begins [the trace's beginning]")
+@click.option("--to", "end", type=MOMENT, metavar="TIME", help="Where it ends  [the trace's end]")
+@click.option("--against", type=MOMENT, nargs=2, metavar="FROM TO", help="Compare with this interval of the same trace")
+@click.option("--against-trace", metavar="TRACE", help="Take that interval from another trace of the same rig")
 @click.option("--budget", "with_budget", is_flag=True, help="Print the uncertainty budget")
 @limit_options
 @session_options
@@ -135,10 +115,10 @@ def measure(host: Host, /, trace: str, **chosen: Any) -> None:  # noqa: ANN401 -
     """Mean power and energy of an interval, with its uncertainty."""
     limits = limits_of(chosen)
     how = {name: chosen[name] for name in ("calibration", "channel", "own_clock")}
-    found = [_taken(opened(host, trace, **how), Times(chosen["begin"], chosen["end"]), limits)]
+    found = [_taken(opened(host, trace, **how), (chosen["begin"], chosen["end"]), limits)]
     if chosen["against"]:
         other = opened(host, chosen["against_trace"] or trace, **how)
-        found.append(_taken(other, Times(*chosen["against"]), limits))
+        found.append(_taken(other, chosen["against"], limits))
     elif chosen["against_trace"]:
         raise click.UsageError("--against-trace needs --against FROM TO")
     compared = _compared(*(figure for _, figure in found)) if chosen["against"] else {}
@@ -148,7 +128,10 @@ def measure(host: Host, /, trace: str, **chosen: Any) -> None:  # noqa: ANN401 -
         _print(found, compared, with_budget=chosen["with_budget"])
 
 
-def _taken(session: Session, times: Times, limits: Limits) -> tuple[Session, Figure]:
+def _taken(session: Session, cuts: Sequence[Moment | None], limits: Limits) -> tuple[Session, Figure]:
+    first = session.trace.started.index
+    begin_us, end_us = (None if each is None else each.at(session.clocks, first) for each in cuts)
+    times = Times(begin_us, end_us)
     return session, granted(session.figure(times, limits))
 
 
@@ -270,10 +253,15 @@ MANY = 1e6  # degrees of freedom that are not worth counting
 
 
 def with_uncertainty(value: float, expanded: float) -> str:
-    """A value and its expanded uncertainty, two digits of it (GUM 7.2.6)."""
-    digits = 1 - math.floor(math.log10(expanded)) if expanded > 0 else 6
-    places = min(max(digits, 0), 9)
-    return f"{value:.{places}f} +- {expanded:.{places}f}"
+    """A value and its expanded uncertainty, two digits of it (GUM 7.2.6); zero has no sign."""
+    if expanded <= 0:
+        return f"{value:z.6f} +- 0"
+    places = 1 - math.floor(math.log10(float(f"{expanded:.1e}")))
+    shown = min(max(places, 0), MOST_PLACES)
+    return f"{round(value, places):z.{shown}f} +- {round(expanded, places):.{shown}f}"
+
+
+MOST_PLACES = 9
 
 
 def _shown(server_us: int) -> str:

@@ -14,27 +14,32 @@ import click
 
 from happe_cli.commands import Command, is_terminal, json_option, print_json
 from happe_cli.errors import Failure
+from happe_contract.measuring.refusal import Refusal
+from happe_contract.measuring.runs import FORMAT, Measured
 from happe_contract.schemas import Kind, check
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.measure import limit_options, limits_of, session_options
-from happe_power.measuring import FORMAT, How, Measured, measured, opened
+from happe_power.measuring import How, measured, opened
 from happe_power.recording.files import write_whole
+from happe_power.recording.layout import MEASURED
 from happe_power.study_runs import read_runs
 from happe_power.toml_fields import TomlFileError
+from happe_power.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from happe_power.arithmetic.refusal import Limits
-    from happe_power.study_runs import StudyRun
+    from happe_contract.measuring.refusal import Limits
+    from happe_contract.measuring.runs import StudyRun
 
-MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. Each complete run
-is cut out of the trace of its laptop that was recorded meanwhile, as `happe-power measure` does it: between the
-times of its record, which the tables `records` and `clocks` beside RUNS have, else between the server's. A trace
-is named as elsewhere, or by a folder that traces are in, such as one that `happe-server study traces` wrote. A
-trace may be in several: samples are read where most are, and zero checks, which only the measuring host has,
-wherever they are, so name its spool, too. A run that can't be measured is in the document with the reason, and
-the exit status is then 1.
+MORE = """RUNS is the table `runs` of `happe-server study export`: CSV, JSON lines or Parquet. For each complete
+run the command finds the trace of its laptop at that time, and measures the run as `happe-power measure` would.
+The run's times come from its record (the tables `records` and `clocks` beside RUNS), or from the server if
+there is no record. --trace names a trace, or a folder of traces, such as the one that `happe-server study
+traces` wrote. If several folders have the same trace, the command reads the one with most samples. Only the
+measuring host has zero checks, so name its spool too. If a run can't be measured, the document gives the
+reason, and the exit status is 1. When every run of a sealed trace has a figure, the uploader may delete the
+parts of the trace.
 
 Examples:
   happe-power measures export/crossover-runs.csv --trace 2b1e5a52 --trace 77c01d3a --out measures.json
@@ -55,14 +60,16 @@ Examples:
 def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """Mean power of every run of a study, for `happe-server analyse`."""
     if out.exists():
-        raise Failure(os.EX_CANTCREAT, f"{out}: is there already; name another file")
+        raise Failure(os.EX_CANTCREAT, f"{out}: exists already; name another file")
     limits = limits_of(chosen)
     how = How(chosen["calibration"], chosen["channel"], chosen["own_clock"])
-    found = _measured(read_runs(runs), _folders(host, names), how, limits)
+    folders = _folders(host, names)
+    found = _measured(read_runs(runs), folders, how, limits)
     made = [each.document() for each in found]
     document = {"format": FORMAT, "measures": made}
     check(Kind.POWER_MEASURES, document)
     write_whole(out, f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode())
+    _mark(folders, found)
     summary = _summary(out, made)
     if chosen["as_json"]:
         print_json(summary)
@@ -93,6 +100,19 @@ def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: L
             return list(counted)
     except TomlFileError as error:
         raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
+
+
+def _mark(folders: Sequence[Path], found: Sequence[Measured]) -> None:
+    """Let the uploader delete the parts of sealed traces of which every run has a figure."""
+    refused = {each.session.trace.id for each in found if each.session and isinstance(each.found, Refusal)}
+    done = {each.session.trace.id for each in found if each.session} - refused
+    for trace in map(Trace.open, folders):
+        if trace.sealed and trace.id in done:
+            try:
+                (trace.folder / MEASURED).touch()
+            except OSError as error:
+                said = f"{error.filename}: {error.strerror}; its parts stay until the disk runs short"
+                click.echo(f"happe-power: {said}", err=True)
 
 
 def _summary(out: Path, made: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -22,27 +22,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "happe-power"
+SOURCE = "source"
 ABOUT = """happe-power - the power logger of HAPPE.
 
-Runs on the measuring host of a study: samples what a laptop draws, by a shunt in its supply or another
-instrument, keeps every sample or says what it lost, brings the trace to the study server, and says how many
-watts it was, with their uncertainty."""
+Runs on the measuring host of a study. It samples a laptop's power by a shunt in its supply or by another
+instrument. It keeps every sample, or records that it lost one. It uploads the trace to the study server, and
+computes watts with their uncertainty."""
 
 MORE = """Examples:
-  happe-power sources                                   what this machine can measure with
+  happe-power sources                                   the instruments of this machine
   happe-power enrol --server https://study.example.org --code 7ZK3M9QA-0F8FAD5B
   happe-power record --source comedi --measured T61CODE --duration 8h
-  happe-power status                                    what is in the spool, and what the server has not got
+  happe-power status                                    the traces in the spool, and what is left to upload
   happe-power show 2b1e5a52 --png trace.png
 
 Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 server or
-instrument not available, 70 a mistake of the program's, 73 cannot create a file, 74 cannot write or read,
+instrument not available, 70 a fault of the program, 73 cannot create a file, 74 cannot write or read,
 75 try again later, 77 not allowed, 78 bad configuration."""
 
 MANUAL = """Environment: HAPPE_POWER_CONFIG names the configuration, as --config does.
 
 Files:
-  /etc/happe/happe-power.toml     the configuration; it need not be there
+  /etc/happe/happe-power.toml     the configuration; optional
   /var/lib/happe-power            the state, unless the configuration names another folder
     device.json                   the server, and this host's token for it (0600)
     spool/STUDY/UUID/             a trace: header, parts, summaries, gaps, clocks, manifest, seal
@@ -50,18 +51,20 @@ Files:
 See also: happe-server(8), happectl(1), sigrok-cli(1), comedi_test(1)"""
 
 COMMANDS = {
-    "sources": ("happe_power.cli.sources", "What this machine can measure with, and what is missing"),
+    "sources": ("happe_power.cli.sources", "List the instruments of this machine, and missing drivers or packages"),
     "calibrate": ("happe_power.cli.calibrate", "Measure zeros and a known load, and write a calibration record"),
     "record": ("happe_power.cli.record", "Sample an instrument into a trace, and upload it"),
+    "live": ("happe_power.cli.live", "Show the current recording, as a page on loopback and as OpenMetrics"),
     "measure": ("happe_power.cli.measure", "Mean power and energy of an interval, with its uncertainty"),
     "measures": ("happe_power.cli.measures", "Mean power of every run of a study, for `happe-server analyse`"),
-    "align": ("happe_power.cli.align", "Look for the laptop's markers, as a check of the clocks"),
+    "align": ("happe_power.cli.align", "Check the clocks by the laptop's markers"),
+    "zero": ("happe_power.cli.zero", "Take a stretch of a trace, with the laptop off, as a zero check"),
     "show": ("happe_power.cli.show", "Draw a trace in the terminal, or as a picture"),
-    "export": ("happe_power.cli.export", "Write samples of a trace as CSV or NPZ"),
-    "verify": ("happe_power.cli.verify", "Read all of a trace again, and say what is wrong with it"),
+    "export": ("happe_power.cli.export", "Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF"),
+    "verify": ("happe_power.cli.verify", "Read all of a trace again, and report faults"),
     "replay": ("happe_power.cli.replay", "Play a trace as if it were measured now"),
-    "status": ("happe_power.cli.status", "What is in the spool, and what the server has not got"),
-    "upload": ("happe_power.cli.upload", "Bring the spool's traces to the study server"),
+    "status": ("happe_power.cli.status", "Show the traces in the spool, and what is left to upload"),
+    "upload": ("happe_power.cli.upload", "Upload the spool's traces to the study server"),
     "enrol": ("happe_power.cli.enrol", "Make this host a measuring device of a study"),
 }
 
@@ -90,7 +93,24 @@ class RecordDefaults(UserDict[str, Any]):
         for key in settings.record:
             if key not in known:
                 raise settings.wrong(f"{name}.{key}", f"`{NAME} {name}` has no such option")
-        return settings.record
+        if SOURCE not in settings.record:
+            return settings.record
+        return settings.record | {SOURCE: self._source(settings)}
+
+    def _source(self, settings: config.Config) -> str:
+        """The source that the configuration names, checked by its kind's schema. Raises ConfigError."""
+        from happe_power import sources
+        from happe_power.sources.source import SourceError
+
+        said = settings.record[SOURCE]
+        if not isinstance(said, str | dict):
+            raise settings.wrong(f"{config.RECORD}.{SOURCE}", "must be a text or a table")
+        try:
+            return sources.named(said)
+        except sources.TableError as error:
+            raise settings.wrong(f"{config.RECORD}.{SOURCE}.{error.name}", error.why) from None
+        except SourceError as error:
+            raise settings.wrong(f"{config.RECORD}.{SOURCE}", str(error)) from None
 
 
 @click.group(NAME, cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
@@ -110,13 +130,13 @@ def program(context: click.Context, path: Path | None) -> None:
     context.default_map = RecordDefaults(context.obj)
 
 
-# By their names, as help and completion shall not wait for what raises them. A test sees that they are there.
+# By name, so that help and completion do not wait for the modules that raise them. A test checks the names.
 STATUS = {
+    "happe_contract.measuring.session.TraceError": os.EX_DATAERR,
     "happe_power.config.ConfigError": os.EX_CONFIG,
     "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
     "happe_power.study_runs.RunsError": os.EX_DATAERR,
-    "happe_power.trace.TraceError": os.EX_DATAERR,
     "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
     "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,
     "happe_power.upload.judgement.RefusedError": os.EX_NOPERM,
@@ -128,7 +148,7 @@ STATUS = {
 
 
 def meaning(error: Exception) -> Failure | None:
-    """What an exception of ours means; None: it is none of ours."""
+    """The message for one of our exceptions; None for another exception."""
     for kind in type(error).__mro__:
         status = STATUS.get(f"{kind.__module__}.{kind.__qualname__}")
         if status is not None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run of `happe-power record`: the recorder, the uploader beside it, and what is said meanwhile."""
+"""One run of `happe-power record`: the recorder, the uploader beside it, and the reports while they run."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,37 +17,38 @@ import click
 
 from happe_cli.commands import is_terminal
 from happe_cli.errors import Failure
+from happe_contract.measuring.zeros import checks_of
 from happe_power import calibration, sources
-from happe_power.arithmetic.zeros import checks_of
 from happe_power.recording import live, notify, store, zero_check
 from happe_power.recording.header import NOBODY, Purpose, fitting_part_seconds
 from happe_power.recording.layout import LOCAL
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
+from happe_power.recording.zeroing import Relay, SwitchError, Zeroing
 from happe_power.toml_fields import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable
     from pathlib import Path
 
     from happe_contract.calibration import Calibration
-    from happe_power.arithmetic.zeros import ZeroReading
+    from happe_contract.measuring.zeros import ZeroReading
     from happe_power.cli.host import Host
     from happe_power.recording.live import Figures
     from happe_power.sources.source import Source
     from happe_power.upload.beside import Beside
+    from happe_power.upload.uploader import Waiting
 
 SECOND_S = 1.0
-QUIET_S = 60.0  # between lines where nobody looks
+QUIET_S = 60.0  # between reports without a terminal
 SIZE_SHARE = 20
 SEAL_S = 60.0  # how long the end waits for the server's seal
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was typed."""
+    """The command line's values."""
 
     source: str
     study: str | None
@@ -59,10 +61,13 @@ class Wanted:
     no_zero_check: bool
     part_seconds: int
     as_json: bool
+    lsl: str | None = None
+    zero_switch: str | None = None
+    zero_every: float | None = None
 
 
 class Session:
-    """A recording from the command line. `failed`, `lost` and `samples` say how it went."""
+    """A recording from the command line. `failed`, `lost` and `samples` describe its result."""
 
     def __init__(self, host: Host, wanted: Wanted, study: str, codes: tuple[str | None, str | None]) -> None:
         """Take what was typed; nothing is done yet. `codes`: of meter and laptop."""
@@ -73,44 +78,61 @@ class Session:
         self._meter, self._measured = (code or NOBODY for code in codes)
         self._spool = wanted.spool or host.config.spool
         self._said_at = float("-inf")
-        self._counted = (time.monotonic(), 0)
+        self._counted = (0, 0)
         self._sized = (0, 0.0)
+        self._energy_j = 0.0
+        self._zeroing: Zeroing | None = None
+        self._zeros_kept = 0
 
     def recover(self) -> None:
-        """End what a recording that was killed has left."""
+        """End the traces of a recording that was killed."""
         for found in store.recover(self._spool):
-            what = f"not ended: {found.problem}" if found.problem else "was left open, and has been ended"
+            what = f"not ended: {found.problem}" if found.problem else "was left open; it is ended now"
             self._say(f"{found.folder}: {what}")
 
-    def run(self, listen: Callable[[], threading.Event], *, asks: bool) -> None:
-        """Record until told to end, or over. Raises Failure, SourceError, OSError.
+    def run(self, listen: Callable[[], Waiting], *, asks: bool) -> None:
+        """Record until a signal or the end. Raises Failure, SourceError, OSError.
 
-        `listen` is called before the first sample, for the event that tells to end.
+        `listen` is called before the first sample. What it returns waits some seconds and says whether to end.
         """
-        source = sources.make(self._wanted.source)
+        source = self._source()
         self._note(source)
-        asks = asks and zero_check.has_zero(source)
+        asks = asks and zero_check.has_zero(source) and self._wanted.zero_switch is None
         before = self._zero("before") if asks else []
         recorder = self._recorder(source)
         beside = self._uploader()
-        told = listen()
+        told_within = listen()
         recorder.start()
+        self._counted = recorder.reached
         notify.tell("READY=1")
         try:
-            while not told.wait(SECOND_S) and not recorder.over:
+            while not told_within(SECOND_S) and not recorder.over:
                 self._second(recorder)
+                self._keep_zeros_of_relay(recorder)
                 self._tend(beside)
         finally:
             notify.tell("STOPPING=1")
             recorder.stop()
             self._note(source)
+            self._keep_zeros_of_relay(recorder)
             self._ended(recorder)
+        if self._zeroing:
+            self._judge_zeros(self._zeroing.readings, [])
         _keep_zeros(recorder, before, [])  # the one who is asked may go away, or the instrument
         after = self._zero("after") if asks else []
         _keep_zeros(recorder, before, after)
         self._judge_zeros(before, after)
         if beside:
             self._sealed(beside.finish(recorder.folders[-1], SEAL_S))
+
+    def _source(self) -> Source:
+        """The source, which others may listen to."""
+        source = sources.make(self._wanted.source)
+        if self._wanted.lsl is None:
+            return source
+        from happe_power.sources import lsl
+
+        return lsl.Published(source, lsl.package(), self._wanted.lsl)
 
     @cached_property
     def _record(self) -> tuple[Calibration, bytes] | None:
@@ -133,7 +155,7 @@ class Session:
         purpose = Purpose(self._study, self._meter, self._measured, known[0].to_header() if known else None, seconds)
         duration = self._wanted.duration
         recorder = Recorder(
-            Tended(source),
+            self._tended(source),
             self._spool / self._study,
             purpose,
             limits=Limits() if duration is None else Limits(indices=round(duration * source.rate_hz)),
@@ -142,6 +164,31 @@ class Session:
         today = datetime.now(UTC).astimezone().date()
         self._meter_of = live.Wattmeter(source.channels, source.rate_hz, known[0] if known else None, today)
         return recorder
+
+    def _tended(self, source: Source) -> Tended | Zeroing:
+        """The source, with a relay for its zero checks if one is named. Raises Failure."""
+        tended, command = Tended(source), self._wanted.zero_switch
+        if command is None:
+            return tended
+        if not zero_check.has_zero(source) or source.kind == "file":
+            raise Failure(os.EX_USAGE, f"--zero-switch: {source.device} has no inputs that a relay could short")
+        try:
+            self._zeroing = Zeroing(tended, Relay(command), self._wanted.zero_every or math.inf)
+        except SwitchError as error:
+            raise Failure(os.EX_UNAVAILABLE, f"--zero-switch: {error}") from None
+        return self._zeroing
+
+    def _keep_zeros_of_relay(self, recorder: Recorder) -> None:
+        """Store the relay's new checks beside each trace, and report failed ones."""
+        if self._zeroing is None:
+            return
+        while self._zeroing.failed:
+            self._say(f"zero check: {self._zeroing.failed.pop(0)}")
+        readings = list(self._zeroing.readings)
+        if len(readings) > self._zeros_kept:
+            for folder in recorder.folders:
+                zero_check.store(folder, [], [], readings)
+            self._zeros_kept = len(readings)
 
     def _uploader(self) -> Beside | None:
         if self._wanted.no_upload:
@@ -155,6 +202,7 @@ class Session:
             notify.tell("WATCHDOG=1")
         figures = self._figures(recorder)
         notify.tell(f"STATUS={figures.line()}")
+        live.leave(recorder.folders[-1], figures.json().encode())
         if self._wanted.as_json:
             click.echo(figures.json())
             sys.stdout.flush()
@@ -171,22 +219,27 @@ class Session:
             self._say(news)
 
     def _figures(self, recorder: Recorder) -> Figures:
-        then, rows = self._counted
-        self._counted = now, new = time.monotonic(), recorder.rows
+        now = time.monotonic()
+        rows, then_us = self._counted
+        self._counted = new, until_us = recorder.reached
         clocks = Trace.open(recorder.folders[-1]).clocks
+        watts = self._meter_of.watts(recorder.recent)
+        if watts is not None:
+            self._energy_j += watts * (new - rows) / recorder.tended.source.rate_hz
         return live.Figures(
-            watts=self._meter_of.watts(recorder.recent),
+            watts=watts,
+            energy_j=None if watts is None and not self._energy_j else self._energy_j,
             note=self._meter_of.note,
             samples=new,
             lost=recorder.lost,
-            rate_hz=(new - rows) / max(now - then, 1e-9),
+            rate_hz=(new - rows) * 1e6 / max(until_us - then_us, 1),
             spool_bytes=self._spool_bytes(now),
             trouble=recorder.trouble,
             **live.latest(clocks, time.monotonic_ns() // 1000),
         )
 
     def _spool_bytes(self, now: float) -> int:
-        """What the spool takes; counted as often as a twentieth of the time allows, as it may have months of files."""
+        """The size of the spool. It may hold months of files, so counting takes at most a twentieth of the time."""
         if now >= self._sized[1]:
             size = live.bytes_of(self._spool)
             self._sized = (size, now + SIZE_SHARE * (time.monotonic() - now))
@@ -194,6 +247,8 @@ class Session:
 
     def _ended(self, recorder: Recorder) -> None:
         self.failed, self.lost = recorder.failed, recorder.lost
+        last = json.dumps(asdict(self._figures(recorder)) | {"ended": True})
+        live.leave(recorder.folders[-1], last.encode())
         if is_terminal() and not self._wanted.as_json:
             click.echo(err=True)
         folders = [str(folder) for folder in recorder.folders]
@@ -207,7 +262,7 @@ class Session:
         self.samples = recorder.rows
 
     def _note(self, source: Source) -> None:
-        """Say what the source wants known, what it has found out meanwhile included; each once."""
+        """Report the source's remarks, including new ones, each once."""
         for note in sources.notes_of(source):
             if note not in self._noted:
                 self._noted.append(note)
@@ -224,12 +279,12 @@ class Session:
             return []
 
     def _judge_zeros(self, before: list[ZeroReading], after: list[ZeroReading]) -> None:
-        checks = checks_of(before, after, self._record[0] if self._record else None)
+        checks = checks_of([*before, *after], self._record[0] if self._record else None)
         for verdict in checks.verdicts.values():
             self._say(f"zero check: {verdict.says}")
 
     def _sealed(self, sealed: bool) -> None:  # noqa: FBT001 - it is the news
-        later = "not all is uploaded yet; `happe-power upload` goes on with it"
+        later = "not everything is uploaded yet; `happe-power upload` continues"
         self._say("uploaded, and sealed by the server" if sealed else later)
 
     def _say(self, line: str) -> None:

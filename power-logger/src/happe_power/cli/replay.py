@@ -18,6 +18,7 @@ from happe_power.cli.host import Host, pass_host
 from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
 
 if TYPE_CHECKING:
+    from happe_power.cli.moments import Moment
     from happe_power.recording.live import Wattmeter
     from happe_power.sources.source import Reading
     from happe_power.trace import Trace
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 READ_S = 0.2
 DEFAULT_STUDY = "replay"
 MORE = """Prints a line of JSON for each reading: its first index, how many rows, each channel's mean at the
-instrument's input, watts (null: there are none), and the gaps. With --record it becomes a new trace in the
-spool, of the kind `file`: nobody takes it for a measurement of now. --speed 10 is ten times as fast.
+instrument's input, watts (null: there are none), and the gaps. With --record it becomes a new trace of the kind
+`file` in the spool, so nobody mistakes it for a new measurement. --speed 10 is ten times as fast.
 
 Examples:
   happe-power replay 2b1e5a52 | jq .watts
@@ -49,7 +50,7 @@ class Speed(click.ParamType[float]):
         except ValueError:
             speed = 0.0
         if not 0.001 <= speed <= 1e6:  # noqa: PLR2004 - of sense
-            self.fail(f"{value}: say a factor from 0.001 to 1e6, or max", parameter, context)
+            self.fail(f"{value}: must be a factor from 0.001 to 1e6, or max", parameter, context)
         return speed
 
 
@@ -66,8 +67,8 @@ def replay(  # noqa: PLR0913 - click's
     /,
     *,
     name: str,
-    from_s: float | None,
-    to_s: float | None,
+    begin: Moment | None,
+    until: Moment | None,
     speed: float,
     recording: bool,
     study: str,
@@ -76,7 +77,7 @@ def replay(  # noqa: PLR0913 - click's
     from happe_power.sources.clock import SystemClock
     from happe_power.viewing.replaying import Replay as Source
 
-    trace, first, end = opened(host, name, from_s, to_s)
+    trace, first, end = opened(host, name, begin, until)
     source = Source(trace, first, end, speed, SystemClock())
     if recording:
         _record(host, trace, source, study)

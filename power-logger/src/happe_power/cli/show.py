@@ -19,11 +19,12 @@ from happe_power.cli.stretch import from_option, opened, to_option, trace_argume
 from happe_power.viewing import curves, pictures
 
 if TYPE_CHECKING:
+    from happe_power.cli.moments import Moment
     from happe_power.trace import Trace
 
-MORE = """TRACE is a folder, or the beginning of a trace's UUID in the spool. The line is the mean of each bin, the
-band its lowest and highest sample. Gaps are marked, and never bridged. Without a good calibration the picture
-says so; without a measured shunt there are no watts, and the shunt's voltage is drawn.
+MORE = """TRACE is a folder, or the beginning of a trace's UUID in the spool. The line is the mean of each bin,
+the band its lowest and highest sample. Gaps are marked, and no line crosses them. The picture says if there is
+no valid calibration. Without a measured shunt there are no watts, and the command draws the shunt's voltage.
 
 Examples:
   happe-power show 2b1e5a52
@@ -45,14 +46,14 @@ def show(  # noqa: PLR0913 - click's
     /,
     *,
     name: str,
-    from_s: float | None,
-    to_s: float | None,
+    begin: Moment | None,
+    until: Moment | None,
     channel: str | None,
     png: Path | None,
     dark: bool,
 ) -> None:
     """Draw a trace in the terminal, or as a picture."""
-    trace, first, end = opened(host, name, from_s, to_s)
+    trace, first, end = opened(host, name, begin, until)
     columns = max(shutil.get_terminal_size((100, ROWS)).columns, LEAST_COLUMNS)
     try:
         curve = curves.curve(trace, channel, first, end, points=curves.POINTS if png else 2 * columns)
@@ -64,7 +65,7 @@ def show(  # noqa: PLR0913 - click's
         return
     theme = (pictures.DARK if dark else pictures.LIGHT) if sys.stdout.isatty() else pictures.PLAIN
     click.echo(pictures.terminal(curve, title, (columns, ROWS), theme))
-    for note in curve.notes:
+    for note in (*curve.notes, curve.caption):
         click.echo(note)
 
 

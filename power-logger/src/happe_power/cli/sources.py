@@ -9,11 +9,12 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json
 
-MORE = """Each line is something that `record --source` can read here, or what is missing and the command that gets it.
+MORE = """Lists what `record --source` can read on this machine. For each missing driver or package it prints the
+command that installs it.
 
 Examples:
   happe-power sources
-  happe-power sources --options        # what can be said of each kind
+  happe-power sources --options        # the options of each kind
   happe-power sources --json | jq -r '.[] | select(.spec) | .spec'"""
 
 
@@ -21,7 +22,7 @@ Examples:
 @click.option("--options", is_flag=True, help="Explain every option of every kind")
 @json_option
 def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
-    """What this machine can measure with, and what is missing."""
+    """List the instruments of this machine, and missing drivers or packages."""
     from happe_power import sources as instruments
 
     if options:
@@ -32,6 +33,8 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
         print_json([asdict(each) for each in found])
         return
     for each in found:
-        click.echo(f"{each.spec or f'({each.kind})'}\n    {each.says}")
+        click.echo(f"{each.spec or f'({each.kind})'}\n    {each.says.removesuffix(f'; `{each.command}`')}")
         if each.command:
             click.echo(f"    {each.command}")
+    met = [f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.KINDS.loaded() if kind.tested_with]
+    click.echo(f"Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")

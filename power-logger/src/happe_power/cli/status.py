@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from happe_power.upload.outbox import Outbox
 
-MORE = """Looks at this disk alone. "to send" counts the parts that are here and that the server has not acknowledged.
-A trace that is "local" is not uploaded: `record --no-upload` or `replay --record` made it.
+MORE = """Reads only this disk. "to send" counts the parts that the server has not acknowledged yet. The
+uploader skips a trace that is "local": `record --no-upload` or `replay --record` made it.
 
 Examples:
   happe-power status
@@ -31,7 +31,7 @@ Examples:
 @json_option
 @pass_host
 def status(host: Host, spool_folder: Path | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """What is in the spool, and what the server has not got."""
+    """Show the traces in the spool, and what is left to upload."""
     place, itself = spool_folder or host.config.spool, host.identity
     facts: dict[str, Any] = {
         "server": itself.server if itself else None,

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from happe_power.verify import Report
 
-MORE = """Reads every file again: sizes and SHA-256, footers, rows, the order of times, that each index is a row of one
-part or in one gap, and that summaries agree with samples. A trace that is being recorded is checked up to its
-last closed part. The exit status is 1 if something is wrong.
-
---repair ends a trace that a recorder left open, and makes summaries anew. It never touches a part.
+MORE = """Reads every file again. Checks sizes, SHA-256, footers, rows and the order of times; that each index
+is in one part or in one gap; and that summaries agree with samples. Of a trace in progress it checks the closed
+parts. The exit status is 1 if something is wrong. --repair ends a trace that a recorder left open, and makes
+its summaries again. It never changes a part.
 
 Examples:
   happe-power verify 2b1e5a52
@@ -33,12 +32,12 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("traces", metavar="TRACE", nargs=-1, required=True)
-@click.option("--repair", is_flag=True, help="End what was left open; make summaries anew")
+@click.option("--repair", is_flag=True, help="End traces that were left open; make summaries again")
 @json_option
 @pass_host
 @click.pass_context
 def verify(context: click.Context, host: Host, traces: tuple[str, ...], repair: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
-    """Read all of a trace again, and say what is wrong with it."""
+    """Read all of a trace again, and report faults."""
     folders = [host.trace(name) for name in traces]
     done = {folder: _repaired(folder) for folder in folders} if repair else {}
     reports = [checks.verify(folder) for folder in folders]
@@ -52,14 +51,14 @@ def verify(context: click.Context, host: Host, traces: tuple[str, ...], repair: 
 
 
 def _repaired(folder: Path) -> list[str]:
-    """What was repaired."""
+    """A repaired fault."""
     done: list[str] = []
     if not (folder / "manifest.json").exists():
-        ended = "manifest.json: the trace was left open, and has been ended"
+        ended = "manifest.json: the trace was left open; it is ended now"
         done += [found.problem or ended for found in store.recover_trace(folder)]
     try:
         return done + checks.repair(folder)
-    except TraceError:  # the report says it
+    except TraceError:  # the report mentions it
         return done
 
 

@@ -20,7 +20,7 @@ KEY = b"happe"
 
 
 class BadFileError(Exception):
-    """A file is not the table that it should be; the message says what is wrong, without the file's name."""
+    """A file does not contain the expected table. The message gives the reason, without the file's name."""
 
 
 def encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> memoryview:
@@ -50,7 +50,7 @@ def read_columns(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def as_array(column: NDArray[Any]) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """A column as Arrow has it, without a copy. pa.array would load pandas to ask it, if it is installed: 60 MB."""
+    """A column as in Arrow, without a copy. pa.array would load pandas to ask it, if it is installed: 60 MB."""
     contiguous = np.ascontiguousarray(column)
     return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(contiguous)])
 
@@ -61,7 +61,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
             yield reader
-    except (pa.ArrowException, OSError, ValueError) as error:  # OSError: what IPC says of a damaged footer
+    except (pa.ArrowException, OSError, ValueError) as error:  # IPC raises OSError for a damaged footer
         raise BadFileError(f"it can't be read: {(str(error).splitlines() or [type(error).__name__])[0]}") from None
     except KeyError:
         raise BadFileError(f"its metadata lacks the key {KEY.decode()}") from None

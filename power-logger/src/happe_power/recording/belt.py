@@ -22,7 +22,7 @@ LINGER_S = 0.1  # one write for many readings costs less than many writes
 
 
 def capacity(rate_hz: float, row_bytes: int) -> int:
-    """Bytes of samples that a belt may hold: ten seconds of them, but no more than 32 MiB."""
+    """The bytes of samples that a belt may hold: ten seconds of samples, at most 32 MiB."""
     return max(LEAST_BYTES, min(MOST_BYTES, int(rate_hz * row_bytes * MOST_SECONDS)))
 
 
@@ -57,7 +57,7 @@ class Belt:
                 self._changed.notify_all()
 
     def end(self) -> None:
-        """Say that nothing comes any more."""
+        """Announce the end."""
         with self._changed:
             if self._lost:
                 self._readings.append(self._after_lost(Reading((), None)))
@@ -65,7 +65,7 @@ class Belt:
             self._changed.notify_all()
 
     def take(self) -> list[Reading] | None:
-        """What has come in a tenth of a second, or sooner if that is much; None: there will be no more."""
+        """The items of a tenth of a second, or sooner if there are many; None: the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._bytes >= self._most_bytes // 2, LINGER_S)
             if self._ended and not self._readings:

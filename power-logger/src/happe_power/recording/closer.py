@@ -48,7 +48,7 @@ class Closer:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """Announce the end."""
         self.hurry()
         with self._changed:
             self._ended = True

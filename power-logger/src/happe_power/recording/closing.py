@@ -49,7 +49,7 @@ def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
 
 
 def write_summaries(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes | memoryview) -> None:
-    """The summaries of a part. They hold its size and SHA-256 too, by which a later look knows whether it is whole."""
+    """The summaries of a part. They also hold its size and SHA-256, so that a later check finds damage."""
     _write_summaries(layout, footer, _fine(layout, footer, columns), part)
 
 
@@ -77,7 +77,7 @@ def _write_part(layout: Layout, number: int, content: Content) -> None:
     pairs = time_base.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
     footer = Footer(layout.trace, number, tuple(content.runs), tuple(pairs))
     fine = _fine(layout, footer, content.columns)  # first, while the columns are in the processor's cache
-    part = parts.encode(layout.channels, content.columns, footer)
+    part = parts.encode(layout.channels, content.columns, footer, layout.part_room)
     _write_summaries(layout, footer, fine, part)
     write_whole(layout.part(number), part)
 

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 class EndError(Exception):
-    """A trace can't be ended; the message names the file and says why."""
+    """A trace cannot be ended; the message names the file and the reason."""
 
 
 def end(layout: Layout, started: TimePair) -> None:
@@ -76,7 +76,7 @@ def _footers(layout: Layout) -> list[Footer]:
 
 
 def _footer(path: Path, rate_hz: float) -> Footer:
-    """With a pair for each minute and the last one: all of a day's would take tens of megabytes."""
+    """With a pair for each minute, and the last pair. All pairs of a day would take tens of megabytes."""
     try:
         footer = read_footer(path)
         pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
@@ -86,7 +86,7 @@ def _footer(path: Path, rate_hz: float) -> Footer:
 
 
 def _content(layout: Layout, footer: Footer) -> Json:
-    """Size and SHA-256 as they were when the part was closed; of the file if that is not known any more."""
+    """The size and SHA-256 from when the part was closed; if unknown, those of the file."""
     path = layout.part(footer.number)
     try:
         said = arrow_files.read_said(layout.summary(footer.number, "1s"))
@@ -97,7 +97,7 @@ def _content(layout: Layout, footer: Footer) -> Json:
 
 
 def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
-    """The gaps, and one `killed` for whatever nothing else explains."""
+    """The gaps, and a gap `killed` for samples that are missing without another reason."""
     gaps = read_gaps(layout.gaps)
     runs = [(first, first + rows) for footer in footers for first, rows in footer.runs]
     spans = sorted([*runs, *((gap.from_index, gap.to_index) for gap in gaps)])

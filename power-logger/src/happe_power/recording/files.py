@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are there whole or not at all, also after a power cut."""
+"""Files that appear completely or not at all, even after a power cut."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from happe_cli.disk import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from io import FileIO
     from pathlib import Path
 
 TEMPORARY = ".tmp"
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
+ZEROS = bytes(PIECE)
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> None:
@@ -32,9 +34,7 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
     try:
         for path, data in files.items():
             with temporary[path].open("wb", buffering=0) as file:
-                written = 0
-                while written < len(data):
-                    written += file.write(memoryview(data)[written : written + PIECE])
+                _write(file, memoryview(data))
                 os.fsync(file.fileno())
         for path, made in temporary.items():
             made.rename(path)
@@ -46,14 +46,14 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove what a program that was killed left half written."""
+    """Remove the unfinished files of a program that was killed."""
     for path in folder.glob(f".*{TEMPORARY}"):
         path.unlink()
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock on a file while the body runs; False: somebody else does. The kernel lets go of a dead owner's."""
+    """Hold a lock on a file during the body; False: another process holds it. The kernel frees a dead owner's lock."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -64,6 +64,18 @@ def locked(path: Path) -> Iterator[bool]:
         yield free
     finally:
         os.close(descriptor)
+
+
+def _write(file: FileIO, data: memoryview) -> None:
+    """Write bytes. Pieces of zeros, which pad a part, become holes: they take no room on the disk and no time."""
+    written = 0
+    while written < len(data):
+        piece = data[written : written + PIECE]
+        if piece[0] == 0 and bytes(piece) == ZEROS:
+            written = file.seek(len(piece), os.SEEK_CUR)
+        else:
+            written += file.write(piece)
+    file.truncate(written)
 
 
 def _forget(path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_contract.traces import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Measures, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block 
 
 
 def usable(block: Block, channels: Sequence[Channel]) -> Block:
-    """A block all of which can be used. UnusableError, with what to do."""
+    """Check a block: all of it must be usable. Raises UnusableError, with advice."""
     for piece in guarded(block, channels, 0):
         if isinstance(piece, Gap):
             does = ": take a wider range" if piece.reason is Reason.SATURATED else ""
@@ -54,7 +54,12 @@ def usable(block: Block, channels: Sequence[Channel]) -> Block:
 
 
 def _suspect(channel: Channel, column: NDArray[Any]) -> bool:
-    """Whether any value of a column may be bad: its extremes tell, and a NaN is its own extreme."""
+    """Whether any value of a column may be bad: its extremes tell, and a NaN is its own extreme.
+
+    A marker may stand at the ends of its range: it is on or off.
+    """
+    if channel.measures is Measures.MARKER and bool(np.isfinite(column).all()):
+        return False
     low, high = column.min(), column.max()
     inside = (channel.lowest is None or low > channel.lowest) and (channel.highest is None or high < channel.highest)
     return not (inside and bool(np.isfinite(low)) and bool(np.isfinite(high)))

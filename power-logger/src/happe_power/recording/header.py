@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from happe_power import __version__
 from happe_power.recording.layout import Layout
 from happe_power.recording.parts import MOST_BYTES
 from happe_power.recording.time_base import as_json, from_json
@@ -21,12 +22,12 @@ Json = dict[str, Any]
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PART_SECONDS = 10
-NOBODY = "00000000"  # the code of a device that is not enrolled; no server takes its trace
+NOBODY = "00000000"  # the code of a device that is not enrolled; servers refuse its traces
 
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a recording is for: the study, who measures whom, and the calibration object in force."""
+    """The purpose of a recording: the study, the meter, the laptop, and the calibration in force."""
 
     study: str
     meter: str = NOBODY
@@ -71,12 +72,12 @@ def header_of(source: Source, purpose: Purpose, trace: str, started: TimePair, c
         "started": as_json(started),
         "part_seconds": purpose.part_seconds,
         "part_format": "parquet",
-        "software": purpose.software or {"happe-power": _version(), "linux": platform.release()},
+        "software": purpose.software or {"happe-power": __version__, "linux": platform.release()},
     }
 
 
 def layout_of(trace: Trace) -> Layout:
-    """The layout of a trace that is there already."""
+    """The layout of a trace that exists already."""
     origin = from_json(trace.header["started"]).index
     return Layout(trace.folder, trace.id, trace.channels, trace.rate_hz, origin, trace.header["part_seconds"])
 
@@ -87,7 +88,10 @@ def _source(source: Source) -> Json:
 
 
 def _channel(channel: Channel) -> Json:
-    return {
+    stated: Json = {"filter": channel.filter.to_json()} if channel.filter else {}
+    if channel.resolution is not None:
+        stated["resolution"] = channel.resolution
+    return stated | {
         "name": channel.name,
         "measures": channel.measures.value,
         "unit": channel.unit,
@@ -95,12 +99,3 @@ def _channel(channel: Channel) -> Json:
         "scale": channel.scale,
         "offset": channel.offset,
     }
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - takes 20 ms
-
-    try:
-        return version("happe-power-logger")
-    except PackageNotFoundError:
-        return "0.1.0"

@@ -50,7 +50,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, number: int, spare: Path | None = None) -> None:
-        """Begin the file of a part, out of `spare` if that is there. Raises OSError."""
+        """Begin the file of a part, out of `spare` if that exists. Raises OSError."""
         if spare is not None:
             with suppress(FileNotFoundError):
                 spare.rename(path)
@@ -61,7 +61,7 @@ class Journal:
         self.kept: list[Frame] | None = []
 
     def append(self, frames: Sequence[Frame]) -> None:
-        """Write frames: all of them or, with OSError, none."""
+        """Write all frames or, with OSError, none."""
         buffers = [buffer for frame in frames for buffer in _encoded(frame, self._number)]
         try:
             written = sum(self._write(buffers[at : at + MOST_BUFFERS]) for at in range(0, len(buffers), MOST_BUFFERS))
@@ -102,7 +102,7 @@ class Journal:
 class Content:
     """What a raw spool file has: `runs` of (first index, rows), their columns, gaps, and time pairs by arrival.
 
-    `restarts` are the positions in `pairs` before which the instrument was started anew or lost its place.
+    `restarts` are the positions in `pairs` before which the instrument was started again or lost its place.
     """
 
     runs: list[tuple[int, int]] = field(default_factory=list)
@@ -139,7 +139,7 @@ def read(path: Path, number: int, channels: Sequence[Channel]) -> list[Frame]:
 
 
 def content_of(frames: Sequence[Frame], channels: Sequence[Channel]) -> Content:
-    """What frames say, put together."""
+    """The contents of several frames, joined."""
     content = Content()
     for frame in frames:
         if isinstance(frame, TimePair):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where things are in a trace's folder, and the few that every writer needs of its header."""
+"""The paths in a trace's folder, and the few fields of its header that every writer needs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from happe_contract.parts import room
 from happe_power.recording import summaries
 
 if TYPE_CHECKING:
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel, Gap
 
 FOLDERS = ("parts", "summaries", "open")
-LOCAL = "local"  # an empty file beside the header: this trace is not to be uploaded
+LOCAL = "local"  # an empty file beside the header: do not upload this trace
+MEASURED = "measured"  # the same: each run in it has its figure, so a sealed trace's parts may go
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A trace that is written: its folder and what its header says of columns and indices."""
+    """A trace that is being written: its folder, and its header's columns and indices."""
 
     folder: Path
     trace: str
@@ -33,6 +35,11 @@ class Layout:
     def part_rows(self) -> int:
         """Indices of a part, by the nominal rate."""
         return max(1, round(self.rate_hz * self.part_seconds))
+
+    @property
+    def part_room(self) -> int:
+        """A part's file is padded to a multiple of these bytes."""
+        return room(self.rate_hz, self.part_seconds, sum(channel.dtype.itemsize for channel in self.channels))
 
     @property
     def widths(self) -> dict[str, int]:
@@ -51,12 +58,12 @@ class Layout:
 
     @property
     def lock(self) -> Path:
-        """The file that a recorder holds locked as long as it lives."""
+        """The file that a running recorder keeps locked."""
         return self.folder / "open" / "lock"
 
     @property
     def spare(self) -> Path:
-        """A raw spool file that is not needed any more, for the next part."""
+        """A raw spool file that is free for the next part."""
         return self.folder / "open" / "spare"
 
     def journal(self, number: int) -> Path:

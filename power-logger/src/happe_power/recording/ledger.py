@@ -55,9 +55,9 @@ def overlaps(first_index: int, spans: Iterable[tuple[int, int]]) -> Iterator[tup
 
 
 def continued(items: Iterable[Block | Gap], expected: int) -> Iterator[Block | Gap]:
-    """A source's items with nothing between them and nothing twice.
+    """A source's items, without holes or repetitions.
 
-    What it skips without a word is a gap `invalid`; rows and gaps that it gives a second time are passed over.
+    What it skips silently is a gap `invalid`; rows and gaps that it gives a second time are skipped.
     """
     for item in items:
         first, end = span(item)
@@ -69,7 +69,7 @@ def continued(items: Iterable[Block | Gap], expected: int) -> Iterator[Block | G
 
 
 def _without(item: Block | Gap, before: int) -> Block | Gap:
-    """What of an item lies at or after an index."""
+    """The part of an item at or after an index."""
     if isinstance(item, Gap):
         return Gap(before, item.to_index, item.reason)
     return Block(before, tuple(column[before - item.first_index :] for column in item.columns))

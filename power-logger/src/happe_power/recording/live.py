@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is said while a recording goes on: once a second, on a line or as JSON. Pure but for the spool's size."""
+"""The report during a recording: once a second, on a line or as JSON. Pure except for the spool's size."""
 
 from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from happe_contract.calibration import Standing, standing
+from happe_contract.measuring.refusal import Refusal
+from happe_contract.measuring.rig import columns, rig_of
 from happe_contract.traces import Block, Measures
-from happe_power.arithmetic.refusal import Refusal
-from happe_power.arithmetic.rig import columns, rig_of
-from happe_power.calibration import Standing, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel, ClockEstimate
     from happe_power.sources.source import Reading
 
+LIVE = "live.json"  # in a trace's folder: the figures of the latest second
 KIB = 1024
 OLD_S = 180  # three estimates of a clock have failed
 
@@ -31,7 +33,9 @@ OLD_S = 180  # three estimates of a clock have failed
 class Figures:
     """A second of a recording. `watts` is of the latest samples; None: there are none, or `note` says what is missing.
 
-    `rate_hz` is what came of samples, by this host's clock; `spool_bytes` what traces take on the disk.
+    `energy_j` is the energy of all samples so far: each second's watts by the time of its samples.
+    `rate_hz` is what came of samples since the last figures, by the source's own times. `spool_bytes` is what traces
+    take on the disk.
     """
 
     watts: float | None
@@ -44,10 +48,11 @@ class Figures:
     clock_uncertainty_us: int | None
     clock_age_s: float | None
     trouble: str
+    energy_j: float | None = None
 
     def line(self) -> str:
-        """As a line for people."""
-        watts = "no watts" if self.watts is None else f"{self.watts:.2f} W"
+        """As a line of text."""
+        watts = "no watts" if self.watts is None else f"{self.watts:z.2f} W"
         words = [watts, f"{self.rate_hz:.5g}/s", f"lost {self.lost}", f"spool {sized(self.spool_bytes)}", self._clock()]
         notes = [note for note in (self.trouble, self.note) if note]
         return "  ".join(words) + "".join(f"  [{note}]" for note in notes)
@@ -57,10 +62,23 @@ class Figures:
         return json.dumps(asdict(self))
 
     def _clock(self) -> str:
-        if self.clock_offset_us is None or self.clock_uncertainty_us is None or self.clock_age_s is None:
-            return "clock not compared"
-        ago = f", {self.clock_age_s / 60:.0f} min ago" if self.clock_age_s > OLD_S else ""
-        return f"clock {self.clock_offset_us / 1e6:+.4f} s +-{self.clock_uncertainty_us / 1e3:.1f} ms{ago}"
+        return f"clock {clock_text(self.clock_offset_us, self.clock_uncertainty_us, self.clock_age_s)}"
+
+
+def clock_text(offset_us: int | None, uncertainty_us: int | None, age_s: float | None) -> str:
+    """How far the clock is off the server's, for people."""
+    if offset_us is None or uncertainty_us is None or age_s is None:
+        return "not compared"
+    ago = f", {age_s / 60:.0f} min ago" if age_s > OLD_S else ""
+    return f"{offset_us / 1e6:+.4f} s +-{uncertainty_us / 1e3:.1f} ms{ago}"
+
+
+def leave(folder: Path, said: bytes) -> None:
+    """Leave what is reported of a recording in its trace's folder, for whoever looks. Does nothing on a full disk."""
+    unfinished = folder / f".{LIVE}"
+    with suppress(OSError):
+        unfinished.write_bytes(said)
+        unfinished.replace(folder / LIVE)
 
 
 class Wattmeter:
@@ -75,7 +93,7 @@ class Wattmeter:
         self.note = rig.detail if isinstance(rig, Refusal) else "" if worth is Standing.GOOD else said
 
     def watts(self, readings: Iterable[Reading]) -> float | None:
-        """The mean of readings; None: there are no samples, or no watts."""
+        """The mean of readings; None without samples or watts."""
         blocks = [item for reading in readings for item in reading.items if isinstance(item, Block)]
         if self._rig is None or not blocks:
             return None
@@ -106,7 +124,7 @@ def sized(count: float) -> str:
 
 
 def bytes_of(spool: Path) -> int:
-    """What is in a spool. A file that goes while we look is not counted."""
+    """The size of a spool. Skips files that disappear during the count."""
     total = 0
     for path in spool.glob("*/*/*/*"):
         try:

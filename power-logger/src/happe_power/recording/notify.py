@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells systemd how we are: sd_notify(3), by its protocol, as it is one datagram."""
+"""Reports the state to systemd: sd_notify(3), by its protocol, in one datagram."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import socket
 
 
 def tell(*fields: str) -> None:
-    """Send fields such as READY=1. Does nothing when nobody listens."""
+    """Send fields such as READY=1. Does nothing without a listener."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
             to.sendto("\n".join(fields).encode(), f"\0{address[1:]}" if address[0] == "@" else address)
-    except OSError:  # systemd is gone or busy; a recording goes on
+    except OSError:  # systemd is gone or busy; the recording continues
         return

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,13 +25,34 @@ if TYPE_CHECKING:
     Run = tuple[int, int]  # first index, rows
 
 COMPRESSION_LEVEL = 3
+TAIL_BYTES, MAGIC_BYTES = 8, 4  # a Parquet file ends with its footer's length and PAR1
 MOST_BYTES = 256 * 1024 * 1024  # of a part's file, docs/uploads.md
 
 
-def encode(channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer) -> memoryview:
-    """The file of a part: `columns` has an array for each channel, all of `footer.rows` values."""
+def encode(
+    channels: Sequence[Channel], columns: Sequence[NDArray[Any]], footer: Footer, room: int = 1
+) -> bytes | memoryview:
+    """The file of a part: `columns` has an array for each channel, all of `footer.rows` values.
+
+    Its size is a multiple of `room`, so that it does not tell how well the samples compress.
+    """
     named = {channel.name: column for channel, column in zip(channels, columns, strict=True)}
-    return _encode(named, footer.to_json())
+    return _padded(_encode(named, footer.to_json()), room)
+
+
+def _padded(file: memoryview, room: int) -> bytes | memoryview:
+    """A Parquet file with zeros between its last column and its footer, which names no place behind them."""
+    lacking = -len(file) % room
+    if not lacking:
+        return file
+    footer = int.from_bytes(file[-TAIL_BYTES:-MAGIC_BYTES], "little") + TAIL_BYTES
+    return b"".join((file[:-footer], _zeros(room)[:lacking], file[-footer:]))
+
+
+@lru_cache(maxsize=1)
+def _zeros(size: int) -> memoryview:
+    """A number of zero bytes, shared by all parts of a recording."""
+    return memoryview(bytes(size))
 
 
 def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> memoryview:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A recording: one thread reads the instrument, one writes the raw spool, one closes parts (ADR 16).
 
-The first never waits for the disk, and compression waits for nobody: what can't be kept becomes a gap.
+The first never waits for the disk or for compression. Samples that find no room become a gap.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from happe_power.recording.journal import Frame
     from happe_power.recording.store import Open
     from happe_power.recording.tending import Tended
+    from happe_power.recording.zeroing import Zeroing
     from happe_power.sources.source import Reading
 
 READ_S = 0.2
@@ -70,7 +71,7 @@ class Recorder:
 
     def __init__(
         self,
-        tended: Tended,
+        tended: Tended | Zeroing,
         study: Path,
         purpose: Purpose,
         *,
@@ -82,6 +83,7 @@ class Recorder:
         self.folders: list[Path] = []
         self.errors: list[BaseException] = []
         self.rows = 0
+        self.reached = (0, 0)  # rows, and the monotonic microseconds up to which they go, by the source's own times
         self.recent: Sequence[Reading] = ()
         self._study, self._purpose, self._beside = study, purpose, beside or {}
         self._closer = Closer()
@@ -97,6 +99,7 @@ class Recorder:
         """Start the instrument and the first trace. Raises SourceError, OSError, BadDocumentError."""
         self._clock = boot_clock()
         started = self.tended.start(0)
+        self.reached = (0, started.monotonic_us)
         try:
             self._begin(started)
         except BaseException:
@@ -114,7 +117,7 @@ class Recorder:
         self._closer.hurry()
 
     def wait(self) -> None:
-        """Come back when it is over and all is on the disk, or given up and anybody's to recover."""
+        """Wait until all data is on the disk, or until the rest is left for a recovery."""
         for thread in self._threads:
             thread.join()
         self._trace.lock.close()
@@ -126,7 +129,7 @@ class Recorder:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended by itself, by an error or because the source has no more."""
+        """True if it has ended by itself, by an error or at the end of the source."""
         return self._stop.is_set()
 
     @property
@@ -141,12 +144,12 @@ class Recorder:
 
     @property
     def trouble(self) -> str:
-        """What is wrong at present, for people; empty: nothing."""
+        """The present problem, for people; empty if there is none."""
         return self.tended.trouble or self._spool.trouble or self._closer.trouble
 
     @property
     def failed(self) -> list[str]:
-        """What could not be written to the end, and is left for the next recovery."""
+        """The data that could not be written and is left for the next recovery."""
         return self._closer.failed
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -170,7 +173,7 @@ class Recorder:
         try:
             self._write_all()
         finally:
-            while self._belt.take() is not None:  # after a mistake: nobody shall wait for room
+            while self._belt.take() is not None:  # after a fault, so that nobody waits for room
                 pass
             self._closer.hurry()
             self._end(self._trace, self._spool)
@@ -190,6 +193,8 @@ class Recorder:
         self.rows += self._spool.rows - before
         self.recent = last_second((*self.recent, *readings), self.tended.source.rate_hz)
         at = readings[-1].at if readings else None
+        if at:
+            self.reached = (self.rows, at.monotonic_us)
         if at and self._is_full():
             self._follow(at)
 
@@ -221,7 +226,7 @@ class Recorder:
         return full
 
     def _follow(self, at: TimePair) -> None:
-        """End this trace and begin the next. If there is no room for one this goes on, and it is tried again."""
+        """End this trace and begin the next. Without disk space this trace continues, and a later call tries again."""
         trace, spool = self._trace, self._spool
         try:
             self._begin(at)

@@ -24,7 +24,7 @@ class Spool:
     """The raw spool of a trace. `full` is given each complete part: its number, and its content if still known.
 
     A part ends at a multiple of its rows, and only once it has a row, so that parts are numbered without a hole.
-    `trouble` says why nothing can be written at present; empty: all is well.
+    `trouble` is the reason why nothing can be written now; empty: no problem.
     """
 
     def __init__(
@@ -149,7 +149,9 @@ class Spool:
     def _opened(self) -> Journal:
         """The next part's raw file. It begins with the latest time, so that each part has one."""
         if not self._room():
-            raise OSError(0, "No space left but for the upload, or parts can't be closed as fast as samples come")
+            raise OSError(
+                0, "No space left: the rest is kept for the upload, or parts can't be closed as fast as samples come"
+            )
         path = self.layout.journal(self.number)
         journal = Journal(path, self.number, self.layout.spare)
         try:
@@ -164,7 +166,7 @@ class Spool:
     def _lose(self, gap: Gap) -> None:
         last = self._held[-1] if self._held else None
         ledger.add(self._held, gap)
-        self.lost += gap.to_index - gap.from_index
+        self.lost += 0 if gap.reason is Reason.ZERO else gap.to_index - gap.from_index
         self.gaps += last is None or last.to_index != gap.from_index or last.reason is not gap.reason
 
     def _next_part(self, reached: int) -> None:

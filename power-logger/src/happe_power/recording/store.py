@@ -44,7 +44,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Recovered:
-    """A trace that was found open: `problem` says why it could not be ended; empty: it has its manifest now."""
+    """A trace that was found open. `problem`: why it could not be ended; empty: it now has its manifest."""
 
     folder: Path
     problem: str = ""
@@ -72,7 +72,7 @@ def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mappi
 
 
 def recover(spool: Path) -> Iterator[Recovered]:
-    """End each trace below a spool that nobody records any more. Raises nothing for one that can't be."""
+    """End each trace in a spool without a running recorder. Traces that cannot be ended raise nothing."""
     for new in spool.glob(f"*/.*{NEW}/open/lock"):
         with locked(new) as free:
             if free:

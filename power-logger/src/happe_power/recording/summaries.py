@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel
 
 FINE, COARSE = "10ms", "1s"
-MOST_INT16 = 1 << 16  # whose sum fits into 32 bits
+MOST_INT16 = 1 << 16  # their sum fits into 32 bits
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def coarser(fine: Summary, origin: int, width: int) -> Summary:
 
 
 def joined(pieces: Sequence[Summary]) -> Summary:
-    """Summaries one after the other."""
+    """Join summaries."""
     several = [(each.lowest, each.mean, each.highest) for each in pieces]
     lowest, mean, highest = (
         tuple(np.concatenate(column) for column in zip(*kind, strict=True)) for kind in zip(*several, strict=True)
@@ -118,7 +118,7 @@ def _reduced(column: NDArray[Any], head: int, tail: int, width: int) -> tuple[ND
 
 
 def _wide(dtype: np.dtype[Any], width: int) -> type:
-    """What holds the sum of a bin exactly if it can be held, and is quick."""
+    """The fastest type that holds a bin's sum exactly, if one does."""
     if dtype == np.int16 and width <= MOST_INT16:
         return np.int32
     return np.int64 if dtype in (np.int16, np.int32) else np.float64

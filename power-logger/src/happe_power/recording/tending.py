@@ -123,7 +123,7 @@ class Tended:
             self.trouble = str(error)
 
     def _missed(self, reason: Reason, timeout_s: float) -> Reading:
-        """The indices that passed meanwhile; starts the source again when it is time."""
+        """The indices that passed without samples. Starts the source again when it is time."""
         now = self._now_us()
         if now < self._retry_at:
             self._wait(min(timeout_s, (self._retry_at - now) / 1e6))
@@ -144,7 +144,7 @@ class Tended:
         return (Gap(first, self.next_index, reason),) if self.next_index > first else ()
 
     def _index_at(self, now_us: int) -> int:
-        """The index that it has come to, by the nominal rate since the last time that is known."""
+        """The present index, computed with the nominal rate from the last known one."""
         passed = max(0, now_us - self._known.monotonic_us)
         return max(self.next_index, self._known.index + int(passed * self.source.rate_hz / 1e6))
 

@@ -38,7 +38,7 @@ def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: I
 
 
 def lateness(pair: TimePair, rate_hz: float) -> float:
-    """Microseconds by which a pair is later than another would be, were the nominal rate true."""
+    """How many microseconds one pair is later than another, assuming the nominal rate."""
     return pair.monotonic_us - pair.index * 1e6 / rate_hz
 
 

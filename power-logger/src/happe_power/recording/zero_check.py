@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from happe_contract.traces import Block, Measures
-from happe_power.arithmetic.zeros import read_zero, shown
+from happe_contract.measuring.zeros import HAVE_A_ZERO, read_zero, shown
+from happe_contract.traces import Block
 from happe_power.recording.files import write_whole
 from happe_power.recording.guard import usable
 from happe_power.recording.layout import compact
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
-    from happe_power.arithmetic.zeros import ZeroReading
     from happe_power.sources.source import Source
 
 NAME = "zeros.json"
 SECONDS = 2.0
-HAVE_A_ZERO = (Measures.SHUNT, Measures.CURRENT)
 
 
 def has_zero(source: Source) -> bool:
@@ -53,6 +52,9 @@ def _part(block: Block, channels: Sequence[tuple[int, Channel]]) -> Block:
     return usable(part, [channel for _, channel in channels])
 
 
-def store(folder: Path, before: list[ZeroReading], after: list[ZeroReading]) -> None:
+def store(
+    folder: Path, before: list[ZeroReading], after: list[ZeroReading], during: Sequence[ZeroReading] = ()
+) -> None:
     """Put the readings beside a trace, as zeros.json. Raises OSError."""
-    write_whole(folder / NAME, compact({"before": shown(before), "after": shown(after)}))
+    readings = {"before": shown(before), "during": shown(during), "after": shown(after)}
+    write_whole(folder / NAME, compact(readings))

@@ -17,7 +17,7 @@ from happe_power.sources.ledger import Ledger
 from happe_power.sources.libcomedi import AREFS, Board, Input, Range, RealBoard
 from happe_power.sources.rates import agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
-from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of
+from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from happe_power.sources.clock import Clock
 
 BATCH_S = 0.05  # read so much at once; a quarter of the driver's buffer if that is less
-SILENT_S = 2.0  # a board that gives nothing for longer has stopped: it is started anew
+SILENT_S = 2.0  # a board that gives nothing for longer has stopped: it is started again
 SILENT_PERIODS = 5
 MOST_READS = 64  # in a row; a board that is faster than we are is let go on filling its buffer
 GONE = {errno.ENODEV, errno.EIO, errno.EBADF, errno.ENXIO}
 LINEAR_WITHIN = 0.5  # raw counts that the calibration may bend; a quantum is no more than that
-WIDE_BUFFER_S = 0.5  # a buffer shorter than this is told: a busy host makes it run over
+WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it overflow
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Comedi:
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """A batch's worth of scans. A buffer that ran over, or a board gone silent, is started anew after a gap."""
+        """A batch's worth of scans. A buffer that ran over, or a board gone silent, is started again after a gap."""
         self._clock.sleep(min(timeout_s, self._batch_s))
         try:
             data, emptied = self._take(timeout_s)
@@ -204,8 +204,8 @@ def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
     bend = np.abs(volts - (volts[0] + scale * raw)).max()
     if scale == 0 or bend > abs(scale) * LINEAR_WITHIN:
         raise SourceError(
-            f"{board.name}, input {one.number}: its calibration is no straight line (it bends by {bend:.3g} V);"
-            " take another range, or calibrate the board anew"
+            f"{board.name}, input {one.number}: its calibration is not a straight line (it bends by {bend:.3g} V);"
+            " take another range, or calibrate the board again"
         )
     return scale, float(volts[0]) + scale * half
 
@@ -213,15 +213,13 @@ def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
 def make(spec: Spec, clock: Clock) -> Comedi:
     """comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000."""
     names = spec.names("channels")
-    if not all(name.isdecimal() for name in names):
-        raise SpecError(f"{spec.text}: channels={spec.values['channels']}: numbers joined by +, e.g. channels=0+1")
     setting = Setting(
         tuple(int(name) for name in names),
-        spec.numbers("range", len(names), least=1e-6),
+        spec.numbers("range", len(names)),
         spec.measures(len(names)),
-        AREFS[spec.one_of("aref", list(AREFS))],
-        spec.number("rate", 0.25, 1e7),
-        spec.number("buffer", 0.01, 60),
+        AREFS[spec.text_of("aref")],
+        spec.number("rate"),
+        spec.number("buffer"),
     )
     return Comedi(RealBoard(spec.place or "/dev/comedi0"), setting, clock)
 
@@ -249,18 +247,21 @@ def _found(path: Path) -> Found | None:
     return Found("comedi", f"comedi:{path},channels=0+1,range=0.5+10,rate=10000", says)
 
 
+INPUTS = list_of(number(0, 1000, whole=True), unique=True)
+VOLTS = list_of(number(1e-6))
+ONE_OF_AREFS = {"enum": list(AREFS)}
 KIND = Kind(
     "comedi",
     "a data acquisition board of the kernel's comedi, streamed: the paper's NI 6034E",
     "/dev/comedi0",
     "comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000",
     (
-        Option("channels", "0+1", "the inputs, in the order of `measures`"),
+        Option("channels", "0+1", "the inputs, in the order of `measures`", INPUTS),
         MEASURES,
-        Option("range", "0.5+10", "volts that each input must take; the narrowest range that does is used"),
-        Option("rate", "10000", "samples of each channel a second"),
-        Option("aref", "diff", "what the inputs are measured against: ground, common, diff or other"),
-        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host"),
+        Option("range", "0.5+10", "volts that each input must take; the narrowest range that does is used", VOLTS),
+        Option("rate", "10000", "samples of each channel a second", number(0.25, 1e7)),
+        Option("aref", "diff", "the reference of the inputs: ground, common, diff or other", ONE_OF_AREFS),
+        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
     ),
     make,
     find,

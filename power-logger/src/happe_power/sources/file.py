@@ -15,9 +15,21 @@ from numpy.typing import NDArray
 
 from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
 from happe_power.sources.clock import MICROS
+from happe_power.sources.lateness import FARTHEST, lost
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.source import EndedError, FinalError, Reading
-from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
+from happe_power.sources.spec import (
+    MEASURES,
+    NAMES,
+    OPTIONAL,
+    Found,
+    Kind,
+    Option,
+    Spec,
+    SpecError,
+    channels_of,
+    number,
+)
 from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, Table, tables
 
 if TYPE_CHECKING:
@@ -71,7 +83,7 @@ class File:
     def __init__(
         self, recording: Recording, name: str, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
     ) -> None:
-        """`name` is told as the device; `rate_hz` is the nominal rate of the file's samples."""
+        """`name` is the device's name; `rate_hz` is the nominal rate of the file's samples."""
         count = len(measures)
         self.device = name[-200:]
         self.channels = channels_of(measures, np.dtype(np.float64), [1.0] * count, [0.0] * count)
@@ -80,6 +92,7 @@ class File:
         self._clock = clock
         self._ledger = Ledger(rate_hz, clock)
         self._rows: Iterator[Rows | Bad] = iter(())
+        self._ahead: Rows | Bad | None = None  # the chunk after the one that is read
         self._began = TimePair(0, 0, 0)
         self._last = -1.0  # where the last row was by the file's own times or indices, in periods
         self._tied = 1  # rows up to now that have the last row's time
@@ -102,10 +115,11 @@ class File:
         monotonic = now.monotonic_us - now.realtime_us + realtime
         if monotonic < 0:
             raise FinalError(
-                f"{self.device} was begun at {started}, before this machine was started: its clock has no time for"
-                " that; with started=now it is imported as if it began now"
+                f"{self.device} began at {started}, before this machine started, so its clock has no such time;"
+                " started=now imports it as if it began now"
             )
         self._rows, self._first_place, self._bad = self._recording.read(), None, 0
+        self._ahead = next(self._rows, None)
         self._ledger.begin(first_index)
         self._began = TimePair(first_index, monotonic, realtime)
         self._last, self._tied = first_index - 1.0, 1
@@ -113,7 +127,7 @@ class File:
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - a file is always there
         """The file's next chunk."""
-        rows = next(self._rows, None)
+        rows, self._ahead = self._ahead, next(self._rows, None)
         if rows is None and self._bad:
             return Reading((self._lose_bad(),), self._time())
         if rows is None:
@@ -127,7 +141,7 @@ class File:
 
     def stop(self) -> None:
         """Read no more."""
-        self._rows = iter(())
+        self._rows, self._ahead = iter(()), None
 
     def _unread(self, bad: Bad) -> Reading:
         """A bad line is a lost sample; but where there are times or indices, these tell what was lost."""
@@ -150,11 +164,12 @@ class File:
         """
         if self._first_place is None:
             self._first_place = float(places[0])
-        periods = self.rate_hz if self._recording.timed else 1.0
-        indices = (places - self._first_place) * periods + self._began.index
+        indices = self._indices(places)
         steps = np.diff(indices, prepend=self._last)
         self._in_order(rows, indices, steps)
         missed = self._missed(steps)
+        if self._recording.timed and not self._bad:
+            missed = self._lasting(missed, indices)
         items: list[Block | Gap] = []
         for begin, end in itertools.pairwise(sorted({0, *missed, len(steps)})):
             if begin in missed:
@@ -163,6 +178,22 @@ class File:
             items.append(self._ledger.block([column[begin:end] for column in rows.values]))
         self._last, self._bad = float(indices[-1]), 0
         return tuple(items)
+
+    def _indices(self, places: Places) -> Places:
+        """Where rows are, in periods from the trace's begin."""
+        periods = self.rate_hz if self._recording.timed else 1.0
+        found: Places = (places - (self._first_place or 0.0)) * periods + self._began.index
+        return found
+
+    def _lasting(self, missed: dict[int, int], indices: Places) -> dict[int, int]:
+        """What is missing except for times that are only late, with which later rows catch up."""
+        if not missed:
+            return missed
+        more = self._ahead.places if isinstance(self._ahead, Rows) else None
+        ahead = self._indices(np.empty(0) if more is None else more[:FARTHEST])
+        times = np.concatenate([[self._last], indices, ahead])
+        found = {row: lost(times, row + 1, missing) for row, missing in missed.items()}
+        return {row: missing for row, missing in found.items() if missing}
 
     def _in_order(self, rows: Rows, indices: Places, steps: Places) -> None:
         """Times may be equal, indices may not. FinalError."""
@@ -318,10 +349,10 @@ def make(spec: Spec, clock: Clock) -> File:
     recording: Csv | Tdms
     if path.suffix.lower() == ".tdms":
         recording = Tdms(path, names)
-        rate = spec.number("rate", 1e-3, 1e7) if "rate" in spec.given else _rate(spec, recording)
+        rate = spec.number("rate") if "rate" in spec.given else _rate(spec, recording)
     else:
         recording = Csv(path, names, time or index or None, timed=bool(time))
-        rate = spec.number("rate", 1e-3, 1e7)
+        rate = spec.number("rate")
     recording.started = _instant(spec, recording.started)
     return File(recording, path.name, spec.measures(len(names)), rate, clock)
 
@@ -351,20 +382,21 @@ def _instant(spec: Spec, told: datetime | None) -> datetime | None:
 
 def find() -> list[Found]:
     """Files have to be named."""
-    says = "CSV is read; TDMS too" if importlib.util.find_spec("nptdms") else "CSV is read"
+    says = "reads CSV and TDMS files" if importlib.util.find_spec("nptdms") else "CSV is read"
     command = None if importlib.util.find_spec("nptdms") else "pip install happe-power-logger[tdms]"
     return [Found("file", KIND.example, says, command)]
 
 
+RATES = number(1e-3, 1e7)
 KIND = Kind(
     "file",
     "a recording of another program: CSV, or TDMS",
     "FILE",
     "file:rig.csv,channels=shunt_v+supply_v,time=seconds,rate=10000",
     (
-        Option("channels", None, "the columns to take (TDMS: GROUP/CHANNEL), in the order of `measures`"),
+        Option("channels", None, "the columns to take (TDMS: GROUP/CHANNEL), in the order of `measures`", NAMES),
         MEASURES,
-        Option("rate", "1000", "samples of each channel a second, nominally; TDMS tells it"),
+        Option("rate", "1000", "nominal samples of each channel a second; a TDMS file has it", RATES),
         Option("time", OPTIONAL, "the column with the time: seconds, or ISO 8601"),
         Option("index", OPTIONAL, "the column with the sample's number"),
         Option("started", OPTIONAL, "when the first sample was taken, e.g. 2026-11-21T14:00:00Z; now: as it is read"),

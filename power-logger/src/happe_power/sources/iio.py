@@ -2,7 +2,7 @@
 """Converters of the kernel's industrial I/O by libiio: INA219, INA226 and others.
 
 Kernel document: Documentation/ABI/testing/sysfs-bus-iio: value = (raw + offset) * scale, in millivolts, milliamperes,
-milliwatts. Current and power that a chip of the INA2xx family reckons itself stand on a shunt's resistance that its
+milliwatts. Current and power that a chip of the INA2xx family computes itself stand on a shunt's resistance that its
 driver was told (10 milliohm); its two voltages don't, and are what is taken unless `channels` says otherwise.
 """
 
@@ -15,12 +15,24 @@ import numpy as np
 
 from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.sources import ina2xx, libiio
+from happe_power.sources.lateness import lost
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.libiio import LOCAL, TIMESTAMP, Context, Device, Format
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.rates import agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
-from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
+from happe_power.sources.spec import (
+    MEASURES,
+    NAMES,
+    OPTIONAL,
+    Found,
+    Kind,
+    Option,
+    Spec,
+    SpecError,
+    channels_of,
+    number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +92,7 @@ class Polled:
 
 
 class Buffered:
-    """A source that takes what the driver puts into the device's buffer; lost samples are told by its timestamps."""
+    """A source that takes what the driver puts into the device's buffer; its timestamps show lost samples."""
 
     kind = "iio"
     serial: str | None = None
@@ -109,7 +121,7 @@ class Buffered:
         notes = (*self._unranged, *self._ledger.notes)
         if TIMESTAMP in self._formats:
             return notes
-        return (f"{self.device} has no timestamps: what its driver loses is not seen", *notes)
+        return (f"{self.device} has no timestamps, so losses of its driver stay unseen", *notes)
 
     def start(self, first_index: int) -> TimePair:
         """Let the buffer be filled."""
@@ -157,10 +169,10 @@ class Buffered:
         rows = min(len(column) for column in columns)
         items: list[Block | Gap] = []
         begin = 0
-        for place, lost in self._jumps(refill, rows):
+        for place, missing in self._jumps(refill, rows):
             if place > begin:
                 items.append(self._ledger.block([column[begin:place] for column in columns]))
-            items.append(self._ledger.lose(lost, Reason.OVERFLOW))
+            items.append(self._ledger.lose(missing, Reason.OVERFLOW))
             begin = place
         if rows > begin:
             items.append(self._ledger.block([column[begin:rows] for column in columns]))
@@ -172,9 +184,12 @@ class Buffered:
             return []
         stamps = np.frombuffer(refill[TIMESTAMP], self._formats[TIMESTAMP].dtype)[:rows].astype(np.int64)
         before = self._stamp_ns if self._stamp_ns is not None else int(stamps[0])
-        periods = np.diff(stamps, prepend=before) * (self.rate_hz / 1e9)
+        times = np.concatenate([[0], stamps - before]) * (self.rate_hz / 1e9)
+        periods = np.diff(times)
         self._stamp_ns = int(stamps[-1])
-        return [(int(place), round(float(periods[place])) - 1) for place in np.flatnonzero(periods > JUMP)]
+        jumps = np.flatnonzero(periods > JUMP).tolist()
+        found = [(place, lost(times, place + 1, round(float(periods[place])) - 1)) for place in jumps]
+        return [(place, missing) for place, missing in found if missing]
 
     def _values(self, words: bytes, form: Format) -> NDArray[Any]:
         """The valuable bits of each word, with their sign."""
@@ -229,8 +244,8 @@ def make(spec: Spec, clock: Clock) -> Polled | Buffered:
     """iio:ina226,channels=voltage0+voltage1,rate=100."""
     device = _device(spec)
     names = spec.names("channels")
-    mode = spec.one_of("mode", ("buffered", "polled"))
-    rate = spec.number("rate", 1e-3, 1e7) if spec.text_of("rate") else None
+    mode = spec.text_of("mode")
+    rate = spec.number("rate") if spec.text_of("rate") else None
     setting = Setting(names, spec.measures(len(names)), rate if mode == "buffered" else rate or 100.0)
     return Buffered(device, setting, clock) if mode == "buffered" else Polled(device, setting, clock)
 
@@ -265,20 +280,22 @@ def _found(device: libiio.RealDevice) -> Found:
     return Found("iio", f"iio:{device.id},channels={'+'.join(voltages)}{measures},rate=100", says)
 
 
+MODES = {"enum": ["polled", "buffered"]}
 KIND = Kind(
     "iio",
     "a converter of the kernel's industrial I/O, e.g. an INA226 on I2C",
     "NAME or ID",
     "iio:ina226,channels=voltage0+voltage1,rate=100",
     (
-        Option("channels", "voltage0+voltage1", "the driver's channels, in the order of `measures`"),
+        Option("channels", "voltage0+voltage1", "the driver's channels, in the order of `measures`", NAMES),
         MEASURES,
         Option(
             "rate",
             OPTIONAL,
             "samples of each channel a second; polled: 100 if left out, buffered: as the device is set",
+            number(1e-3, 1e7),
         ),
-        Option("mode", "polled", "polled, or buffered: the driver fills a buffer by its own clock"),
+        Option("mode", "polled", "polled, or buffered: the driver fills a buffer by its own clock", MODES),
         Option("uri", LOCAL, "another host's devices: ip:HOST"),
     ),
     make,

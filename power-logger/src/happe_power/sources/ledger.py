@@ -23,14 +23,14 @@ KNOWN = 64
 class Ledger:
     """Gives samples their indices, and what was lost its gap, so that items join without a hole.
 
-    What was lost is reckoned from the clock: an index is `rate_hz` times the time since one that is known. Known are
+    What was lost is computed from the clock: an index is `rate_hz` times the time since one that is known. Known are
     the moments at which nothing was left to be taken from the instrument. They are late by however long driver and
     reader took, and never early, so that of the last 64 the one counts by which the most has been sampled. It is some
     seconds old, in which an instrument's clock that is off by 100 ppm errs by a sample in 10,000.
     """
 
     def __init__(self, rate_hz: float, clock: Clock) -> None:
-        """Samples of each channel a second, nominally; the clock that gaps are reckoned with."""
+        """Samples of each channel a second, nominally; the clock that gaps are computed with."""
         self._rate_hz = rate_hz
         self._clock = clock
         self._first = TimePair(0, 0, 0)
@@ -54,7 +54,7 @@ class Ledger:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of the rate that was counted since it began, or began anew."""
+        """What a person should know of the rate that was counted since it began, or began again."""
         warning = rate_warning(self._rate_hz, self._first, self._known[-1])
         return (warning,) if warning else ()
 
@@ -77,8 +77,12 @@ class Ledger:
 
     def lose_until_now(self, reason: Reason) -> Gap:
         """All from the next index to the one whose time is now is lost: at least one sample, as something was."""
-        now = self._clock.now().monotonic_us
-        due = max(pair.index + round((now - pair.monotonic_us) * self._rate_hz / MICROS) for pair in self._known)
-        gap = self.lose(max(1, due - self.next_index), reason)
+        gap = self.lose(max(1, self.missing()), reason)
         self.begin(gap.to_index)
         return gap
+
+    def missing(self, waiting: int = 0) -> int:
+        """How many samples are missing by the clock, if so many were sampled and have no index yet."""
+        now = self._clock.now().monotonic_us
+        due = max(pair.index + round((now - pair.monotonic_us) * self._rate_hz / MICROS) for pair in self._known)
+        return due - waiting - self.next_index

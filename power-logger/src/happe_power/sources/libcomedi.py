@@ -28,7 +28,7 @@ SDF_SOFT_CALIBRATED = 0x2000
 SDF_LSAMPL = 0x10000000
 TRIG_NONE, TRIG_NOW, TRIG_COUNT, TRIG_TIMER = 0x1, 0x2, 0x20, 0x10
 TO_PHYSICAL = 0
-TESTS = 4  # comedi_command_test mends a command step by step and answers 0 when nothing is left to mend
+TESTS = 4  # comedi_command_test repairs a command step by step and answers 0 when nothing is left to repair
 LARGEST_READ = 1 << 20
 
 
@@ -213,7 +213,7 @@ class RealBoard:
         return int(self._lib.comedi_get_buffer_size(self._dev, self._sub))
 
     def _command(self, inputs: list[Input], scan_ns: int) -> CCommand:
-        """A command for endless scans that the driver has no more to mend of."""
+        """A command for endless scans that the driver has no more to repair of."""
         command = CCommand()
         self._do("get_cmd_generic_timed", self._dev, self._sub, byref(command), len(inputs), scan_ns)
         packed = [(one.aref & 3) << 24 | (one.range & 0xFF) << 16 | one.number for one in inputs]
@@ -267,7 +267,7 @@ class RealBoard:
 
     def _why_not(self, path: str) -> str:
         if not Path(path).exists():
-            return f"{path} is not there; is the board's module loaded (for NI's E series `sudo modprobe ni_pcimio`)?"
+            return f"{path} does not exist; is the board's module loaded (for NI's E series `sudo modprobe ni_pcimio`)?"
         if not os.access(path, os.R_OK | os.W_OK):
             return f"{path} can't be opened by you; `sudo adduser $USER iocard` and log in again"
         return f"{path}: {self._said()}; is there a board behind it? `cat /proc/comedi` says"

@@ -36,7 +36,7 @@ class Device(Protocol):
 
     @property
     def name(self) -> str:
-        """The chip's, as its driver has it."""
+        """The chip's, as in its driver."""
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from happe_contract.traces import Measures, Reason
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.rates import agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
-from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, channels_of
+from happe_power.sources.spec import MEASURES, NAMES, Found, Kind, Option, Spec, channels_of, list_of, number
 
 if TYPE_CHECKING:
     from happe_contract.traces import TimePair
@@ -82,7 +82,7 @@ class Nidaqmx:
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """What the driver has. If it was overwritten before it was read the task is started anew, after a gap."""
+        """What the driver has. If it was overwritten before it was read the task is started again, after a gap."""
         if self._task is None:
             raise SourceError(f"{self.device} was not started")
         self._clock.sleep(min(timeout_s, BATCH_S))
@@ -173,11 +173,11 @@ def make(spec: Spec, clock: Clock) -> Nidaqmx:
     setting = Setting(
         spec.place or "Dev1",
         names,
-        spec.numbers("range", len(names), least=1e-6),
+        spec.numbers("range", len(names)),
         spec.measures(len(names)),
-        spec.one_of("terminal", list(TERMINALS)),
-        spec.number("rate", 0.01, 1e7),
-        spec.number("buffer", 0.01, 60),
+        spec.text_of("terminal"),
+        spec.number("rate"),
+        spec.number("buffer"),
     )
     module = package()
     try:
@@ -202,18 +202,19 @@ def find() -> list[Found]:
     return found or [Found("nidaqmx", None, "NI's driver knows no device")]
 
 
+ONE_OF_TERMINALS = {"enum": list(TERMINALS)}
 KIND = Kind(
     "nidaqmx",
     "a board of National Instruments, by NI's own driver",
     "Dev1",
     "nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000",
     (
-        Option("channels", "ai0+ai1", "the inputs, in the order of `measures`"),
+        Option("channels", "ai0+ai1", "the inputs, in the order of `measures`", NAMES),
         MEASURES,
-        Option("range", "0.5+10", "volts that each input must take"),
-        Option("terminal", "diff", "what the inputs are measured against: default, rse, nrse or diff"),
-        Option("rate", "10000", "samples of each channel a second"),
-        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host"),
+        Option("range", "0.5+10", "volts that each input must take", list_of(number(1e-6))),
+        Option("terminal", "diff", "the reference of the inputs: default, rse, nrse or diff", ONE_OF_TERMINALS),
+        Option("rate", "10000", "samples of each channel a second", number(0.01, 1e7)),
+        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
     ),
     make,
     find,

@@ -12,7 +12,7 @@ from happe_power.sources import sysfs
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ class PowerSupply:
     def notes(self) -> tuple[str, ...]:
         """How seldom the gauge renews, as far as has been seen."""
         return (
-            f"{self._battery.name}: {self._renewal.said()}; its figures are the battery's own, calibrated by nobody",
+            f"{self._battery.name}: {self._renewal.said()}; these figures are the battery's own, without calibration",
         )
 
     def start(self, first_index: int) -> TimePair:
@@ -66,7 +66,7 @@ class PowerSupply:
         status = sysfs.word(self._battery / "status")
         if status != DISCHARGING:
             raise SourceError(
-                f"{self._battery.name} is {status}: it tells the machine's power only on battery; unplug the mains"
+                f"{self._battery.name} is {status}: it measures the machine's power only on battery; unplug the mains"
             )
         return self._poller.start(first_index)
 
@@ -113,8 +113,8 @@ class Renewal:
     def said(self) -> str:
         """A phrase for people."""
         if self.seconds is None:
-            return "the gauge has not been seen to renew itself twice; many do so once in 1 to 60 s"
-        return f"the gauge renews itself every {self.seconds:.2g} s or more seldom; what is shorter it can't show"
+            return "the gauge has changed less than twice; many change once in 1 to 60 s"
+        return f"the gauge renews itself every {self.seconds:.2g} s or less often; it can't show shorter changes"
 
 
 def gauges_of(battery: Path) -> list[str]:
@@ -167,16 +167,16 @@ def _found(battery: Path) -> Found:
     status = sysfs.word(battery / "status")
     says = f"{battery.name}, {status}: its own gauge ({', '.join(gauges)}), which renews itself once in 1 to 60 s"
     if status != DISCHARGING:
-        return Found("power_supply", None, f"{says}; it tells the machine's power only on battery: unplug the mains")
+        return Found("power_supply", None, f"{says}; it measures the machine's power only on battery: unplug the mains")
     return Found("power_supply", f"power_supply:{battery.name},rate=1", says)
 
 
 KIND = Kind(
     "power_supply",
-    "the battery's own gauge, as coarse and seldom as it is",
+    "the battery's own gauge, coarse and slow",
     "BAT0",
     "power_supply:BAT0,rate=1",
-    (Option("rate", "1", "readings a second; most gauges renew themselves more seldom"),),
+    (Option("rate", "1", "readings a second; most gauges change less often", number(0)),),
     make,
     find,
 )

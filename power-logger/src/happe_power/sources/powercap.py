@@ -17,7 +17,7 @@ from happe_power.sources import sysfs
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ class Counter:
     def advance(self, raw: int, most: float) -> int:
         """What it has counted when it stands at `raw`, having gone round once at most. SourceError beyond its span.
 
-        It can't have counted more than `most` since it was looked at: then it began anew, as after hibernation, and
+        It can't have counted more than `most` since it was looked at: then it began again, as after hibernation, and
         so does the total.
         """
         if not 0 <= raw <= self._span:
@@ -77,7 +77,7 @@ class Powercap:
         self.rate_hz = rate_hz
         self._ambiguous_us = min(self._spans) / MOST_WATTS  # microjoules by watts
         if MICROS / rate_hz > self._ambiguous_us:
-            raise SourceError(f"rate={rate_hz:g} is too seldom: a counter may go round twice between two readings")
+            raise SourceError(f"rate={rate_hz:g} is too low: a counter may wrap twice between two readings")
         self._poller = Poller(self._sample, self.channels, rate_hz, clock)
         self._counters: list[Counter] = []
         self._read_us = 0
@@ -100,8 +100,8 @@ class Powercap:
     def _sample(self) -> Row:
         if self._may_have_wrapped_twice:
             raise SourceError(
-                "nothing was read for so long that a counter may have gone round more than once: what it counted"
-                " meanwhile is unknown, and it begins at 0 again"
+                "no reading for so long that a counter may have wrapped more than once: the energy in between is"
+                " unknown, and the counter begins at 0 again"
             )
         now = self._clock.now().monotonic_us
         most = MARGIN * MOST_WATTS * max(now - self._read_us, MICROS / self.rate_hz)  # watts by microseconds
@@ -150,9 +150,7 @@ def make(spec: Spec, clock: Clock) -> Powercap:
     return Powercap([folder / name for name in names], spec.number("rate"), clock)
 
 
-NOTHING = Found(
-    "powercap", None, "the processor's energy counters are not there (none in this machine, or a virtual one)"
-)
+NOTHING = Found("powercap", None, "this machine has no energy counters of the processor, or is virtual")
 
 
 def find() -> list[Found]:
@@ -164,7 +162,9 @@ def find() -> list[Found]:
 def _found(zone: Path) -> Found:
     says = f"{sysfs.word(zone / 'name')}: energy of a part of the processor, not of the whole machine"
     if not os.access(zone / "energy_uj", os.R_OK):
-        return Found("powercap", None, f"{zone.name}: its counter is root's alone", f"sudo chmod a+r {zone}/energy_uj")
+        return Found(
+            "powercap", None, f"{zone.name}: only root can read its counter", f"sudo chmod a+r {zone}/energy_uj"
+        )
     return Found("powercap", f"powercap:{zone.name},rate=10", says)
 
 
@@ -173,7 +173,7 @@ KIND = Kind(
     "the processor's own energy counters (RAPL); a channel in joules for each zone",
     "ZONE+ZONE",
     "powercap:intel-rapl:0,rate=10",
-    (Option("rate", "10", "readings a second; the counters renew about every millisecond"),),
+    (Option("rate", "10", "readings a second; the counters renew about every millisecond", number(0)),),
     make,
     find,
 )

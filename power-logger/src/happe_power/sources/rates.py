@@ -36,7 +36,7 @@ def rate_warning(nominal_hz: float, first: TimePair, last: TimePair) -> str | No
     """A line for people if the counted rate is off by more than 0.1 %, which no quartz is, and a batch; else None.
 
     The trace's times stay right, as they come from the pairs; but an instrument that samples at another rate than its
-    driver says loses samples without a word, or is not the instrument that one thinks it is.
+    driver says loses samples silently, or is not the instrument that one thinks it is.
     """
     counted = counted_hz(first, last)
     if counted is None:

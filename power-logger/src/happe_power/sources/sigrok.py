@@ -3,7 +3,7 @@
 
 What sigrok-cli 0.7.2 does, as seen: `--continuous` ends when its standard input is readable or closed, so that it is
 given a pipe that stays open. With several channels it prints each sample of all but one as `A1: 3.09 V DC` too; those
-lines are passed over. CSV's columns are in the device's order, whatever `-C` says: a comment names them. (So does
+lines are skipped. CSV's columns are in the device's order, whatever `-C` says: a comment names them. (So does
 `label=channel`, but then libsigrok 0.5.2 uses names that it has freed.)
 """
 
@@ -27,7 +27,20 @@ from happe_contract.traces import Block, Gap, Measures, Reason
 from happe_power.sources.clock import MICROS
 from happe_power.sources.ledger import Ledger
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
-from happe_power.sources.spec import MEASURES, OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
+from happe_power.sources.spec import (
+    MEASURES,
+    OPTIONAL,
+    TEXT,
+    YES_OR_NO,
+    Found,
+    Kind,
+    Option,
+    Spec,
+    SpecError,
+    channels_of,
+    list_of,
+    number,
+)
 from happe_power.sources.text import Bad, Lines, LongLineError, numbers_only, tables
 
 if TYPE_CHECKING:
@@ -46,7 +59,7 @@ PIPE_BYTES = 1 << 20  # 0.2 s of two channels at 100 kHz
 SAID_BYTES = 400
 COMMENT = re.compile(rb"(?m)^;[^\n]*\n")
 LABELS = "Channels ("
-CHANNEL = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+CHANNEL = {"type": "string", "pattern": r"^[A-Za-z0-9_.-]{1,32}$"}
 
 
 @dataclass(frozen=True)
@@ -154,7 +167,7 @@ class Child:
         assert self._process.stdout  # noqa: S101 - PIPE
         self._out = self._process.stdout.fileno()
         os.set_blocking(self._out, False)
-        with suppress(OSError):  # as large as this user may have it
+        with suppress(OSError):  # as large as this user may
             fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._lines = Lines()
         self._names = names
@@ -238,14 +251,11 @@ def make(spec: Spec, clock: Clock) -> Sigrok:
     if not spec.place:
         raise SpecError(f"{spec.text}: which device? `sigrok-cli --scan` lists them; e.g. {KIND.example}")
     names = spec.names("channels")
-    if wrong := [name for name in names if not CHANNEL.fullmatch(name)]:
-        raise SpecError(
-            f"{spec.text}: {wrong[0]!r} is no name of a channel; `sigrok-cli -d {spec.place} --show` has them"
-        )
     config = spec.text_of("config").replace("+", ":")
-    sets_rate = spec.one_of("setrate", ("yes", "no")) == "yes"
-    rate = spec.number("rate", 1 if sets_rate else 0.01, 1e7)
-    return Sigrok(Setting(spec.place, names, spec.measures(len(names)), rate, sets_rate, config), clock)
+    setting = Setting(spec.place, names, spec.measures(len(names)), spec.number("rate"), spec.is_so("setrate"), config)
+    if setting.sets_rate and setting.rate_hz < 1:
+        raise SpecError(f"{spec.text}: rate= must be at least 1, or setrate=no")
+    return Sigrok(setting, clock)
 
 
 def find(program: str = PROGRAM) -> list[Found]:
@@ -264,7 +274,7 @@ def _found(driver: str, says: str) -> Found:
     if driver == "demo":
         demo = "demo:logic_channels=0:analog_channels=2"
         return Found(
-            "sigrok", f"sigrok:{demo},channels=A0+A1,rate=1000", "the simulated device of sigrok: no measurement"
+            "sigrok", f"sigrok:{demo},channels=A0+A1,rate=1000", "the simulated device of sigrok, not a measurement"
         )
     return Found("sigrok", f"sigrok:{driver},channels=CH1,measures=shunt,rate=1000", says[:120])
 
@@ -275,11 +285,21 @@ KIND = Kind(
     "DRIVER[:conn=...]",
     "sigrok:demo:logic_channels=0:analog_channels=2,channels=A0+A1,rate=10000",
     (
-        Option("channels", None, "the instrument's names for them, in the order of `measures`"),
+        Option(
+            "channels",
+            None,
+            "the instrument's names for them, in the order of `measures`",
+            list_of(CHANNEL, unique=True),
+        ),
         MEASURES,
-        Option("rate", "1000", "samples of each channel a second"),
-        Option("setrate", "yes", "no: the instrument has no rate to set, as a multimeter; `rate` is what it gives"),
-        Option("config", OPTIONAL, "further settings for sigrok-cli's --config, joined by +"),
+        Option("rate", "1000", "samples of each channel a second", number(0.01, 1e7)),
+        Option(
+            "setrate",
+            "yes",
+            "no: the instrument's rate is fixed, as a multimeter's; `rate` states it",
+            YES_OR_NO,
+        ),
+        Option("config", OPTIONAL, "further settings for sigrok-cli's --config, joined by +", list_of(TEXT)),
     ),
     make,
     find,

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A simulated T61 on a simulated rig: the paper's measurement with every error to order, and a known truth.
+"""A simulated T61 on a simulated rig: the paper's measurement with every error at choice, and a known truth.
 
 The truth is Table A.2's power at what the laptop did. The rig has the supply's voltage at the laptop's side of the
-shunt: current = power / 20 V, shunt channel = current * shunt_ohm, supply channel = 20 V / divider. Then come drift and
-noise, as shares of a channel's range (+-0.5 V, +-10 V, those of the NI 6034E), then 16 bits. A study counts it as no
-measurement.
+shunt: current = power / 20 V, shunt channel = current * shunt_ohm, supply channel = 20 V / divider. Each sample is
+the mean over its period, so no load hides between samples. Then come drift and noise, as shares of a channel's range
+(+-0.5 V, +-10 V, those of the NI 6034E), then 16 bits. A study counts it as no measurement.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
+from happe_contract.traces import Block, Filter, Gap, Measures, Reason, TimePair
 from happe_power.sources import t61
 from happe_power.sources.clock import MICROS, Clock, Instant, VirtualClock
 from happe_power.sources.source import Reading
-from happe_power.sources.spec import OPTIONAL, Found, Kind, Option, Spec, SpecError, channels_of
+from happe_power.sources.spec import OPTIONAL, TEXT, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +77,9 @@ class Sim:
         scales = [2 * volts / COUNTS for volts in RANGES_V]
         ends = [(-COUNTS / 2, COUNTS / 2 - 1)] * 2
         what = (Measures.SHUNT, Measures.SUPPLY)
-        self.channels = channels_of(what, np.dtype(np.int16), scales, [0.0, 0.0], ends)
+        mean = Filter("simulated: each sample is the mean over its period", mean_s=1 / rig.rate_hz, ripple=0.0)
+        made = channels_of(what, np.dtype(np.int16), scales, [0.0, 0.0], ends)
+        self.channels = tuple(replace(channel, filter=mean) for channel in made)
         self._rig = rig
         self._clock = clock
         self._paced = paced
@@ -109,7 +111,7 @@ class Sim:
         """Nothing is held."""
 
     def truth_watts(self, from_index: int, to_index: int) -> float:
-        """The mean power over some samples' time, as a perfect meter would have it."""
+        """The mean power over some samples' time, as in a perfect meter would."""
         return self._rig.load.mean(*(round(index * self._period_us) for index in (from_index, to_index)))
 
     def _ready(self) -> int:
@@ -136,8 +138,9 @@ class Sim:
         return Reading(tuple(items), self._pair())
 
     def _columns(self, begin: int, end: int) -> list[NDArray[Any]]:
-        times_us = np.arange(begin, end, dtype=np.float64) * self._period_us
-        shunt = self._rig.load.at(times_us) / SUPPLY_V * self._rig.shunt_ohm
+        edges_us = np.arange(begin, end + 1, dtype=np.float64) * self._period_us
+        times_us = edges_us[:-1]
+        shunt = self._rig.load.means(edges_us) / SUPPLY_V * self._rig.shunt_ohm
         volts = (shunt, np.full(end - begin, SUPPLY_V / self._rig.divider))
         return [self._counts(channel, volts[channel], times_us) for channel in range(2)]
 
@@ -156,30 +159,28 @@ class Sim:
 
 def make(spec: Spec, clock: Clock) -> Sim:
     """sim:torcs.json,rate=10000,noise=0.002,seed=7."""
-    if spec.place:
-        load = t61.load_of(Path(spec.place))
-    else:
-        load = t61.constant(spec.whole("khz", 1, 100_000_000), spec.number("utilisation", 0, 1))
-    rate = spec.number("rate", 0.01, 1e7)
+    always = t61.constant(spec.whole("khz"), spec.number("utilisation"))
+    load = t61.load_of(Path(spec.place)) if spec.place else always
+    rate = spec.number("rate")
     rig = Rig(
         load.with_markers(_markers(spec)),
         rate,
-        noise=spec.number("noise", 0, 1),
-        drift=spec.number("drift", -1, 1),
-        rate_ppm=spec.number("ppm", -1e5, 1e5),
+        noise=spec.number("noise"),
+        drift=spec.number("drift"),
+        rate_ppm=spec.number("ppm"),
         drops=_drops(spec, rate),
-        shunt_ohm=spec.number("shunt", 1e-6, 100),
-        divider=spec.number("divider", 1, 1e6),
-        seed=spec.whole("seed", 0, 2**53),
+        shunt_ohm=spec.number("shunt"),
+        divider=spec.number("divider"),
+        seed=spec.whole("seed"),
     )
-    paced = spec.one_of("pace", ("real", "none")) == "real"
+    paced = spec.text_of("pace") == "real"
     return Sim(rig, clock if paced else VirtualClock.at(clock.now()), paced=paced)
 
 
 def _markers(spec: Spec) -> list[int]:
     if not spec.text_of("marker"):
         return []
-    seconds = spec.numbers("marker", len(spec.names("marker")), least=0)
+    seconds = spec.numbers("marker", len(spec.names("marker")))
     return [round(second * MICROS) for second in seconds]
 
 
@@ -200,27 +201,30 @@ def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
 
 def find() -> list[Found]:
     """Always there."""
-    return [Found("sim", KIND.example, "a simulated T61; a study counts it as no measurement")]
+    return [Found("sim", KIND.example, "a simulated T61, not a measurement")]
 
 
+PACES = {"enum": ["real", "none"]}
 KIND = Kind(
     "sim",
     "a simulated T61 (Table A.2) on a simulated rig; no measurement",
     "RUN-RECORD.json or LOADS.csv (seconds,khz,utilisation), or left out",
     "sim,rate=10000,noise=0.002,seed=7",
     (
-        Option("rate", "10000", "samples of each channel a second"),
-        Option("khz", "2300000", "the frequency, if no file says what the laptop does"),
-        Option("utilisation", "1", "of CPU 0, from 0 to 1, likewise"),
-        Option("noise", "0.001", "standard deviation of noise, as a share of a channel's range"),
-        Option("drift", "0", "how far the zero moves in an hour, as a share of the range"),
-        Option("ppm", "0", "how much faster than nominal it really samples, in parts of a million"),
-        Option("drop", OPTIONAL, "what the driver loses: START:LENGTH in seconds, joined by +"),
-        Option("marker", OPTIONAL, "seconds at which the marker pattern is played, joined by +"),
-        Option("shunt", "0.1", "the simulated resistance in ohm"),
-        Option("divider", "4", "the supply's volts for a volt at the input"),
-        Option("seed", "1", "of the noise"),
-        Option("pace", "real", "real: as an instrument; none: as fast as it is read, with times to match"),
+        Option("rate", "10000", "samples of each channel a second", number(0.01, 1e7)),
+        Option("khz", "2300000", "the frequency in kHz, without a file of loads", number(1, 1e8, whole=True)),
+        Option("utilisation", "1", "the utilisation of CPU 0, from 0 to 1, without a file of loads", number(0, 1)),
+        Option("noise", "0.001", "standard deviation of noise, as a share of a channel's range", number(0, 1)),
+        Option("drift", "0", "how far the zero moves in an hour, as a share of the range", number(-1, 1)),
+        Option("ppm", "0", "how much faster than nominal it really samples, in parts per million", number(-1e5, 1e5)),
+        Option(
+            "drop", OPTIONAL, "stretches that the driver loses: START:LENGTH in seconds, joined by +", list_of(TEXT)
+        ),
+        Option("marker", OPTIONAL, "seconds at which the marker pattern is played, joined by +", list_of(number(0))),
+        Option("shunt", "0.1", "the simulated resistance in ohm", number(1e-6, 100)),
+        Option("divider", "4", "the supply's volts for a volt at the input", number(1, 1e6)),
+        Option("seed", "1", "of the noise", number(0, 2**53, whole=True)),
+        Option("pace", "real", "real: at an instrument's pace; none: as fast as possible, with times to match", PACES),
     ),
     make,
     find,

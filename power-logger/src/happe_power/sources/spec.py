@@ -1,31 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a source is named on the command line: KIND:PLACE,OPTION=VALUE,...  A list is joined by +, as in channels=0+1."""
+"""How a source is named: by a text, KIND:PLACE,OPTION=VALUE,... with + between a list's words, or by a table.
+
+Each kind has a JSON Schema of its options, which checks both.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from happe_contract.traces import Channel, Measures
+from happe_contract import schemas
+from happe_contract.traces import Channel, Filter, Measures
 from happe_power.sources.source import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
 
     from happe_power.sources.clock import Clock
     from happe_power.sources.source import Source
 
+Json = dict[str, Any]
+
 LIST_MARK = "+"
+YES_NO = {"yes": True, "no": False}
 UNITS = {
     Measures.SHUNT: "V",
     Measures.SUPPLY: "V",
     Measures.CURRENT: "A",
     Measures.POWER: "W",
     Measures.ENERGY: "J",
+    Measures.MARKER: "V",
 }
 
 
@@ -33,13 +41,42 @@ class SpecError(SourceError):
     """The text that names a source can't be understood; the message says which word and what it may be."""
 
 
+class TableError(SpecError):
+    """The table that names a source can't be understood: which field, and why."""
+
+    def __init__(self, name: str, why: str) -> None:
+        """Say both."""
+        super().__init__(f"{name}: {why}")
+        self.name, self.why = name, why
+
+
+def number(least: float | None = None, most: float | None = None, *, whole: bool = False) -> Json:
+    """The schema of a number."""
+    bounds = {"minimum": least, "maximum": most}
+    return {"type": "integer" if whole else "number"} | {key: each for key, each in bounds.items() if each is not None}
+
+
+def list_of(items: Json, *, unique: bool = False) -> Json:
+    """The schema of a list of such items."""
+    return {"type": "array", "items": items, "minItems": 1, "uniqueItems": unique}
+
+
+TEXT: Json = {"type": "string", "minLength": 1}
+YES_OR_NO: Json = {"type": "boolean"}
+
+
 @dataclass(frozen=True)
 class Option:
-    """A word that may stand in a spec. `default` None: it must be given."""
+    """A word that may stand in a spec. `default` None: it must be given; "": it may be left out.
+
+    `schema` is the JSON Schema of its value. Its type says how the value is written in a spec: a number, yes or no for
+    a boolean, words joined by + for an array, a text.
+    """
 
     name: str
     default: str | None
     says: str
+    schema: Json = field(default_factory=lambda: TEXT)
 
 
 @dataclass(frozen=True)
@@ -57,7 +94,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of source, with all that a person needs to use it."""
+    """A kind of source, with all that a person needs to use it.
+
+    `name` begins with a small letter; small letters, digits and _ follow, 32 in all. `tested_with`: the real
+    instruments that this kind has measured with, for people.
+    """
 
     name: str  # of profiles/schema/power-trace.schema.json, source.kind
     summary: str
@@ -66,13 +107,29 @@ class Kind:
     options: tuple[Option, ...]
     make: Callable[[Spec, Clock], Source]
     find: Callable[[], list[Found]]
+    tested_with: tuple[str, ...] = ()
+
+    @property
+    def every_option(self) -> tuple[Option, ...]:
+        """Its own options, and those that all kinds have."""
+        return (*self.options, *COMMON)
+
+    @property
+    def schema(self) -> Json:
+        """The JSON Schema of this kind's options, as in a table in a configuration."""
+        return {
+            "type": "object",
+            "properties": {option.name: option.schema | {"description": option.says} for option in self.every_option},
+            "required": [option.name for option in self.options if option.default is None],
+            "additionalProperties": False,
+        }
 
     def help(self) -> str:
         """Some lines that teach this kind: what it is, an example, every option with its default."""
         place = f":{self.place}" if self.place else ""
-        width = max(len(option.name) for option in self.options)
+        width = max(len(option.name) for option in self.every_option)
         lines = [f"{self.name}{place}[,OPTION=VALUE]...", f"  {self.summary}", f"  e.g. {self.example}"]
-        for option in self.options:
+        for option in self.every_option:
             default = "" if option.default is None else f" [{option.default}]"
             lines.append(f"  {option.name:{width}}  {option.says}{default}")
         return "\n".join(lines)
@@ -91,36 +148,28 @@ class Spec:
         """An option's value."""
         return self.values[name]
 
-    def one_of(self, name: str, known: Sequence[str]) -> str:
-        """An option's value, one of some words."""
-        if self.values[name] not in known:
-            raise SpecError(f"{self.text}: {name}={self.values[name]}; it may be one of {', '.join(known)}")
-        return self.values[name]
+    def number(self, name: str) -> float:
+        """An option's value as a number."""
+        return float(self.values[name])
 
-    def number(self, name: str, least: float = -math.inf, most: float = math.inf) -> float:
-        """An option's value as a finite number within bounds."""
-        return self._number(name, self.values[name], least, most)
+    def whole(self, name: str) -> int:
+        """An option's value as a whole number."""
+        return int(self.number(name))
 
-    def whole(self, name: str, least: int, most: int) -> int:
-        """An option's value as a whole number within bounds."""
-        number = self.number(name, least, most)
-        if number != int(number):
-            raise SpecError(f"{self.text}: {name}={self.values[name]} is not a whole number")
-        return int(number)
+    def is_so(self, name: str) -> bool:
+        """Whether an option says yes."""
+        return YES_NO[self.values[name]]
 
     def names(self, name: str) -> tuple[str, ...]:
-        """A list; each of its words may stand there once."""
-        words = tuple(self.values[name].split(LIST_MARK))
-        if "" in words or len(set(words)) != len(words):
-            raise SpecError(f"{self.text}: {name}={self.values[name]} has an empty or repeated word; e.g. {name}=0+1")
-        return words
+        """A list's words."""
+        return tuple(self.values[name].split(LIST_MARK))
 
-    def numbers(self, name: str, count: int, least: float = -math.inf) -> tuple[float, ...]:
+    def numbers(self, name: str, count: int) -> tuple[float, ...]:
         """A list of as many numbers as there are channels, or one for all of them."""
         words = self._list(name, count)
         if len(words) not in (1, count):
             raise SpecError(f"{self.text}: {name}={self.values[name]}: {len(words)} values for {count} channels")
-        numbers = tuple(self._number(name, word, least, math.inf) for word in words)
+        numbers = tuple(map(float, words))
         return numbers if len(numbers) == count else numbers * count
 
     def measures(self, count: int) -> tuple[Measures, ...]:
@@ -128,36 +177,54 @@ class Spec:
         words = self._list("measures", count)
         if len(words) != count:
             raise SpecError(f"{self.text}: say what each of the {count} channels measures, e.g. measures=shunt+supply")
-        try:
-            return tuple(Measures(word) for word in words)
-        except ValueError as error:
-            known = ", ".join(Measures)
-            raise SpecError(
-                f"{self.text}: measures={self.values['measures']}: {error}; it may be one of {known}"
-            ) from None
+        return tuple(map(Measures, words))
+
+    def stated(self, channels: Sequence[Channel]) -> tuple[Channel, ...]:
+        """Channels with what COMMON options say of them. SpecError."""
+        count = len(channels)
+        if self.text_of("resolution"):
+            steps = self.numbers("resolution", count)
+            channels = [replace(each, resolution=step) for each, step in zip(channels, steps, strict=True)]
+        if self.text_of("bandwidth"):
+            words = self._list("bandwidth", count)
+            if len(words) not in (1, count):
+                raise SpecError(f"{self.text}: bandwidth: {len(words)} values for {count} channels")
+            filters = [self._filter(word) for word in words] * (count // len(words))
+            channels = [replace(each, filter=one) for each, one in zip(channels, filters, strict=True)]
+        return tuple(channels)
+
+    @staticmethod
+    def _filter(word: str) -> Filter:
+        hertz, _, poles = word.partition(":")
+        return Filter("bandwidth= of the source", float(hertz), int(poles or 1))
 
     def _list(self, name: str, count: int) -> list[str]:
         """A list's words; a default may have more of them than are needed."""
         words = self.values[name].split(LIST_MARK)
         return words if name in self.given else words[:count]
 
-    def _number(self, name: str, word: str, least: float, most: float) -> float:
-        try:
-            number = float(word)
-        except ValueError:
-            raise SpecError(f"{self.text}: {name}={word} is not a number") from None
-        if not (math.isfinite(number) and least <= number <= most):
-            bounds = f"at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
-            raise SpecError(f"{self.text}: {name}={word} must be {bounds}")
-        return number
 
-
-MEASURES = Option("measures", "shunt+supply", "what each channel measures: shunt, supply, current, power or energy")
+NAMES = list_of(TEXT, unique=True)
+MEASURES = Option(
+    "measures",
+    "shunt+supply",
+    "what each channel measures: shunt, supply, current, power, energy or marker",
+    list_of({"enum": list(Measures)}),
+)
 OPTIONAL = ""  # the default of an option that may be left out
+COMMON = (
+    Option(
+        "bandwidth",
+        OPTIONAL,
+        "Hz at which the signal at each input is down by 3 dB; 160:2 means two such poles",
+        list_of({"pattern": r"^(0*[1-9][0-9]*(\.[0-9]+)?|0*\.0*[1-9][0-9]*)(:[1-8])?$"}),
+    ),
+    Option("resolution", OPTIONAL, "the step of each channel's values, in its unit", list_of(number(1e-9))),
+)
 
 
-def parse(text: str, kinds: dict[str, Kind]) -> tuple[Kind, Spec]:
-    """The kind and what was said of it; SpecError says which word is wrong and what it may be."""
+def parse(text: str, kinds: Mapping[str, Kind]) -> tuple[Kind, Spec]:
+    """The kind and what was reported of it; SpecError says which word is wrong and what it may be."""
     head, *words = text.split(",")
     name, _, place = head.partition(":")
     if name not in kinds:
@@ -167,12 +234,85 @@ def parse(text: str, kinds: dict[str, Kind]) -> tuple[Kind, Spec]:
     missing = [option.name for option in kind.options if option.default is None and option.name not in given]
     if missing:
         raise SpecError(f"{text}: {missing[0]}= is missing; e.g. {kind.example}")
-    defaults = {option.name: option.default for option in kind.options if option.default is not None}
-    return kind, Spec(text, place, defaults | given, frozenset(given))
+    defaults = {option.name: option.default for option in kind.every_option if option.default is not None}
+    spec = Spec(text, place, defaults | given, frozenset(given))
+    for name, why in faults(kind, spec.values):
+        raise SpecError(f"{text}: {name}={spec.values[name]} {why}; e.g. {kind.example}")
+    return kind, spec
+
+
+def faults(kind: Kind, values: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is wrong with the values of options, by the kind's schema: an option's name, and why."""
+    options = [option for option in kind.every_option if values.get(option.name, OPTIONAL) != OPTIONAL]
+    said = {option.name: _typed(option.schema, values[option.name]) for option in options}
+    return [(fault.pointer.split("/")[1], fault.detail) for fault in schemas.faults(kind.schema, said)]
+
+
+def _typed(schema: Json, word: str) -> Any:  # noqa: ANN401 - as in the schema
+    """A word as a value of the schema's type; a text if it is none."""
+    match schema.get("type"):
+        case "array":
+            return [_typed(schema.get("items", {}), each) for each in word.split(LIST_MARK)]
+        case "boolean":
+            return YES_NO.get(word, word)
+        case "integer" | "number":
+            try:
+                value = float(word)
+            except ValueError:
+                return word
+            return (int(value) if value.is_integer() else value) if math.isfinite(value) else word
+    return word
+
+
+def text_of_table(table: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str:
+    """The spec that a table stands for: its `kind`, its `place` if it has one, and the kind's options.
+
+    TableError says which field is wrong.
+    """
+    options = dict(table)
+    name, place = options.pop("kind", None), options.pop("place", "")
+    if not isinstance(name, str) or name not in kinds:
+        known = f"; there are {', '.join(kinds)}"
+        raise TableError("kind", f"{'is missing' if name is None else 'is not known'}{known}")
+    if not isinstance(place, str):
+        raise TableError("place", "must be a text")
+    kind = kinds[name]
+    known_names = [option.name for option in kind.every_option]
+    for key in options:
+        if key not in known_names:
+            raise TableError(
+                key, f"{name} has no such option{_meant(key, known_names)}; it has {', '.join(known_names)}"
+            )
+    for fault in schemas.faults(kind.schema, {key: _finite(value) for key, value in options.items()}):
+        raise TableError(fault.pointer.split("/")[1] if fault.pointer else "kind", fault.detail)
+    head = f"{name}:{_word('place', place)}" if place else name
+    return ",".join([head, *(f"{key}={_word(key, value)}" for key, value in options.items())])
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - as in TOML
+    """A value that JSON can hold. An infinite number or NaN becomes text, which the schema refuses as a number."""
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _word(key: str, value: Any) -> str:  # noqa: ANN401 - as in TOML
+    """A value as it is written in a spec. TableError."""
+    if isinstance(value, list):
+        words = [_word(key, each) for each in value]
+        if any(LIST_MARK in word for word in words):
+            raise TableError(key, f"{LIST_MARK} cannot stand in a list's word")
+        return LIST_MARK.join(words)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    word = str(value)
+    if "," in word or not word.isprintable():
+        raise TableError(key, "a comma or a control character cannot stand here")
+    return word
 
 
 def _given(text: str, words: Iterable[str], kind: Kind) -> dict[str, str]:
-    known = [option.name for option in kind.options]
+    known = [option.name for option in kind.every_option]
     given: dict[str, str] = {}
     for word in words:
         name, mark, value = word.partition("=")
@@ -183,7 +323,7 @@ def _given(text: str, words: Iterable[str], kind: Kind) -> dict[str, str]:
                 f"{text}: {kind.name} has no option {name!r}{_meant(name, known)}; it has {', '.join(known)}"
             )
         if name in given:
-            raise SpecError(f"{text}: {name}= is there twice")
+            raise SpecError(f"{text}: {name}= is given twice")
         given[name] = value
     return given
 

@@ -24,6 +24,6 @@ def word(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except PermissionError:
-        raise SourceError(f"{file} is root's alone; `sudo chmod a+r {file}` until the next boot") from None
+        raise SourceError(f"{file}: only root can read it; `sudo chmod a+r {file}` until the next boot") from None
     except OSError as error:
         raise UnpluggedError(f"{file}: {error.strerror}") from None

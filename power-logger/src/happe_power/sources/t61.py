@@ -66,6 +66,15 @@ class Load:
         places = np.searchsorted(np.array(self.from_us, dtype=np.float64), times_us, side="right") - 1
         return np.array(self.watts)[np.maximum(places, 0)]
 
+    def means(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean watts between each of some times and the next."""
+        knots, watts = np.array(self.from_us, dtype=np.float64), np.array(self.watts)
+        energy = np.concatenate([[0.0], np.cumsum(watts[:-1] * np.diff(knots))])
+        places = np.maximum(np.searchsorted(knots, edges_us, side="right") - 1, 0)
+        made: NDArray[np.float64] = np.diff(energy[places] + watts[places] * (edges_us - knots[places]))
+        made /= np.diff(edges_us)
+        return made
+
     def mean(self, from_us: int, to_us: int) -> float:
         """Mean watts over an interval, exactly: what a perfect meter would show."""
         cuts = [from_us, *(cut for cut in self.from_us if from_us < cut < to_us), to_us]

@@ -46,7 +46,7 @@ class Beside:
         return (self.log.read_text(encoding="utf-8", errors="replace").splitlines() or [""])[-1]
 
     def tend(self, now_s: float) -> str:
-        """Start it again a minute after it was seen to have ended. What is to be said of it; empty: nothing new."""
+        """Start it again a minute after it was seen to have ended. What is to be reported of it; empty: nothing new."""
         if self.alive:
             return ""
         if self._again_s is None:
@@ -86,7 +86,7 @@ class Beside:
         return process
 
     def _news(self) -> str:
-        """That it has ended and why, unless that is what was said the last time."""
+        """That it has ended and why, unless that is what was reported the last time."""
         try:
             words = self.last_words
         except OSError as error:

@@ -28,7 +28,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def this_clock() -> str:
-    """The name of this boot's monotonic clock, as headers and estimates have it."""
+    """The name of this boot's monotonic clock, as in headers and estimates."""
     return f"monotonic:{BOOT_ID.read_text(encoding='ascii').strip()}"
 
 

@@ -67,7 +67,7 @@ def store(state: Path, identity: Identity) -> None:
 
 
 def _open(state: Path) -> int:
-    """The file to be, made anew: the folder's owner's, also if root makes it, as the service must read it."""
+    """The file to be, made again: the folder's owner's, also if root makes it, as the service must read it."""
     path = state / f".{NAME}"
     path.unlink(missing_ok=True)
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -15,7 +15,7 @@ from happe_contract.parts import BadPartError, read_footer
 from happe_power.recording import arrow_files
 from happe_power.recording.files import write_whole
 from happe_power.recording.header import NOBODY
-from happe_power.recording.layout import LOCAL
+from happe_power.recording.layout import LOCAL, MEASURED
 from happe_power.upload import clocks, lines
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class Outbox:
     def sealed(self) -> bool:
         """Whether the server has all of it and has said so."""
         return (self.folder / SEAL).exists()
+
+    @property
+    def measured(self) -> bool:
+        """Whether the study's runs in it have their figures."""
+        return (self.folder / MEASURED).exists()
 
     @property
     def local(self) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from happe_power.upload.outbox import Outbox, Part
     from happe_power.upload.server import Answer, Server
 
+PADDED_BYTES = 1 << 16
 MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
 NOT_THE_SERVER = "what answers is no study server"
 
@@ -38,6 +39,7 @@ class Sealing:
             self._again(missing)
             return False
         raw = (outbox.folder / MANIFEST).read_bytes()
+        raw += b" " * (-len(raw) % PADDED_BYTES)  # how many gaps it lists tells of the power
         answer = self._server.send_json("PUT", f"traces/{outbox.id}/seal", raw)
         if answer.status == HTTPStatus.CONFLICT and (missing := _numbers(answer.document.get("missing"))):
             self._again(missing)

@@ -68,9 +68,9 @@ class Server:
         """Close the connection."""
         self._pool.close()
 
-    def get(self, path: str) -> Answer:
-        """GET a path below /api/v1. Raises NoAnswerError."""
-        return self._ask("GET", path, None, {})
+    def get(self, path: str, *, patience_s: float | None = None) -> Answer:
+        """GET a path below /api/v1; do not wait longer than `patience_s` for any step. Raises NoAnswerError."""
+        return self._ask("GET", path, None, {}, TIMEOUT if patience_s is None else urllib3.Timeout(patience_s))
 
     def send_json(self, method: str, path: str, raw: bytes) -> Answer:
         """Send a JSON document as it is. Raises NoAnswerError."""
@@ -80,7 +80,14 @@ class Server:
         """Send a file of this length as it is read. Raises NoAnswerError."""
         return self._ask("PUT", path, file, {"Content-Length": str(length), **headers})
 
-    def _ask(self, method: str, path: str, body: bytes | IO[bytes] | None, headers: dict[str, str]) -> Answer:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | IO[bytes] | None,
+        headers: dict[str, str],
+        timeout: urllib3.Timeout = TIMEOUT,
+    ) -> Answer:
         try:
             response = self._pool.urlopen(
                 method,
@@ -88,6 +95,7 @@ class Server:
                 body=body,
                 headers=self._headers | headers,
                 redirect=False,
+                timeout=timeout,
                 preload_content=False,
             )
         except SSLError as error:

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from happe_contract.traces import Reason
 from happe_power import __version__
-from happe_power.config import UNTIL_SEALED
+from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
+from happe_power.trace import Trace, TraceError
 from happe_power.upload import clocks, sealing, spool
 from happe_power.upload.judgement import LaterError, StoppedError, judge, pause_s
 from happe_power.upload.outbox import DamagedError, Part
@@ -26,10 +30,14 @@ PARQUET = "application/vnd.apache.parquet"
 POLL_S = 1.0
 HEARTBEAT_US = 60_000_000
 GIB = 1 << 30
+TIDY_US = 10_000_000
+LEAST_FREE = 0.1  # of the disk: twice what the recorder leaves free
+# Samples are out of range where power is high, which tells conditions; during a zero check nothing is lost.
+TELLING = frozenset({Reason.SATURATED, Reason.INVALID, Reason.ZERO})
 
 
 class Report(Protocol):
-    """Is told what happens: an event's name and its facts. Never the token."""
+    """Gets events: a name and facts. Never the token."""
 
     def __call__(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
         """Something happened."""
@@ -38,8 +46,8 @@ class Report(Protocol):
 class Uploader:
     """Sends what a spool has. `step` does the most urgent thing there is."""
 
-    def __init__(self, place: Path, server: Server, report: Report, keep: str = UNTIL_SEALED) -> None:
-        """Send nothing yet. Traces at which an earlier uploader stopped are tried anew."""
+    def __init__(self, place: Path, server: Server, report: Report, keep: str = UNTIL_MEASURED) -> None:
+        """Send nothing yet. Traces at which an earlier uploader stopped are tried again."""
         self._place = place
         self._server = server
         self._report = report
@@ -50,10 +58,12 @@ class Uploader:
         self._sealing: dict[Path, sealing.Sealing] = {}
         self._hold_us: dict[Path, int] = {}
         self._beat_us: int | None = None
+        self._tidy_us = 0
 
     def step(self) -> bool:
         """Send one thing; False: there is nothing to send now. Raises LaterError, NoAnswerError, RefusedError."""
         waiting = self.open()
+        self._tidy()
         if any(self._guarded(outbox, self._estimate) for outbox in waiting):
             return True
         if any(self._estimate_stopped(outbox) for outbox in self.stopped()):
@@ -67,8 +77,6 @@ class Uploader:
                 self._known[folder] = found
                 if not found.sealed:
                     found.stop(None)
-                elif self._keep == UNTIL_SEALED:
-                    found.tidy()
         left = [each for folder, each in self._known.items() if folder not in self._stopped]
         left = [each for each in left if not each.sealed and not each.local]
         return sorted(left, key=lambda each: (each.began_us, each.id))
@@ -78,14 +86,14 @@ class Uploader:
         return [self._known[folder] for folder in sorted(self._stopped)]
 
     def beat(self, now_us: int) -> None:
-        """Once a minute tell the server how this host is. That it can't be told does not matter."""
+        """Once a minute report this host's state to the server. Failures do not matter."""
         if self._beat_us is not None and now_us - self._beat_us < HEARTBEAT_US:
             return
         self._beat_us = now_us
         waiting = self.open()
         said: Json = {"state": self._state(waiting), "software": {"happe-power": __version__}}
         said |= {"free_gib": shutil.disk_usage(self._place).free // GIB}
-        said |= {"spool": sum(len(each.waiting()) for each in waiting)}
+        said |= {"spool": sum(len(each.waiting()) for each in waiting), **_lost(waiting)}
         try:
             judge_beat(self._server.send_json("PUT", "device/heartbeat", sealing.compact(said)))
         except NoAnswerError:
@@ -188,15 +196,51 @@ class Uploader:
             return self._server.put_file(f"traces/{outbox.id}/parts/{part.number}", file, part.bytes, headers)
 
     def _seal(self, outbox: Outbox) -> bool:
-        """Seal a trace of which all has arrived, or find out what has not. Parts go when the seal is on our disk."""
+        """Seal a trace of which all has arrived, or find out what has not."""
         if self._hold_us.pop(outbox.folder, 0) and self._estimate(outbox):  # the last time that it can be
             return True
         work = self._sealing.setdefault(outbox.folder, sealing.Sealing(self._server, outbox))
         if not work.step():
             return True
-        deleted = outbox.tidy() if self._keep == UNTIL_SEALED else 0
-        self._report("sealed", trace=outbox.id, deleted=deleted)
+        self._report("sealed", trace=outbox.id)
+        self._tidy_us = 0
+        self._tidy()
         return True
+
+    def _tidy(self) -> None:
+        """Every ten seconds delete the parts of sealed traces that need not stay."""
+        if self._keep == ALWAYS or clocks.now_us() < self._tidy_us:
+            return
+        self._tidy_us = clocks.now_us() + TIDY_US
+        sealed = [each for each in self._known.values() if each.sealed and each.numbers()]
+        for outbox in sorted(sealed, key=lambda each: (each.began_us, each.id)):
+            if self._keep == UNTIL_SEALED or outbox.measured or self._short():
+                self._noted(outbox, partial(self._delete, outbox))
+
+    def _short(self) -> bool:
+        """Whether the disk has too little room for a recorder to wait for measurements."""
+        usage = shutil.disk_usage(self._place)
+        return usage.free < usage.total * LEAST_FREE
+
+    def _delete(self, outbox: Outbox) -> None:
+        self._report("deleted", trace=outbox.id, parts=outbox.tidy())
+
+
+def _lost(waiting: Iterable[Outbox]) -> Json:
+    """The gaps of the trace that is recorded, in whole seconds; nothing where none is, or it can't be read.
+
+    Staff see them before unblinding. So gaps whose cause is the signal itself do not count.
+    """
+    for outbox in waiting:
+        if outbox.live:
+            try:
+                trace = Trace.open(outbox.folder)
+                gaps = [gap for gap in trace.gaps if gap.reason not in TELLING]
+                lost = sum(gap.to_index - gap.from_index for gap in gaps)
+            except TraceError:
+                return {}
+            return {"gaps": len(gaps), "lost_seconds": math.ceil(lost / trace.rate_hz)}
+    return {}
 
 
 def judge_beat(answer: Answer) -> None:
@@ -208,7 +252,7 @@ def judge_beat(answer: Answer) -> None:
 
 
 class Waiting(Protocol):
-    """Waits for seconds, or until it is told to end; then True."""
+    """Waits for seconds, or until the end is requested; then True."""
 
     def __call__(self, seconds: float, /) -> bool:
         """Wait."""

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_contract.calibration import from_header
-from happe_contract.rig import Rig, values
+from happe_contract.calibration import Standing, from_header, standing
+from happe_contract.measuring.budget import COVERAGE_FACTOR
+from happe_contract.measuring.refusal import Refusal
+from happe_contract.measuring.rig import contributions, rig_of
+from happe_contract.rig import Moments, Rig, values
 from happe_contract.traces import Measures
-from happe_power import calibration as records
-from happe_power.arithmetic.refusal import Refusal
-from happe_power.arithmetic.rig import rig_of
-from happe_power.calibration import Standing
 from happe_power.recording import summaries
 from happe_power.recording.summaries import Summary
 from happe_power.viewing.stretch import axis
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 WATTS = "watts"
 POINTS = 2000
+BAND = "line: mean; band: lowest to highest sample"
 
 
 @dataclass(frozen=True)
 class Curve:
     """Lowest, mean and highest value of bins, at seconds since the trace's first sample.
 
-    `gaps` have their first and last second, and why. `notes` are for every reader.
+    `gaps` have their first and last second, and why. `notes` are for every reader. `caption` says what the band is, and
+    what the watts rest on.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Curve:
     highest: Values
     gaps: tuple[tuple[float, float, str], ...]
     notes: tuple[str, ...]
+    caption: str = BAND
 
 
 def curve(trace: Trace, name: str | None, first: int, end: int, points: int = POINTS) -> Curve:
@@ -68,14 +71,30 @@ def curve(trace: Trace, name: str | None, first: int, end: int, points: int = PO
         triple = _of_channel(channel, [kind[found] for kind in (summary.lowest, summary.mean, summary.highest)])
     lowest, mean, highest = np.minimum(triple[0], triple[2]), triple[1], np.maximum(triple[0], triple[2])
     middle = line.seconds(summary.index + (summary.rows - 1) / 2)
-    return Curve(label, unit, middle, lowest, mean, highest, _gaps(trace, first, end), notes)
+    caption = _caption(trace, found, summary) if isinstance(found, Rig) else BAND
+    return Curve(label, unit, middle, lowest, mean, highest, _gaps(trace, first, end), notes, caption)
+
+
+def _caption(trace: Trace, found: Rig, summary: Summary) -> str:
+    """The calibration, and its part of the expanded uncertainty of the mean power (k = 2)."""
+    calibration = from_header(trace.calibration)
+    if calibration is None or found.channel.measures is Measures.ENERGY or not len(summary.rows):
+        return BAND
+    x = values(found.channel, summary.mean[found.column])
+    y = np.ones(len(x))
+    if found.supply is not None and found.supply_column is not None:
+        y = values(found.supply, summary.mean[found.supply_column])
+    moments = Moments(*(float(np.average(each, weights=summary.rows)) for each in (x, y, x * x, x * y)))
+    expanded = COVERAGE_FACTOR * math.hypot(*(line.part for line in contributions(found, moments)))
+    known = f"+- {expanded:.2g} W (k = {COVERAGE_FACTOR:g}) of {found.mean(moments):.4g} W"
+    return f"{BAND}; calibration {calibration.name}: {known}, without noise and clocks"
 
 
 def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
     """What makes watts of a trace, or why nothing does; and what stands on every figure. Raises TraceError."""
     calibration = from_header(trace.calibration)
     found = rig_of(trace.channels, calibration)
-    worth, said = records.standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
+    worth, said = standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
     return found, () if worth is Standing.GOOD else (said,)
 
 

@@ -48,7 +48,7 @@ def _draw(axes: Any, curve: Curve, title: str, colours: dict[str, str]) -> None:
     for begin, end, _reason in curve.gaps:
         axes.axvspan(begin, end, color=colours["gap"], alpha=0.25, linewidth=0)
     axes.set_title("\n".join([title, *curve.notes]), color=colours["ink"], fontsize=10, loc="left")
-    axes.set_xlabel("seconds since the first sample", color=colours["ink"])
+    axes.set_xlabel(f"seconds since the first sample\n{curve.caption}", color=colours["ink"])
     axes.set_ylabel(UNITS.get(curve.unit, curve.unit), color=colours["ink"])
     axes.tick_params(colors=colours["ink"])
     axes.grid(color=colours["grid"], linewidth=0.6)

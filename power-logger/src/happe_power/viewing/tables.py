@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from happe_contract.measuring.rig import columns
 from happe_contract.rig import Rig, values
 from happe_contract.traces import Measures
-from happe_power.arithmetic.rig import columns
 from happe_power.viewing.curves import WATTS, rig
 from happe_power.viewing.stretch import axis
 
@@ -44,12 +44,15 @@ class Table:
         self.trace, self.first, self.end = trace, first, end
         line = axis(trace)
         self.columns: dict[str, Column] = {"index": _index, "seconds": lambda block: line.seconds(_index(block))}
+        self.units = {"index": "1", "seconds": "s"}
         for position, channel in enumerate(trace.channels):
             name = channel.name if raw else f"{channel.name}_{channel.unit}"
             self.columns[name] = _channel(trace, position, raw=raw)
+            self.units[name] = "count" if raw else channel.unit
         found, self.notes = rig(trace)
         if isinstance(found, Rig) and found.channel.measures is not Measures.ENERGY and not raw:
             self.columns[WATTS] = _watts(found)
+            self.units[WATTS] = "W"
 
     def blocks(self) -> Iterator[Block]:
         """The samples. Raises TraceError."""
@@ -121,7 +124,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         raise FileExistsError(17, "File exists", str(path))
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        with unfinished.open("wb") as file:
+        with unfinished.open("w+b") as file:
             yield file
         path.hardlink_to(unfinished)
     finally:

@@ -33,7 +33,7 @@ class Program:
             click.echo(f"{self.name}: {line}", err=True)
 
     def failure_of(self, error: Exception) -> Failure:
-        """What an exception means to who typed the command."""
+        """What an exception means to the person who typed the command."""
         if isinstance(error, Failure):
             return error
         if (own := self.meaning(error)) is not None:

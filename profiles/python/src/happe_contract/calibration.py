@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records, as a trace's header has them: what was measured of a rig, when, and how well.
+"""Calibration records, as in a trace's header: what was measured of a rig, when, and how well.
 
 Their shape is profiles/schema/power-trace.schema.json, calibration. Nothing here has a default for a resistance.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from happe_contract.traces import Quantity
+from happe_contract.traces import Filter, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,17 +47,23 @@ class Correction:
     """true = value * gain + zero, in the channel's unit.
 
     `noise` is the instrument's alone, as a long-run standard deviation of `value`: a mean of n samples scatters by
-    noise / sqrt(n). None: it was not measured.
+    noise / sqrt(n). `flicker` is the floor of its Allan deviation, below which no longer mean gets. `drift` is how the
+    zero changes in a session: 0 with an uncertainty. `resolution` is the step of its values. `filter` is what smooths
+    the signal before it is sampled. None: it was not measured, or is not stated.
     """
 
     gain: Quantity
     zero: Quantity
     noise: Quantity | None = None
+    flicker: Quantity | None = None
+    drift: Quantity | None = None
+    resolution: Quantity | None = None
+    filter: Filter | None = None
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A record. What is None is not there or was not measured.
+    """A record. None stands for values that are missing or not measured.
 
     `supply_volt` is a supply voltage that no channel measures. `sha256` is of the file, byte for byte; `expires` is
     the first day on which the record no longer holds.
@@ -101,22 +107,46 @@ def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
         expires=dt.date.fromisoformat(document["expires"]),
         **{name: Quantity(**document[name]) for name in QUANTITIES if name in document},
         wiring=Wiring(ShuntLine(wiring["shunt"]), SupplyTap(wiring["supply_measured"])) if wiring else None,
-        channels={
-            name: Correction(**{part: Quantity(**quantity) for part, quantity in each.items()})
-            for name, each in document.get("channels", {}).items()
-        },
+        channels={name: _correction(each) for name, each in document.get("channels", {}).items()},
     )
 
 
+def _correction(document: Mapping[str, Any]) -> Correction:
+    quantities = {part: Quantity(**said) for part, said in document.items() if part != "filter"}
+    return Correction(**quantities, filter=Filter(**document["filter"]) if "filter" in document else None)
+
+
 def parts_of(correction: Correction) -> dict[str, Any]:
-    """Its quantities by name, as JSON values; without those that nobody measured."""
-    return {part: as_json(quantity) for part, quantity in vars(correction).items() if quantity}
+    """Its quantities and its filter by name, as JSON values; without those that nobody measured or stated."""
+    return {part: as_json(each) for part, each in vars(correction).items() if each}
 
 
-def as_json(quantity: Quantity) -> dict[str, Any]:
-    """A quantity as JSON values."""
+def as_json(quantity: Quantity | Filter) -> dict[str, Any]:
+    """A quantity or a filter as JSON values."""
+    if isinstance(quantity, Filter):
+        return quantity.to_json()
     return {
         "value": quantity.value,
         "standard_uncertainty": quantity.standard_uncertainty,
         "source": quantity.source,
     }
+
+
+class Standing(StrEnum):
+    """What a record is worth on a day."""
+
+    GOOD = "good"
+    MISSING = "missing"
+    EXPIRED = "expired"
+    FUTURE = "future"
+
+
+def standing(calibration: Calibration | None, day: dt.date) -> tuple[Standing, str]:
+    """Whether a record holds on a day, and the sentence that stands on every figure of that day."""
+    if calibration is None:
+        return Standing.MISSING, "NO CALIBRATION: the instrument's own errors are not in the uncertainty"
+    if day >= calibration.expires:
+        return Standing.EXPIRED, f"calibration {calibration.name} EXPIRED on {calibration.expires}"
+    if day < calibration.date:
+        return Standing.FUTURE, f"calibration {calibration.name} is LATER than the measurement: of {calibration.date}"
+    return Standing.GOOD, f"calibration {calibration.name} of {calibration.date}, until {calibration.expires}"

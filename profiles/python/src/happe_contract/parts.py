@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "happe"  # of the JSON in the file's metadata
+ROOM_ONCE, ROOM_SECOND, ROOM_PAGE = 4096, 64, 4096  # bytes: for runs without a gap, for a pair of times, a multiple
 LATEST = 2**53  # of an index or a time: every reader of JSON keeps it exactly
 
 Run = tuple[int, int]  # first index, rows
@@ -52,16 +53,32 @@ class Footer:
         return sum(rows for _, rows in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """As the file's metadata has it."""
+        """As in the file's metadata."""
         pairs = [[pair.index, pair.monotonic_us, pair.realtime_us] for pair in self.time_base]
         return {"trace": self.trace, "number": self.number, "runs": self.runs, "time_base": pairs}
 
 
+def room(rate_hz: float, part_seconds: int, row_bytes: int) -> int:
+    """How many bytes a part of nominal length has room in, whatever its samples are.
+
+    The size of compressed samples tells how restless the power was. An eighth more than the samples themselves holds
+    the worst case of the encodings (docs/uploads.md, A part).
+    """
+    samples = max(1, round(rate_hz * part_seconds)) * row_bytes
+    wanted = samples + samples // 8 + ROOM_ONCE + ROOM_SECOND * part_seconds
+    return -(-wanted // ROOM_PAGE) * ROOM_PAGE
+
+
 def read_footer(path: Path) -> Footer:
     """The footer of a part's file, which has as many rows as its runs. Raises BadPartError, OSError."""
+    with path.open("rb") as file:
+        return footer_in(file)
+
+
+def footer_in(file: Any) -> Footer:  # noqa: ANN401 - a file of Python's or of Arrow's
+    """The footer of a part, out of an open file. Raises BadPartError, OSError."""
     try:
-        with path.open("rb") as file:
-            metadata = pq.read_metadata(file)
+        metadata = pq.read_metadata(file)
         said = json.loads((metadata.metadata or {})[KEY.encode()])
     except (pa.ArrowException, ValueError, RecursionError) as error:
         raise BadPartError(f"it is no Parquet file: {first_line(error)}") from None

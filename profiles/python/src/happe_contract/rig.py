@@ -24,20 +24,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from happe_contract.calibration import NOT_MEASURED, SupplyTap
-from happe_contract.traces import Channel, Measures, Quantity
+from happe_contract.traces import Channel, Filter, Measures, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from happe_contract.calibration import Calibration
+    from happe_contract.calibration import Calibration, Correction
     from happe_contract.strict_json import Json
 
 ONE = Quantity(1.0, 0.0, "exact")
 NONE = Quantity(0.0, 0.0, "exact")
 UNKNOWN_DROP = Quantity(0.5, 0.5, "the record does not say on which side of the shunt the supply is measured")
-PREFERRED = (Measures.SHUNT, Measures.CURRENT, Measures.POWER, Measures.ENERGY)
+PREFERRED = (Measures.SHUNT, Measures.POWER, Measures.CURRENT, Measures.ENERGY)
 
 
 class Lack(StrEnum):
@@ -83,7 +83,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Rig:
-    """The channels that give watts, by their columns, and the inputs of the formula. `noises` are by channel."""
+    """The channels that give watts, by their columns, and the inputs of the formula. `corrections` are by channel."""
 
     channel: Channel
     column: int
@@ -96,7 +96,7 @@ class Rig:
     divider: Input
     ohm: Input
     drop: Input
-    noises: Mapping[str, Quantity]
+    corrections: Mapping[str, Correction]
     notes: tuple[str, ...]
 
     def power(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -157,6 +157,8 @@ def channels_of(header: Json) -> tuple[Channel, ...]:
             np.dtype(each["dtype"]),
             float(each["scale"]),
             float(each["offset"]),
+            filter=Filter(**each["filter"]) if "filter" in each else None,
+            resolution=each.get("resolution"),
         )
         for each in header["channels"]
     )
@@ -204,15 +206,9 @@ def _assembled(channels: Sequence[Channel], first: int, second: int | None, cali
         inputs.divider(channel, supply),
         inputs.ohm(channel),
         inputs.drop(channel),
-        _noises(calibration),
+        calibration.channels if calibration else {},
         tuple(inputs.notes),
     )
-
-
-def _noises(calibration: Calibration | None) -> dict[str, Quantity]:
-    """The noise of each channel that the record knows it of."""
-    channels = calibration.channels if calibration else {}
-    return {name: each.noise for name, each in channels.items() if each.noise}
 
 
 class _Inputs:

@@ -28,7 +28,7 @@ MACHINES = Path(__file__).parent / "machines"
 
 MIB = 1024 * 1024
 MOST_VALUES = 1_000_000  # counted as commas; four hours on 32 CPUs have 0.7 million
-MOST_LISTED = 4000  # commas; of a document with more only one fault is told, as finding them all takes memory
+MOST_LISTED = 4000  # commas; a document with more gets only one fault, as finding them all takes memory
 MASK = "it"  # the validator's own messages are not used, so they need not hold the input
 
 
@@ -74,6 +74,15 @@ def check(kind: Kind, document: object) -> None:
     refuse_if_any(_faults(_validator(kind), document, all_of_them=True))
 
 
+def faults(schema: Json, document: object) -> list[Fault]:
+    """What is wrong with a document by a schema that is none of profiles/. ValueError: that is no JSON Schema."""
+    try:
+        validator = Draft202012Validator(schema, offline=True, mask=MASK)
+    except ValidationError as error:
+        raise ValueError(f"no JSON Schema: {error.message}") from None
+    return list(_faults(validator, document, all_of_them=True))
+
+
 @cache
 def _validator(kind: Kind) -> Draft202012Validator:
     schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.schema.json")}
@@ -104,7 +113,7 @@ def _told(error: ValidationError) -> Iterator[Fault]:
     yield Fault(pointer(error.instance_path), _detail(error))
 
 
-# A keyword that failed, in our words. What is in braces is from the schema, but for the names of fields.
+# A keyword that failed, in our words. What is in braces is from the schema, except for the names of fields.
 WORDS = {
     "minimum": "must be at least {limit}",
     "maximum": "must be at most {limit}",

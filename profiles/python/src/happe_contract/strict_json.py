@@ -3,7 +3,7 @@
 
 UTF-8 without a byte order mark, no field twice, no NaN, no U+0000, no half of a surrogate pair, and no fraction where
 there are only integers. The standard library reads it, in one pass. orjson is faster, but drops repeated fields and
-turns great integers into floats without a word; the second look that finds these costs what it gains (docs/uploads.md,
+turns great integers into floats silently; the second look that finds these costs what it gains (docs/uploads.md,
 Cost).
 """
 

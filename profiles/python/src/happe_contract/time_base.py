@@ -11,7 +11,8 @@ instrument:
 * in each minute the pair that is nearest to that line is an anchor, and time is straight between anchors. So a quartz
   that warms up is followed, and one late pair does nothing.
 
-A nominal rate is no clock; it is used only of a trace that has a single pair.
+A nominal rate is no clock. It is used of a trace that has a single pair, and of one whose times are made of it, as
+those of a file without times: only its begin is told, and each second after that may be off by 500 ppm.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class TimeBase:
     """Index and monotonic time, straight between anchors. Times are microseconds; `origin_us` is anchor time 0.
 
     `late_us[i]` is how late pairs typically are, the median of the piece that anchor i is in: a bound on how late its
-    quickest are, which no pair tells.
+    quickest are, which no pair tells. `untold_ppm` is what the rate may be off by, 0 if pairs tell it.
     """
 
     origin_us: int
@@ -62,6 +63,7 @@ class TimeBase:
     late_us: NDArray[np.float64]
     begins: NDArray[np.float64]
     rate_hz: float
+    untold_ppm: float = 0.0
 
     def us(self, position: float) -> float:
         """The time at a position (an index with a fraction)."""
@@ -78,9 +80,12 @@ class TimeBase:
     def half_width_us(self, position: float) -> float:
         """A bound on how far off the time of a position is: how late pairs are, a digit, and half a sample.
 
-        Half a sample because an instant may lie anywhere in a sample that is only known as a whole.
+        Half a sample because an instant may lie anywhere in a sample that is only known as a whole. A rate that no pair
+        tells adds its allowance for the time since the nearest pair.
         """
-        return float(self.late_us[self._at(position)]) + READING_US + 500_000.0 / self.rate_hz
+        away_us = float(np.abs(self.index - position).min()) * 1e6 / self.rate_hz
+        late_us = float(self.late_us[self._at(position)])
+        return late_us + READING_US + 500_000.0 / self.rate_hz + self.untold_ppm * 1e-6 * away_us
 
     def piece(self, position: float) -> int:
         """The index at which the piece of a position begins; within it times are late together."""
@@ -90,14 +95,22 @@ class TimeBase:
         return max(int(np.searchsorted(self.index, position, side="right")) - 1, 0)
 
 
-def time_base(pairs: Sequence[TimePair], gaps: Sequence[Gap], nominal_hz: float) -> TimeBase:
+def is_nominal(pairs: Sequence[TimePair], nominal_hz: float) -> bool:
+    """Whether all times are those of the nominal rate, to a microsecond: no clock has told them."""
+    first = min(pairs, key=lambda pair: pair.index)
+    due = (first.monotonic_us + (pair.index - first.index) * 1e6 / nominal_hz for pair in pairs)
+    return all(abs(pair.monotonic_us - at) <= READING_US for pair, at in zip(pairs, due, strict=True))
+
+
+def time_base(pairs: Sequence[TimePair], gaps: Sequence[Gap], nominal_hz: float, *, nominal: bool = False) -> TimeBase:
     """The time base of a trace's pairs. ValueError if there is none.
 
-    Pairs may be in any order; a pair's index is that of the sample that comes next, so it is at its time.
+    Pairs may be in any order; a pair's index is that of the sample that comes next, so it is at its time. `nominal`:
+    the times are made of the nominal rate, so that only the first one tells anything.
     """
     if not pairs:
         raise ValueError("a trace without a pair of index and time has no time")
-    ordered = sorted(set(pairs), key=lambda pair: (pair.index, pair.monotonic_us))
+    ordered = sorted(set(pairs), key=lambda pair: (pair.index, pair.monotonic_us))[: 1 if nominal else None]
     origin = ordered[0].monotonic_us
     index = np.array([pair.index for pair in ordered], dtype=np.float64)
     time = np.array([pair.monotonic_us - origin for pair in ordered], dtype=np.float64)
@@ -108,7 +121,7 @@ def time_base(pairs: Sequence[TimePair], gaps: Sequence[Gap], nominal_hz: float)
     joined = [np.concatenate(each) for each in zip(*made, strict=True)]
     forward = _forward(joined[0], joined[1])
     index, time, late, begins = (each[forward] for each in joined)
-    return TimeBase(origin, index, time, late, begins, 1e6 / slope)
+    return TimeBase(origin, index, time, late, begins, 1e6 / slope, 0.0 if told else UNTOLD_PPM)
 
 
 def _pieces(index: Numbers, time: Numbers, gaps: Sequence[Gap]) -> list[_Piece]:
@@ -152,19 +165,21 @@ def _turns_up(x: Numbers, y: Numbers, points: tuple[int, int, int]) -> float:
 
 
 def _anchors(piece: _Piece, slope: float, *, told: bool) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """Index, time, lateness and beginning of a piece's anchors, the first and last along the rate at its two ends."""
+    """Index, time, lateness and beginning of a piece's anchors; if its rate is told, two more along it at its ends."""
     long = piece.times[-1] - piece.times[0] >= ANCHOR_US
     rate = (_slope(piece) if long else None) or slope
     nearest = _nearest(piece, rate)
     index, time = piece.indices[nearest], piece.times[nearest]
-    last = piece.indices[-1]
-    ends = np.array([min(float(piece.begin), index[0]), last if piece.end is None else max(float(piece.end), last)])
-    time = np.concatenate([time[:1] + rate * (ends[:1] - index[:1]), time, time[-1:] + rate * (ends[1:] - index[-1:])])
-    index = np.concatenate([ends[:1], index, ends[1:]])
+    if told:
+        last = float(piece.indices[-1])
+        ends = np.array([min(float(piece.begin), index[0]), last if piece.end is None else max(last, float(piece.end))])
+        time = np.concatenate(
+            [time[:1] + rate * (ends[:1] - index[:1]), time, time[-1:] + rate * (ends[1:] - index[-1:])]
+        )
+        index = np.concatenate([ends[:1], index, ends[1:]])
     late = float(np.median(piece.times - np.interp(piece.indices, index, time)))
-    untold = 0.0 if told else UNTOLD_PPM * 1e-6 * rate * float(index[-1] - index[0])
     size = len(index)
-    return index, time, np.full(size, max(late, 0.0) + untold), np.full(size, ends[0])
+    return index, time, np.full(size, max(late, 0.0)), np.full(size, index[0])
 
 
 def _nearest(piece: _Piece, rate: float) -> list[int]:

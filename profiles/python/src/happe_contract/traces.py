@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
 
 
 class Measures(StrEnum):
-    """What a channel's value is, before shunt and divider are reckoned with."""
+    """What a channel's value is, before shunt and divider are computed with."""
 
     SHUNT = "shunt"  # volts over the shunt
     SUPPLY = "supply"  # volts of the laptop's supply, by the divider if there is one
     CURRENT = "current"  # amperes
     POWER = "power"  # watts
     ENERGY = "energy"  # joules, a counter whose wraps have been undone
+    MARKER = "marker"  # volts of a line, a light or a sound that the laptop switches: it tells time, and no power
 
 
 class Reason(StrEnum):
@@ -32,6 +34,58 @@ class Reason(StrEnum):
     INVALID = "invalid"  # NaN, out of the possible, a short read
     STORAGE = "storage"  # it could not be written: the disk was full or read-only
     KILLED = "killed"  # the program ended before it could write
+    ZERO = "zero"  # the inputs were shorted for a zero check
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What smooths a signal before it is sampled, and how that is known.
+
+    Either a low pass of `poles` equal poles, at whose `bandwidth_hz` the amplitude is down by 3 dB for each pole, or,
+    with `mean_s`, an instrument that gives the mean over so many seconds for each sample. `ripple` is the rms of what
+    it takes away, in the channel's unit; None: nobody has looked.
+    """
+
+    source: str
+    bandwidth_hz: float | None = None
+    poles: int = 1
+    mean_s: float | None = None
+    ripple: float | None = None
+
+    def leak(self, rate_hz: float) -> float:
+        """How far the mean of samples may be off, as a share of the mean of a signal that is never negative.
+
+        The worst such signal is a train of short pulses in time with the samples. One pole makes of it an exponential
+        saw-tooth, whose peak is u / (1 - exp(-u)) times its mean, with u = 2 pi bandwidth / rate. Behind more poles the
+        harmonics add up at most, each twice the mean at first. A mean over a time has one pulse more or fewer in it
+        than it should; if the time is a whole number of sample periods, every harmonic is at a zero of sinc.
+        """
+        if self.mean_s is not None:
+            return _leak_of_mean(rate_hz * self.mean_s)
+        assert self.bandwidth_hz is not None  # noqa: S101 - one of the two is there
+        times = rate_hz / self.bandwidth_hz
+        if self.poles == 1:
+            return 2 * math.pi / times / -math.expm1(-2 * math.pi / times) - 1
+        return 2 * math.fsum((1 + (k * times) ** 2) ** (-self.poles / 2) for k in range(1, HARMONICS + 1))
+
+    def to_json(self) -> dict[str, Any]:
+        """As power-trace.schema.json has it."""
+        ripple = {} if self.ripple is None else {"ripple": self.ripple}
+        if self.mean_s is not None:
+            return {"mean_s": self.mean_s, "source": self.source} | ripple
+        return {"bandwidth_hz": self.bandwidth_hz, "poles": self.poles, "source": self.source} | ripple
+
+
+HARMONICS = 1000
+WHOLE = 1e-3  # of a period: what a rate may be off by and still fit a mean
+
+
+def _leak_of_mean(periods: float) -> float:
+    rest = periods - round(periods)
+    if periods >= 0.5 and abs(rest) <= WHOLE:  # noqa: PLR2004 - round gives 1 at least
+        return 2 * abs(math.sin(math.pi * periods) / (math.pi * periods))
+    rest = periods % 1
+    return max(rest, 1 - rest) / periods
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +93,9 @@ class Channel:
     """One column: value = raw * scale + offset, in `unit` at the instrument's input.
 
     `dtype` is what the instrument gives, uncorrected: int16, int32, int64, float32 or float64. `lowest` and `highest`
-    are the raw values at the ends of its range, where it saturates; None: it has none that is known.
+    are the raw values at the ends of its range, where it saturates; None: it has none that is known. `filter` is what
+    the source knows of what precedes the sampling. `resolution` is the step of its values in `unit`, if that is not
+    the scale of an integer; None: nobody states it.
     """
 
     name: str
@@ -50,6 +106,8 @@ class Channel:
     offset: float
     lowest: float | None = None
     highest: float | None = None
+    filter: Filter | None = None
+    resolution: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may call what, and what all pages for staff have in common."""
+"""The rules for callers, and the common parts of all pages for staff."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each role may do. Whatever is not listed here is denied."""
+"""The rights of each role. Everything that is not listed here is denied."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Right(StrEnum):
     EXPORT = "export"
     PROFILE_READ = "profile.read"  # what was learned; nothing of it before unblinding
     PROFILE_REVIEW = "profile.review"  # note, flag
+    PROFILE_ASSIGN = "profile.assign"  # to who reviews them
+    RUN_VIEW = "run.view"  # the page of a run; to who may not read runs, after unblinding alone
     UNBLIND = "unblind"
     AUDIT_READ = "audit.read"
     ACCOUNT_MANAGE = "account.manage"
@@ -49,22 +51,33 @@ RIGHTS: dict[Role, frozenset[Right]] = {
             Right.EXPORT,
             Right.PROFILE_READ,
             Right.PROFILE_REVIEW,
+            Right.PROFILE_ASSIGN,
+            Right.RUN_VIEW,
         }
     ),
     Role.EXPERIMENTER: frozenset(
-        {Right.STUDY_READ, Right.PARTICIPANT_MANAGE, Right.RUN_READ, Right.RUN_MANAGE, Right.DEVICE_READ}
+        {
+            Right.STUDY_READ,
+            Right.PARTICIPANT_MANAGE,
+            Right.RUN_READ,
+            Right.RUN_VIEW,
+            Right.RUN_MANAGE,
+            Right.DEVICE_READ,
+        }
     ),
-    Role.ANALYST: frozenset({Right.STUDY_READ, Right.RUN_READ, Right.EXPORT, Right.PROFILE_READ}),
+    Role.ANALYST: frozenset({Right.STUDY_READ, Right.RUN_READ, Right.RUN_VIEW, Right.EXPORT, Right.PROFILE_READ}),
     Role.CUSTODIAN: frozenset({Right.STUDY_READ, Right.UNBLIND}),
     Role.AUDITOR: frozenset({Right.STUDY_READ, Right.AUDIT_READ}),
     Role.ADMINISTRATOR: frozenset({Right.STUDY_READ, Right.ACCOUNT_MANAGE, Right.DEVICE_READ, Right.DEVICE_MANAGE}),
-    Role.REVIEWER: frozenset({Right.STUDY_READ, Right.PROFILE_READ, Right.PROFILE_REVIEW}),
+    Role.REVIEWER: frozenset({Right.STUDY_READ, Right.PROFILE_READ, Right.PROFILE_REVIEW, Right.RUN_VIEW}),
 }
 
-# Who holds one of these may not hold the other in the same study. A custodian who also rates, runs or analyses could
-# look, and nobody would be blind. Conditions are sealed to the keys of devices: an administrator, who enrols these,
-# could enrol a key of their own, play a participant who is nobody, and read what the slot holds for the next one.
-# Who judges what was learned must not have known, while it was, what it was learned under.
+# These roles exclude each other in the same study. A custodian who also rates, runs or analyses could look at
+# conditions, and nobody would be blind. Conditions are sealed to the keys of devices. An administrator enrols devices,
+# and
+# could enrol their own key, pose as a participant, and read the condition of the next slot. And a reviewer who judges
+# what
+# HAPPE learned must not have known the conditions while it learned.
 APART: dict[Role, frozenset[Role]] = {
     Role.CUSTODIAN: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),
     Role.ADMINISTRATOR: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),
@@ -74,7 +87,7 @@ APART: dict[Role, frozenset[Role]] = {
 
 
 def conflicts(role: Role, held: set[Role]) -> set[Role]:
-    """Those of the roles held that do not go with this one."""
+    """The held roles that exclude this one."""
     return {other for other in held if other in APART.get(role, ()) or role in APART.get(other, ())}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may call what. An endpoint without a rule is never answered, and an application that has one does not start.
+"""The rules for callers. The server refuses to start if an endpoint has no rule.
 
 Each view carries exactly one rule, set by a decorator of this module just below its route:
 
@@ -7,8 +7,8 @@ Each view carries exactly one rule, set by a decorator of this module just below
     @staff(Right.STUDY_READ)
     def read_study(study: str): ...
 
-A rule about staff whose route has `<study>` asks for the right in that study. Who has no right at all in a study is
-told that there is no such study.
+A rule for staff on a route with `<study>` requires the right in that study. A person without any right in a study gets
+the answer that the study does not exist.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Who(StrEnum):
 
 
 class DeviceKind(StrEnum):
-    """What a device does in a study."""
+    """What devices may do in a study."""
 
     LAPTOP = "laptop"  # runs participants' applications; has a public key that conditions are sealed to
     METER = "meter"  # measures power
@@ -50,23 +50,23 @@ class DeviceKind(StrEnum):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who makes this request, as the accounts, devices or participants table knows them."""
+    """The caller of this request, from the table of accounts, devices or participants."""
 
     who: Who = Who.ANYBODY
     id: int = 0
     name: str = ""  # an e-mail address or a code; for the audit log
-    study_id: int | None = None  # of a device or a participant
+    study_id: int | None = None  # the study of a device or participant
     device_kind: DeviceKind | None = None
     roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
     proven_us: int = 0  # when staff last gave their password, themselves or for their token
 
     def rights_in(self, study_id: int | None) -> frozenset[Right]:
-        """Staff's rights in a study; None: those held in every study."""
+        """The rights of staff in a study; None: the rights that they have in every study."""
         held = [role for role, where in self.roles if where is None or where == study_id]
         return frozenset().union(*(RIGHTS[role] for role in held))
 
     def may(self, right: Right, study_id: int | None) -> bool:
-        """Whether staff may do something in a study (None: in every study)."""
+        """True if staff have this right in a study (None: in every study)."""
         return right in self.rights_in(study_id)
 
     def may_anywhere(self, right: Right) -> bool:
@@ -76,7 +76,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Rule:
-    """Who may call an endpoint. A right that is not about one study is asked for in some study or every study.
+    """The rule of an endpoint. A right that does not belong to one study is required in some study, or in every study.
 
     `fresh`: staff must have given their password in the last minutes, or use a token for which it was: what can't be
     undone takes more than a session left open, or a token left in a script.
@@ -109,12 +109,12 @@ def device(kind: DeviceKind | None = None) -> Callable[[View], View]:
 
 
 def staff(right: Right, *, everywhere: bool = False, fresh: bool = False) -> Callable[[View], View]:
-    """Rule: staff with a right: in the route's `<study>`; in every study (`everywhere`); else in some study."""
+    """Rule: staff with a right in the route's `<study>`; in every study (`everywhere`); otherwise in some study."""
     return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere, fresh=fresh))
 
 
 def rule_of(app: Flask, endpoint: str) -> Rule | None:
-    """An endpoint's rule; None: it has none, and is never answered."""
+    """An endpoint's rule, or None. Without a rule the endpoint never answers."""
     rules: dict[str, Rule] = app.extensions["happe_rules"]
     if endpoint in rules:
         return rules[endpoint]
@@ -143,7 +143,7 @@ def require_rules(app: Flask) -> None:
 
 
 def caller() -> Caller:
-    """Who makes this request."""
+    """The caller of this request."""
     who: Caller = g.get("happe_caller") or Caller()
     return who
 
@@ -163,7 +163,7 @@ def check(rule: Rule, who: Caller, view_args: dict[str, Any]) -> None:
 
 
 def unauthorized(wanted: Who) -> Problem:
-    """401: nobody is known to ask."""
+    """401: the caller is unknown."""
     detail = "Open the link that you were given." if wanted is Who.PARTICIPANT else "Sign in, or send a valid token."
     return Problem(HTTPStatus.UNAUTHORIZED, "unauthorized", detail)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the pages for staff have in common: where they lead, times and counts in words, and forms with errors.
+"""The common parts of the pages for staff: links, times and counts in words, and forms with errors.
 
 A form is one view that shows it (GET) and one that does what it asks for (POST, decorated by `or_again`), which leads
 to another page; if it can't be done, the form is shown again, with what was typed and what is wrong beside it. What is
@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import Who, caller, check, rule_of
-from happe_study.base.charts import drawn, swatch
+from happe_study.base.charts import drawn, swatch, values
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, unprocessable
 
@@ -37,7 +37,7 @@ SECOND_US = 1_000_000
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 ERRORS_OF_A_FORM = {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.CONFLICT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
-Pages = tuple[tuple[str, str], ...]  # endpoints, and what links to them say
+Pages = tuple[tuple[str, str], ...]  # endpoints with the texts of links to them
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Navigation:
 
 @dataclass(frozen=True)
 class Link:
-    """Where somebody may go. `current`: "page" for where they are, "true" for the part of the site, or nothing."""
+    """A link of the navigation. `current`: "page" for this page, "true" for this part of the site, or empty."""
 
     address: str
     text: str
@@ -65,10 +65,13 @@ def install(app: Flask, leads_to: Navigation) -> None:
     app.add_template_filter(roughly)
     app.add_template_filter(grouped)
     app.add_template_filter(counted)
+    app.add_template_filter(lead)
     app.add_template_global(may_open)
     app.add_template_global(navigation)
     app.add_template_global(drawn)
     app.add_template_global(swatch)
+    app.add_template_global(values)
+    app.add_template_global(has_charts)
     app.add_template_global(has_htmx)
     app.add_template_global(caller, "visitor")
     app.add_template_global(Who)
@@ -100,7 +103,7 @@ def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
 
 
 def or_again(form: Callable[..., Response]) -> Callable[[View], View]:
-    """A view whose mistakes (409, 413, 422) are shown by another one, `form`, which takes a `problem`."""
+    """A view whose errors (409, 413, 422) are shown by another view, `form`, which takes a `problem`."""
 
     def wrap(view: View) -> View:
         @wraps(view)
@@ -117,8 +120,8 @@ def or_again(form: Callable[..., Response]) -> Callable[[View], View]:
     return wrap
 
 
-def done(said: str, endpoint: str, **view_args: Any) -> AnyResponse:  # noqa: ANN401 - str, as url_for has it
-    """Lead to a page, and say there what was done."""
+def done(said: str, endpoint: str, **view_args: Any) -> AnyResponse:  # noqa: ANN401 - str, as in url_for
+    """Redirect to a page that shows this message."""
     flash(said, "success")
     return redirect(url_for(endpoint, **view_args), HTTPStatus.SEE_OTHER)
 
@@ -142,7 +145,7 @@ def require_tick(name: str, asked: str) -> None:
 
 def mistake(name: str, detail: str) -> Problem:
     """422: what is wrong with one field of a form."""
-    return unprocessable("Nothing was changed yet. Look at what is marked below.", FieldError(f"/{name}", detail))
+    return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{name}", detail))
 
 
 def may_open(endpoint: str, **view_args: str) -> bool:
@@ -160,6 +163,11 @@ def may_open(endpoint: str, **view_args: str) -> bool:
 def has_htmx() -> bool:
     """Whether the script that makes pages smoother was installed with the server (tools/setup.sh)."""
     return Path(current_app.static_folder or "", "vendor/htmx.min.js").is_file()
+
+
+def has_charts() -> bool:
+    """Whether the script that draws charts was installed with the server (tools/setup.sh)."""
+    return Path(current_app.static_folder or "", "vendor/uplot.min.js").is_file()
 
 
 def navigation(study: Study | None = None) -> list[Link]:
@@ -215,6 +223,14 @@ def duration(us: int) -> str:
         if seconds >= length:
             return counted(seconds // length, unit)
     return "less than a second"
+
+
+def lead(us: float) -> str:
+    """How far one clock is ahead of another, or behind it: "1.7 s ahead", "0.4 ms behind"."""
+    size = abs(us)
+    short = f"{size / SECOND_US:.1f} s" if size >= SECOND_US else f"{size / 1000:.1f} ms"
+    words = duration(int(size)) if size >= 60 * SECOND_US else short
+    return f"{words} {'ahead' if us > 0 else 'behind'}"
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one place where the server is put together."""
+"""The only place that puts the server together."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from happe_study.access import rules, staff_page
 from happe_study.app import health, openapi, watch, web
+from happe_study.app.job_kinds import KINDS
 from happe_study.app.metrics import Metrics
 from happe_study.audit import pages as audit_pages
 from happe_study.audit import routes as audit_routes
@@ -17,11 +18,13 @@ from happe_study.base import problems
 from happe_study.base.config import Config, Secrets, load_secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
+from happe_study.base.version import VERSION
 from happe_study.evidence.checks import pages as check_pages
 from happe_study.evidence.profiles import pages as profile_pages
 from happe_study.evidence.profiles import routes as profile_routes
 from happe_study.evidence.run_page import pages as run_view
 from happe_study.evidence.traces import routes as trace_routes
+from happe_study.jobs import pages as job_pages
 from happe_study.people.accounts import pages as account_pages
 from happe_study.people.accounts import routes as account_routes
 from happe_study.people.accounts import sign_in
@@ -53,7 +56,6 @@ if TYPE_CHECKING:
 
     from flask import Blueprint
 
-VERSION = "0.1.0"
 NAVIGATION = staff_page.Navigation(
     site=(
         ("overview_pages.studies", "Studies"),
@@ -68,6 +70,7 @@ NAVIGATION = staff_page.Navigation(
         ("device_pages.devices", "Devices"),
         ("check_pages.checks", "Checks"),
         ("report_pages.report", "Report"),
+        ("job_pages.jobs", "Jobs"),
         ("study_pages.protocol", "Protocol"),
         ("study_pages.roles", "Roles"),
         ("unblinding_pages.unblinding", "Unblinding"),
@@ -94,6 +97,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
         app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
     problems.handle_problems(app)
     staff_page.install(app, NAVIGATION)
+    job_pages.install(app, KINDS)
     openapi.install(app)
     web.install(app, config, secrets)
     sign_in.install(app)
@@ -109,7 +113,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
 
 
 def blueprints() -> Iterator[Blueprint]:
-    """Every domain's routes. Nobody imports this module but those who start a server, so no import is circular."""
+    """Every domain's routes. Only the programs that start a server import this module, so no import is circular."""
     yield health.pages
     yield from (account_routes.api, account_pages.pages)
     yield from (study_routes.api, overview_routes.api, unblinding_routes.api, audit_routes.api, export_routes.api)
@@ -126,5 +130,5 @@ def blueprints() -> Iterator[Blueprint]:
         device_pages.pages,
     )
     yield from (unblinding_pages.pages, audit_pages.pages)
-    yield from (check_pages.pages, report_pages.pages)
+    yield from (check_pages.pages, report_pages.pages, job_pages.pages)
     yield from (profile_routes.api, profile_pages.pages)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the server can work: the database answers, and there is room on the disk. It tells nobody more than that."""
+"""The health check: the database answers, and the disk has space. The answer says no more than that."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pages = Blueprint("health", __name__)
 @pages.get("/healthz")
 @anybody
 def healthz() -> Response:
-    """200 if the server can work, else 503."""
+    """200 if the server can work, otherwise 503."""
     wrong = trouble(parts())
     if wrong is None:
         return Response("ok\n", mimetype="text/plain")
@@ -36,7 +36,7 @@ def healthz() -> Response:
 
 
 def trouble(server: Parts) -> str | None:
-    """What keeps a server from working; None if nothing does."""
+    """The reason why the server cannot work, or None."""
     try:
         with server.database.reading() as session:
             if session.scalar(select(AuditHead.id)) is None:

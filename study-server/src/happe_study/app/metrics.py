@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counters for Prometheus, summed over gunicorn's workers by its master. They tell no study, run or condition.
 
-Bytes are not counted, nor is the time of uploads: the size of a single one, read at a quiet time, can tell its
+Neither bytes nor times of uploads are counted: the size of a single one, read at a quiet time, can reveal its
 condition.
 
 prometheus_client decides when it is imported whether its values are shared among processes, by the environment. So it

@@ -51,18 +51,18 @@ APIFLASK_ERRORS = ("HTTPError", "ValidationError")  # components that no answer 
 
 WORDS = {
     "400": "The request can't be read.",
-    "401": "No token, or one that is not valid.",
+    "401": "The token is missing or not valid.",
     "403": "The caller's role does not allow it.",
-    "404": "There is no such thing, or not for this caller.",
+    "404": "It does not exist, or this caller may not see it.",
     "413": "Larger than the limit.",
-    "415": "Not the media type that is asked for.",
-    "422": "It breaks a rule; `errors` says which.",
+    "415": "The body has another media type than required.",
+    "422": "It breaks a rule; `errors` names it.",
     "429": "Too many requests; try again later.",
     "503": "The database does not answer; try again soon.",
-    "507": "No room; keep it and try again later.",
+    "507": "The server has no room; keep the upload and try again later.",
 }
 
-# What a route's converter takes.
+# The schema of each route converter.
 CONVERTERS: dict[str, Json] = {
     "uuid": {"type": "string", "format": "uuid"},
     "int": {"type": "integer", "minimum": 0},
@@ -73,7 +73,7 @@ CONVERTER = re.compile(r"<(?:(?P<converter>[a-z]+)(?:\((?:max=(?P<most>\d+))?\))
 
 @dataclass(frozen=True)
 class Route:
-    """What is known of an operation besides its own document: its rule, and its path parameters' schemas."""
+    """What we know of an operation besides its own document: its rule, and its path parameters' schemas."""
 
     rule: rules.Rule
     parameters: dict[str, Json]
@@ -119,7 +119,7 @@ def _complete_input(operation: Json, parameters: dict[str, Json]) -> None:
 
 
 def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any type
-    """Say what each field of a schema is that has no words of its own. `name`: what the schema is called."""
+    """Add a description to each field of a schema that has none. `name`: the schema's name."""
     if not isinstance(schema, dict):
         return
     for field, its_schema in schema.get("properties", {}).items():
@@ -131,7 +131,7 @@ def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any typ
 
 def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
     """Statuses of the errors that follow from who may call, the method and the path."""
-    errors = {"401", "429", "503"}  # a token that is not valid is told so wherever it is sent
+    errors = {"401", "429", "503"}  # every route refuses an invalid token
     if rule.who is not Who.ANYBODY:
         errors.add("403")
     if "{" in path:

@@ -120,6 +120,7 @@ FIELDS = {
     "faults": "What is wrong, at most 100.",
     "flagged": "Whether somebody flagged it.",
     "free_gib": "Room on its disk, in whole GiB.",
+    "gaps": "Gaps of the trace that it records up to its last part; null: it records none, or does not say.",
     "from_khz": "The entry before, kHz.",
     "grants": "Its roles.",
     "guess": "The key of a choice of the protocol; of runs, null before unblinding.",
@@ -136,9 +137,11 @@ FIELDS = {
     "kind": "`laptop` or `meter`.",
     "ladder": "The frequencies that it can hold, kHz.",
     "laptop": "The code of the laptop that is measured.",
+    "laptops": "The codes of the study's laptops, ascending.",
     "lessons": "What its presses taught, by time.",
     "level": "The tenth of normalised utilisation, 0 to 9.",
     "link": "Where the participant begins.",
+    "lost_seconds": "What these gaps are together, in seconds.",
     "lowest": "The lowest rating.",
     "lowest_label": "What the lowest rating means.",
     "meter": "The code of the meter.",
@@ -204,6 +207,7 @@ FIELDS = {
     "unexpected": "Numbers of parts that the manifest does not have.",
     "unit": "The unit of its values.",
     "unreadable_records": "Codes of runs whose sealed record can't be opened or read, at most 100.",
+    "unreadable_traces": "Power traces whose sealed manifest can't be opened, at most 100.",
     "unreadable_runs": "Codes of runs whose sealed condition can't be opened, at most 100.",
     "util_ppm": "The busiest CPU's utilisation, millionths.",
     "whole": "Whether nothing is wrong.",
@@ -228,6 +232,6 @@ FIELDS = {
 
 
 def of_field(schema: str, name: str) -> str | None:
-    """What to say of a schema's field; None: nothing is known of it."""
+    """The description of a schema's field, or None if there is none."""
     when = TIMES.get(name)
     return FIELDS.get(f"{schema}.{name}") or FIELDS.get(name) or (f"{when}{WHEN}" if when else None)

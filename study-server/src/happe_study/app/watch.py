@@ -29,13 +29,14 @@ SEEN = "happe.seen"
 NO_ROUTE = "none"
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 QUIET = frozenset({"/healthz"})
-# Endpoints: how long an upload takes tells how large it is, and that can tell a run's condition.
+# Endpoints whose duration is not counted. The duration of an upload shows its size, and the size can reveal a
+# condition.
 UNTIMED = frozenset({"records.put_record", "traces.put_part"})
 
 
 @dataclass
 class Seen:
-    """What is known of a request when it has been answered."""
+    """What we know of a request after its answer."""
 
     method: str
     started: float
@@ -63,7 +64,9 @@ def install(app: Flask, metrics: Metrics, *, addresses: bool) -> None:
             request.environ[SEEN].caller = str(who.who)
         return response
 
-    app.before_request_funcs[None].insert(0, app.before_request_funcs[None].pop())  # before whatever may refuse
+    app.before_request_funcs[None].insert(
+        0, app.before_request_funcs[None].pop()
+    )  # first, because others may refuse the request
     app.wsgi_app = Watch(app.wsgi_app, metrics)  # type: ignore[method-assign] # WSGI's way
 
 

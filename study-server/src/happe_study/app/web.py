@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every request goes through: who calls, forgery protection, and the headers of every answer."""
+"""The steps of every request: find the caller, prevent forgery, and add the headers of every answer."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
-MOST_ORDINARY = 1 << 20  # bytes of a body; uploads may have more
+MOST_ORDINARY = 1 << 20  # bytes of an ordinary body; uploads may be larger
 
-# No script, style or frame but our own files; forms go nowhere else.
+# Scripts, styles and frames come only from our own files. Forms go only to this server.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; "
     "style-src 'self'; "
@@ -66,7 +66,9 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
     app.request_class = StrictRequest
     app.config.update(
         SECRET_KEY=secrets.session,
-        SERVERS=[{"url": config.public_url}],  # of the OpenAPI; else it would say which host the request named
+        SERVERS=[
+            {"url": config.public_url}
+        ],  # for the OpenAPI document; otherwise it would name the host of the request
         PROVIDE_AUTOMATIC_OPTIONS=False,  # 405: nothing here is for other origins
         SESSION_COOKIE_NAME=session_cookie(config),
         SESSION_COOKIE_HTTPONLY=True,
@@ -85,12 +87,12 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
 
     @app.before_request
     def _refuse_chunks() -> None:
-        if "Transfer-Encoding" in request.headers:  # nobody knows when to stop waiting for it
+        if "Transfer-Encoding" in request.headers:  # its end is unknown
             raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the body with its Content-Length.")
 
     @app.before_request
     def _know_caller() -> None:
-        g.happe_received_us = now_us()  # a device's clock probe wants it before anything else is done
+        g.happe_received_us = now_us()  # a device's clock probe needs the time before any other work
         database: Database = app.extensions["happe"].database
         g.happe_study_ids = cache(partial(study_id, database))
         g.happe_caller = bearer(database) or by_cookie(database)
@@ -142,29 +144,29 @@ def by_browser(app: Flask) -> bool:
 
 
 def session_cookie(config: Config) -> str:
-    """The name of the session's cookie. Over https, a browser takes one of this name from nobody but this host."""
+    """The name of the session's cookie. Over https, a browser takes one of this name only from this host."""
     return "__Host-happe_session" if config.https else "happe_session"
 
 
 def study_id(database: Database, name: str) -> int | None:
-    """The study of this name; None if there is none."""
+    """The study with this name, or None."""
     with database.looking_up() as session:
         return session.scalar(select(Study.id).where(Study.name == name))
 
 
 def bearer(database: Database) -> Caller | None:
-    """Whose token the Authorization header carries; None without the header. Raises Problem 401 for a bad one."""
+    """The owner of the token in the Authorization header; None without it. Raises Problem 401 for a bad token."""
     header = request.headers.get("Authorization")
     if header is None:
         return None
     scheme, _, secret = header.partition(" ")
     if scheme.lower() == "bearer" and secret and (found := callers.calling(database, secret.strip())):
         return found
-    raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or is not any more.")
+    raise Problem(HTTPStatus.UNAUTHORIZED, "bad-token", "The token is not valid, or has ended.")
 
 
 def by_cookie(database: Database) -> Caller:
-    """Who a browser belongs to: a participant on the participants' pages, else signed-in staff, else anybody."""
+    """The caller with a browser: on participants' pages the participant, elsewhere signed-in staff or nobody known."""
     secret = request.cookies.get(PARTICIPANT_COOKIE)
     if secret and request.path.startswith("/p/"):
         return callers.calling(database, secret) or Caller()

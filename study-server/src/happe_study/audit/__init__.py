@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The audit log: a chain of digests, whether it is whole, and its pages."""
+"""The audit log: a chain of digests, its verification, and its pages."""

@@ -80,7 +80,7 @@ def canonical(detail: dict[str, Any]) -> bytes:
 
 
 def detail_digest(salt: bytes, detail: dict[str, Any]) -> str:
-    """What the chain keeps of a detail."""
+    """The chain's digest of a detail."""
     return hashlib.sha256(salt + canonical(detail)).hexdigest()
 
 
@@ -92,7 +92,7 @@ def link(before: str, number: int, at_us: int, action: str, detail_sha256: str) 
 
 @dataclass(frozen=True)
 class Entry:
-    """What somebody (None: the server) did. `detail` is any JSON; `append` says what it must not hold."""
+    """An action of somebody (None: of the server). `detail` is any JSON, with the limits that `append` names."""
 
     action: str
     who: Caller | None
@@ -110,9 +110,9 @@ def append(
     participant_id: int | None = None,
     **detail: Any,  # noqa: ANN401 - any JSON
 ) -> None:
-    """Write down that somebody (None: the server) did something. Call it last in a transaction: it locks the head.
+    """Record an action of somebody (None: of the server). Call it last in a transaction, because it locks the head.
 
-    `detail` must hold no condition before unblinding and nothing that could not be erased with the participant.
+    `detail` must not contain a condition before unblinding, and only data that can be erased with the participant.
     """
     append_all(session, [Entry(action, who, study_id, participant_id, detail)])
 
@@ -127,7 +127,7 @@ def append_all(
     """Write down several things in their order, as `append` does one: a few statements, whatever their number.
 
     `also` are statements with their rows, which answer nothing and are sent together with the log's. `to_the_end`:
-    nothing follows in this transaction.
+    this is the last step of the transaction.
     """
     session.flush()
     connection = session.connection()
@@ -139,7 +139,7 @@ def append_all(
 
 
 def _row(each: Entry) -> dict[str, Any]:
-    """What is kept of something, but for its place in the chain."""
+    """The digest of an entry, without its place in the chain."""
     full = {"by": f"{each.who.who}:{each.who.name}" if each.who else SERVER.get(), **each.detail}
     salt = secrets.token_bytes(SALT_BYTES)
     about = {"study_id": each.study_id, "participant_id": each.participant_id, "salt": salt, "detail": full}

@@ -12,7 +12,7 @@ from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class AuditEntry(Base):
-    """One link of the chain. A trigger of the database lets nobody change or delete it."""
+    """One link of the chain. A trigger of the database prevents changes and deletion."""
 
     __tablename__ = "audit_entries"
 
@@ -24,7 +24,7 @@ class AuditEntry(Base):
 
 
 class AuditDetail(Base):
-    """Who did what to what. Erased when the participant it is about is."""
+    """The person, action and object of an entry. Erased together with the participant whom it concerns."""
 
     __tablename__ = "audit_details"
     __table_args__ = (Index("ix_audit_details_participant_id", "participant_id"),)
@@ -37,7 +37,7 @@ class AuditDetail(Base):
 
 
 class AuditHead(Base):
-    """The last link: one row, whose lock orders those who append."""
+    """The last link, in one row. Appending locks this row, so appends happen one after another."""
 
     __tablename__ = "audit_head"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The auditor's pages: the log, the newest entries first, and whether it is whole."""
+"""The auditor's pages: the log with the newest entries first, and its verification."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sqlalchemy import true
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import mistake, page
+from happe_study.audit import filters
 from happe_study.audit.models import AuditEntry
 from happe_study.audit.routes import entries, shown
 from happe_study.audit.verify import Fault, noted_head, verify_log
@@ -29,39 +30,41 @@ ROWS = 50
 MOST_DIGITS = 18
 FAULTS = {
     Fault.GAP: "entries before this one are missing",
-    Fault.REORDERED: "it does not follow the one before",
-    Fault.CHANGED: "it, or the one before, is not what it was",
-    Fault.DETAIL: "its detail is not what it was",
-    Fault.ERASED: "more, or fewer, details are missing than the log says were erased",
-    Fault.HEAD: "the last entry is not the one that the log says is last",
+    Fault.REORDERED: "it does not continue the entry before it",
+    Fault.CHANGED: "it, or the entry before it, was changed",
+    Fault.DETAIL: "its detail was changed",
+    Fault.ERASED: "the number of missing details differs from the number that the log says were erased",
+    Fault.HEAD: "the last entry is not the one that the log names as last",
     Fault.TRUNCATED: "the log ends before the head that you noted",
-    Fault.NOTED: "it is another entry than the head that you noted",
+    Fault.NOTED: "it differs from the head that you noted",
 }
 
 
 @pages.get("/audit")
 @staff(Right.AUDIT_READ)
 def log() -> Response:
-    """A page of the log. `before`: an entry's number, from which older ones follow."""
+    """A page of the log, or of a search's results: the entries before the number `before`, newest first."""
     before = request.args.get("before", "")
     known = before.isascii() and before.isdigit() and len(before) <= MOST_DIGITS
-    query = entries(lambda number: number < int(before) if known else true())
+    wanted, problem = filters.wanted(request.args)
+    query = entries(lambda number: number < int(before) if known else true()).where(*wanted.conditions(caller()))
     with parts().database.reading() as session:
         rows = session.execute(query.order_by(AuditEntry.number.desc()).limit(ROWS + 1)).all()
     found = [shown(row, caller()) for row in rows[:ROWS]]
     older = found[-1]["number"] if len(rows) > ROWS else None
-    return page("audit/audit", "Audit log", entries=found, older=older, words=words, newest=not before)
+    facts: dict[str, Any] = {"entries": found, "older": older, "words": words, "newest": not before, "wanted": wanted}
+    return page("audit/audit", "Audit log", problem=problem, **facts)
 
 
 @pages.get("/audit/verify")
 @staff(Right.AUDIT_READ)
 def verify() -> Response:
-    """Whether the log is whole. `head`: one that was noted earlier, as NUMBER:SHA256."""
+    """Verify the log. `head`: a head that was noted earlier, as NUMBER:SHA256."""
     text = request.args.get("head", "").strip()
     try:
         noted = noted_head(text) if text else None
     except ValueError:
-        wrong = mistake("head", "Must be as it was noted: a number, a colon and 64 hexadecimal digits.")
+        wrong = mistake("head", "Must be a number, a colon and 64 hexadecimal digits, as you noted it.")
         return _verified(None, text, wrong)
     return _verified(noted, text)
 
@@ -71,7 +74,7 @@ def _verified(noted: Head | None, text: str, problem: Problem | None = None) -> 
         report = verify_log(session, noted)
     trail = ((url_for("audit_pages.log"), "Audit log"),)
     facts: dict[str, Any] = {"report": report, "faults": FAULTS, "head": text, "noted": noted}
-    return page("audit/audit_verify", "Is the audit log whole?", trail=trail, problem=problem, **facts)
+    return page("audit/audit_verify", "Is the audit log complete?", trail=trail, problem=problem, **facts)
 
 
 def words(value: object) -> str:

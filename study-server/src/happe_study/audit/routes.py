@@ -65,7 +65,7 @@ class EntriesOut(BaseModel):
 
 
 class NotedHead(BaseModel):
-    """A head that was noted earlier, as NUMBER:SHA256: against a log cut off or made anew."""
+    """A head that was noted earlier, as NUMBER:SHA256: against a log cut off or made again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,14 +73,14 @@ class NotedHead(BaseModel):
 
 
 class FaultOut(BaseModel):
-    """What is wrong, and at which entry; number 0: with the log as a whole."""
+    """A fault and the number of its entry; 0 means the log as a whole."""
 
     number: int
     fault: Fault
 
 
 class ReportOut(BaseModel):
-    """Whether the log is whole. `head` is to be noted elsewhere. At most 100 faults are told."""
+    """Whether the log is complete. Note `head` elsewhere. It lists at most 100 faults."""
 
     whole: bool
     entries: int
@@ -109,7 +109,7 @@ def list_entries(query_data: EntriesPage) -> Json:
 @staff(Right.AUDIT_READ)
 @api.input(NotedHead, location="query")
 @api.output(ReportOut)
-@api.doc(responses={422: "That is no head."})
+@api.doc(responses={422: "This is not a head."})
 def verify_entries(query_data: NotedHead) -> Json:
     """Verify the whole audit log."""
     noted = _noted(query_data.head)
@@ -118,9 +118,9 @@ def verify_entries(query_data: NotedHead) -> Json:
 
 
 def entries(wanted: Callable[[InstrumentedAttribute[int]], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """Entries of the wanted numbers, with what is left of their details.
+    """Entries of the wanted numbers, with the details that the log still has.
 
-    What is wanted is said of both tables: PostgreSQL would look at every detail up to the first that is wanted.
+    What is wanted is reported of both tables: PostgreSQL would look at every detail up to the first that is wanted.
     """
     entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
     detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
@@ -154,4 +154,4 @@ def _noted(text: str | None) -> Head | None:
     try:
         return noted_head(text)
     except ValueError as error:
-        raise unprocessable("That is no head.", FieldError("query: head", str(error))) from None
+        raise unprocessable("This is not a head.", FieldError("query: head", str(error))) from None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether the audit log is whole: nothing changed, left out, put in another order or cut off at its end.
 
-The chain by itself shows every change but one: whoever can write to the database can make the whole chain anew, or
+The chain by itself shows every change but one: whoever can write to the database can make the whole chain again, or
 cut its end off and set the head back. A head noted elsewhere (`NUMBER:SHA256`) helps: `verify` compares it.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-ERASED = "audit.erased"  # the action of an entry that says how many details (`details`) were erased
+ERASED = "audit.erased"  # the action of an entry that records the number of erased details (`details`)
 MOST_FAULTS = 100
 ROWS_AT_ONCE = 1000
 
@@ -32,13 +32,13 @@ _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
 
 
 class Fault(StrEnum):
-    """What can be wrong with a log."""
+    """The possible faults of a log."""
 
     GAP = "gap"  # the entries before this one are missing
-    REORDERED = "reordered"  # this entry does not follow the one before
-    CHANGED = "changed"  # this entry is not what it was, or the one before is another
+    REORDERED = "reordered"  # this entry does not follow the previous one
+    CHANGED = "changed"  # this entry has changed, or the previous one was replaced
     DETAIL = "detail-changed"  # this entry's detail is not what it was
-    ERASED = "details-missing"  # more, or fewer, details are missing than the log says were erased
+    ERASED = "details-missing"  # the number of missing details differs from the number in the log
     HEAD = "head"  # the last entry is not the head
     TRUNCATED = "truncated"  # the log ends before the noted head
     NOTED = "noted-head"  # the entry of the noted head's number has another digest
@@ -52,7 +52,7 @@ class Head:
     chain_sha256: str
 
     def __str__(self) -> str:
-        """As it is noted: `NUMBER:SHA256`."""
+        """As people note it: `NUMBER:SHA256`."""
         return f"{self.number}:{self.chain_sha256}"
 
 
@@ -71,7 +71,7 @@ class Link:
 
 @dataclass
 class Report:
-    """What was found. `faults` holds the first 100, each with the number of the entry it was found at."""
+    """The result. `faults` has the first 100 faults, each with the number of its entry."""
 
     entries: int = 0
     erased: int = 0
@@ -90,7 +90,7 @@ class Report:
 
 
 def noted_head(text: str) -> Head:
-    """A head as it was noted. ValueError if it is none."""
+    """Read a noted head. ValueError if it is malformed."""
     matched = _HEAD.fullmatch(text.strip())
     if matched is None:
         raise ValueError("a head is noted as NUMBER:SHA256, with 64 hexadecimal digits")
@@ -98,9 +98,9 @@ def noted_head(text: str) -> Head:
 
 
 def verify(links: Iterable[Link], head: Head, noted: Head | None = None) -> Report:
-    """Look at a whole log in its order. `head` is the one stored beside it; `noted` one that was written down earlier.
+    """Verify a whole log in its order. `head`: the stored one; `noted`: one that a person noted earlier.
 
-    After a fault the digests stored are believed, so that each fault is told once, where it is.
+    After a fault it trusts the stored digests, so that it reports each fault once, at its place.
     """
     report = Report()
     announced = 0
@@ -119,7 +119,7 @@ def verify(links: Iterable[Link], head: Head, noted: Head | None = None) -> Repo
 
 
 def verify_log(session: Session, noted: Head | None = None) -> Report:
-    """Verify the database's log, all of it as it is at one moment, reading a thousand entries at a time."""
+    """Verify the whole log of the database, as it was at one moment, a thousand entries at a time."""
     at_one_moment(session)
     row = session.get_one(AuditHead, 1)
     return verify(_stored(session), Head(row.number, row.chain_sha256), noted)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What knows nothing of studies: the database, problems, pages of lists, requests, times, charts."""
+"""Code that does not depend on studies: the database, problems, pages of lists, requests, times, charts."""

@@ -27,5 +27,5 @@ def new_secret() -> str:
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret. It has 256 random bits, so a fast hash keeps it (unlike a password)."""
+    """The stored digest of a secret. A secret has 256 random bits, so a fast hash is enough (unlike for a password)."""
     return hashlib.sha256(secret.encode()).hexdigest()

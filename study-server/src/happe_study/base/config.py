@@ -43,7 +43,7 @@ def _rate(text: str) -> str:
     try:
         parse_many(text)
     except ValueError as error:
-        raise ValueError("is no rate, such as '10 per minute; 100 per day'") from error
+        raise ValueError("is not a rate, such as '10 per minute; 100 per day'") from error
     return text
 
 
@@ -61,7 +61,7 @@ class ConfigError(Exception):
 
 
 class Limits(BaseModel):
-    """What one upload, device or study may take, and what must stay free on the disk. Bytes, but for the rates."""
+    """The limits for an upload, device and study, and for the free disk space. In bytes, except for the rates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -70,13 +70,13 @@ class Limits(BaseModel):
     device_bytes: Whole = Field(default=256 << 30, ge=1)
     study_bytes: Whole = Field(default=1 << 40, ge=1)
     free_bytes: Whole = Field(default=1 << 30, ge=0)
-    login: Rate = "10 per minute; 100 per day"
+    login: Rate = "10 per minute; 60 per hour"
     enrol: Rate = "20 per minute"
     participant: Rate = "600 per minute"
 
 
 class Config(BaseModel):
-    """Where the server keeps its data, listens, and what it allows.
+    """The server's data folder, addresses and limits.
 
     `database_url` is SQLAlchemy's (`postgresql+psycopg://...`); left out, SQLite in the data folder.
     `database_url_file` names a file that holds it, for a URL with a password. `public_url` is how browsers reach the
@@ -97,6 +97,7 @@ class Config(BaseModel):
     trusted_proxies: Whole = Field(default=0, ge=0, le=8)
     workers: Whole = Field(default=2, ge=1, le=64)
     threads: Whole = Field(default=8, ge=1, le=256)
+    jobs: Whole = Field(default=1, ge=0, le=64)
     stop_seconds: Whole = Field(default=30, ge=1, le=3600)
     custodian_wait_hours: Whole = Field(default=24, ge=0, le=720)
     least_share_of_run: Share = 0.9
@@ -107,17 +108,17 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _one_database(self) -> Config:
         if self.database_url and self.database_url_file:
-            raise ValueError("database_url and database_url_file are two names of one thing; keep one")
+            raise ValueError("database_url and database_url_file both name the database; keep one")
         return self
 
     @property
     def secrets_folder(self) -> Path:
-        """Where the secrets are."""
+        """The folder of the secrets."""
         return self.secrets or self.data / "secrets"
 
     @property
     def traces_folder(self) -> Path:
-        """Where parts of power traces are."""
+        """The folder of the parts of power traces."""
         return self.data / "traces"
 
     @property
@@ -152,7 +153,7 @@ def read_url(text: str) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ValueError("is no URL of a database, such as postgresql+psycopg://user@host/name") from None
+        raise ValueError("is not the URL of a database, such as postgresql+psycopg://user@host/name") from None
     if url.drivername not in DATABASES:
         raise ValueError(f"begins with none of {', '.join(f'{name}://' for name in DATABASES)}")
     if url.drivername == "sqlite" and not url.database:

@@ -28,7 +28,7 @@ Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INT
 BUSY_SECONDS = 30
 ALONE = "AUTOCOMMIT"  # each statement is its own transaction
 TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # any number that no other lock of this database has
-PIPES = "happe_pipes"  # what is to be closed between a transaction's end and its connection's
+PIPES = "happe_pipes"  # to close between a transaction's end and its connection's
 
 
 class Base(DeclarativeBase):
@@ -60,7 +60,7 @@ class Database:
     """
 
     def __init__(self, url: str, *, pool_size: int = 8, busy: Callable[[int], None] = lambda _change: None) -> None:
-        """Connect to nothing yet. `busy` is told +1 when a writer comes and -1 when it goes, waiting or writing."""
+        """Does not connect yet. `busy` gets +1 when a writer comes and -1 when it goes, waiting or writing."""
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._busy = busy
@@ -78,7 +78,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session whose changes are thrown away."""
+        """A session that discards its changes."""
         with Session(self.engine, autoflush=False) as session:
             yield session
 
@@ -95,7 +95,7 @@ class Database:
 
     @contextmanager
     def writing_in_turn(self) -> Iterator[Session]:
-        """The same as `writing()`, for who takes along what has gathered once it is his turn.
+        """Like `writing()`, for a writer that also writes what others have queued.
 
         On SQLite all writers take turns. On PostgreSQL those who ask for it do, of all processes, until they have
         committed; they would wait for the audit log's head anyhow, but later, with what they took along before.
@@ -108,7 +108,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """A session whose changes are kept if the block ends well."""
+        """A session that commits its changes if the block ends without an exception."""
         turn = self._writers.turn() if self._writers else nullcontext()
         self._busy(+1)
         try:
@@ -167,7 +167,7 @@ class _Turns:
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type
     cursor = connection.cursor()
     durable, safe = ("journal_mode=WAL", "synchronous=FULL"), ("foreign_keys=ON", "trusted_schema=OFF")
-    for pragma in (*durable, *safe, "secure_delete=ON"):  # what is erased is overwritten
+    for pragma in (*durable, *safe, "secure_delete=ON"):  # secure_delete overwrites erased data
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from happe_study.base.codes import CODE_PATTERN
 
-# C0, DEL, C1, lines of Unicode and what turns the direction of text: a name that holds them can pass for another.
+# C0, DEL, C1, line separators and marks of text direction: a name with one of these can look like another name.
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff"
 PRINTABLE = rf"[^{_CONTROL}]"
 
@@ -19,6 +19,6 @@ Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=rf"^{PRINTAB
 
 
 class Strict(BaseModel):
-    """What comes in: no unknown fields, no guessed types."""
+    """The base of all inputs: no unknown fields, no guessed types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

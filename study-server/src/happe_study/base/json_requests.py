@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests whose JSON is read as strictly as uploaded documents are, for every endpoint that takes some."""
+"""Requests with JSON, read as strictly as uploaded documents, at every endpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StrictRequest(Request):
-    """A request. Its JSON is told to be JSON, is not coded, and can be read in one way only; its body came wholly."""
+    """A request. Its JSON must be declared as JSON, without a content coding, complete, and unambiguous."""
 
     def get_data(self, cache: bool = True, as_text: bool = False, parse_form_data: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - werkzeug's
         """The body. Raises Problem 400 if the client hung up before its Content-Length was there."""
@@ -33,7 +33,7 @@ class StrictRequest(Request):
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Json:  # noqa: ARG002, FBT001, FBT002 - werkzeug's
         """The body's JSON object. Raises Problem 415: another type, or coded; 400: no strict JSON; 422: no object.
 
-        Nobody gets lax JSON by `force` or `silent`.
+        `force` and `silent` do not relax the rules.
         """
         require_type(JSON)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pages of a list, in the order of random codes, which tells nothing of when or in which order anything was made."""
+"""Pages of a list, ordered by random codes. The order does not reveal when anything was created."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows_after(
 
 
 def cursor_after(code: str) -> str:
-    """Where a list goes on after a row of this code."""
+    """The cursor after the row with this code."""
     return base64.urlsafe_b64encode(code.encode()).rstrip(b"=").decode()
 
 
@@ -56,5 +56,5 @@ def _code(cursor: str) -> str:
     except (binascii.Error, ValueError):
         code = ""
     if not is_code(code):
-        raise unprocessable("There is no such page.", FieldError("query: cursor", "is none that was given out"))
+        raise unprocessable("There is no such page.", FieldError("query: cursor", "is not a cursor of this server"))
     return code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a request needs of the server."""
+"""The parts of the server that a request needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parts:
-    """What the application was made of."""
+    """The parts of which the application consists."""
 
     config: Config
     secrets: Secrets

@@ -30,7 +30,7 @@ DOORS = {"unauthorized": "/sign-in", "sign-in-again": "/sign-in-again", "passwor
 
 @dataclass(frozen=True)
 class FieldError:
-    """What is wrong with one value of a request. `pointer` is a JSON pointer (RFC 6901) or a field's name."""
+    """An error in one value of a request. `pointer` is a JSON pointer (RFC 6901) or a field's name."""
 
     pointer: str
     detail: str
@@ -78,13 +78,13 @@ def unprocessable(detail: str, *errors: FieldError) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors)
 
 
-def not_found(detail: str = "There is no such thing, or not for you.") -> Problem:
+def not_found(detail: str = "It does not exist, or you may not see it.") -> Problem:
     """404: it does not exist, or the asker may not know that it does."""
     return Problem(HTTPStatus.NOT_FOUND, "not-found", detail)
 
 
 def conflict(kind: str, detail: str, *errors: FieldError) -> Problem:
-    """409: it does not go with what is already there."""
+    """409: it does not go with what exists already."""
     return Problem(HTTPStatus.CONFLICT, kind, detail, errors)
 
 
@@ -104,7 +104,7 @@ def storage_full(detail: str = "The server has no room for this now. Keep it and
 
 
 def answer(problem: Problem) -> Response:
-    """The answer to a problem: JSON under /api, else a page, or where to go first."""
+    """The answer to a problem: JSON under /api, elsewhere a page or a redirect."""
     if request.path.startswith("/api/"):
         response = Response(json.dumps(problem.document()), problem.status, mimetype="application/problem+json")
         if problem.status is HTTPStatus.UNAUTHORIZED:
@@ -148,6 +148,17 @@ def of_database(error: DBAPIError) -> Problem:
     )
 
 
+def of_fault(error: Exception) -> Problem:
+    """The problem that an unexpected error is. The log has the error, and the problem's words do not."""
+    if isinstance(error, DBAPIError):
+        problem = of_database(error)
+        if not isinstance(error.orig, Exception) or not error.connection_invalidated:
+            log.error("database refused", error=type(error.orig).__name__, kind=problem.kind)
+        return problem
+    log.error("unexpected error", error=type(error).__name__, exc_info=error)
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "The server has a fault; its journal has the details.")
+
+
 def of_input(error: HTTPError) -> Problem:
     """The problem that APIFlask found in a request's query or body."""
     found = error.detail if isinstance(error.detail, dict) else {}
@@ -179,8 +190,8 @@ def _of_http(error: HTTPException) -> Problem | HTTPException:
 
 _KINDS = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large"}
 _DETAILS = {
-    HTTPStatus.NOT_FOUND: "There is no such thing, or not for you.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This can't be done here with this method.",
+    HTTPStatus.NOT_FOUND: "It does not exist, or you may not see it.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "This is larger than the server's limit.",
     HTTPStatus.BAD_REQUEST: "The request can't be read.",
 }
@@ -207,13 +218,6 @@ def handle_problems(app: Flask) -> None:
     def _input(error: HTTPError) -> Response:
         return answer(of_input(error))
 
-    @app.errorhandler(DBAPIError)
-    def _database(error: DBAPIError) -> Response:
-        problem = of_database(error)
-        if not isinstance(error.orig, Exception) or not error.connection_invalidated:
-            log.error("database refused", error=type(error.orig).__name__, kind=problem.kind)
-        return answer(problem)
-
     @app.errorhandler(ParseException)
     @app.errorhandler(NoMoreData)
     def _unreadable(_error: Exception) -> Response:
@@ -221,7 +225,4 @@ def handle_problems(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:
-        log.error("unexpected error", error=type(error).__name__, exc_info=error)
-        return answer(
-            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "The server made a mistake; its journal has more.")
-        )
+        return answer(of_fault(error))

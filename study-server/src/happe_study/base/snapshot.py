@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def at_one_moment(session: Session) -> None:
-    """Let a session of `reading()`, of which nothing has been asked yet, see one moment. SQLite's always do."""
+    """Make a new session of `reading()` see a single moment. On SQLite every session does."""
     if session.get_bind().dialect.name == "postgresql":
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})

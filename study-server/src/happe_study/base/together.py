@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Work of threads that come at the same time, done by one of them in one transaction: one wait for the disk, not many.
 
-Writers queue anyhow, for SQLite's lock or for the audit log's head. Who comes to the front takes along what has
+Writers queue anyhow, for SQLite's lock or for the audit log's head. The first in the queue also writes what has
 gathered behind it, so the more come, the less each costs. Nobody is answered before the transaction that has their work
 is on the disk.
 """
@@ -42,7 +42,7 @@ class Together(Generic[Work, Result]):
     def __init__(
         self, database: Database, do: Callable[[Session, Sequence[Work]], Sequence[Result | Exception]]
     ) -> None:
-        """Nothing is done yet."""
+        """Start without work."""
         self._database = database
         self._do = do
         self._waiting: list[_Item[Work, Result]] = []
@@ -50,7 +50,7 @@ class Together(Generic[Work, Result]):
         self._gathering = threading.Lock()  # of the two above
 
     def result(self, work: Work) -> Result:
-        """Have a piece of work done, by this thread or another. Raises what its outcome is, or the database's error."""
+        """Get a piece of work done, by this thread or another. Raises its exception, or the database's error."""
         item: _Item[Work, Result] = _Item(work)
         with self._gathering:
             leads, self._led = not self._led, True
@@ -66,7 +66,7 @@ class Together(Generic[Work, Result]):
         return outcome
 
     def _lead(self, own: _Item[Work, Result]) -> None:
-        """Do what has gathered by the time that the database lets this thread write."""
+        """Do the work that has gathered until the database lets this thread write."""
         taken = [own]
         try:
             with self._database.writing_in_turn() as session:
@@ -86,7 +86,7 @@ class Together(Generic[Work, Result]):
         return taken
 
     def _hand_over(self, others: Sequence[_Item[Work, Result]]) -> None:
-        """Let the next thread lead, and wake those whose work is done. What a thread leaves as it ends comes first."""
+        """Let the next thread lead, and wake those whose work is done. If a thread is ending, its work comes first."""
         with self._gathering:
             self._waiting = [item for item in others if not item.outcome] + self._waiting
             following = self._waiting.pop(0) if self._waiting else None

@@ -25,7 +25,7 @@ JSON = frozenset({"application/json"})
 
 
 def openapi_body(kind: Kind) -> dict[str, Any]:
-    """What the OpenAPI says of a request whose body is a document of the contract."""
+    """The OpenAPI description of a request whose body is a document of the contract."""
     schema = {"type": "object", "description": f"profiles/schema/{kind}.schema.json"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
@@ -41,7 +41,7 @@ def with_file(most: int) -> Callable[[View], View]:
 
 
 def most_bytes(app: Flask, endpoint: str | None) -> int | None:
-    """How many bytes the form of an endpoint may have; None: what every request may."""
+    """The number of bytes that an endpoint's form may have; None: the general limit."""
     return getattr(app.view_functions.get(endpoint or ""), "happe_most_bytes", None)
 
 
@@ -68,7 +68,7 @@ def require_type(types: Collection[str]) -> None:
 def of_document(error: BadDocumentError) -> Problem:
     """422: a document that breaks its contract, with the faults found."""
     return unprocessable(
-        "The document breaks its contract; docs/uploads.md has it.",
+        "The document breaks its contract, which is in docs/uploads.md.",
         *(FieldError(fault.pointer, fault.detail) for fault in error.faults),
     )
 

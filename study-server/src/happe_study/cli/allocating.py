@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server study allocation`: the allocation anew, from what was published; needs no server."""
+"""`happe-server study allocation`: computes the allocation again from published values, without a server."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from happe_study.design.allocation.plan import SlotPlan
 
-MORE = """Whoever noted the commitment when the study was locked can see, once it is unblinded, that nobody chose the
-allocation afterwards. Seed and salt, the commitment and the SHA-256 of the protocol are on the server, for
-everybody, at /api/v1/studies/STUDY/commitment. The exit status is 1 if seed and salt are not the ones that
-were committed to. docs/protocol.md says how the allocation is computed, so that another program can do it.
+MORE = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
+the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the
+protocol at /api/v1/studies/STUDY/commitment. The exit status is 1 if seed and salt do not match the
+commitment. docs/protocol.md defines the computation, so that other programs can repeat it.
 
 Examples:
   happe-server study allocation paper-a3.toml --commitment 9f86d0... --seed 60303a... --salt 1b4f0e...
@@ -46,12 +46,12 @@ class _Hexadecimal(click.ParamType[bytes]):
 
 @click.command(cls=Command, epilog=MORE)
 @file_argument
-@click.option("--commitment", type=_Hexadecimal(), required=True, help="What was published when the study was locked")
-@click.option("--seed", type=_Hexadecimal(), required=True, help="What was published when it was unblinded")
-@click.option("--salt", type=_Hexadecimal(), required=True, help="The same")
+@click.option("--commitment", type=_Hexadecimal(), required=True, help="The commitment, published at the study's lock")
+@click.option("--seed", type=_Hexadecimal(), required=True, help="The seed, published at the study's unblinding")
+@click.option("--salt", type=_Hexadecimal(), required=True, help="The salt, published at the study's unblinding")
 @json_option
 def allocation(file: Path, commitment: bytes, seed: bytes, salt: bytes, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Compute a study's allocation anew, from its protocol and what was published of it.
+    """Compute a study's allocation again, from its protocol and the published seed.
 
     Prints the runs of each slot in their order. The study's export has what each participant got.
     """

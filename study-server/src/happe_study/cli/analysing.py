@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server analyse` and `happe-server plan`: a study's report, and how many participants it needs. No server.
 
-What they are reckoned with is imported when it is needed: numpy, scipy and matplotlib take a second, and a server can
+The statistics packages are imported only when needed: numpy, scipy and matplotlib take a second, and a server can
 be installed without them.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +20,20 @@ from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
-from happe_study.evidence.documents.reading import InputError
+from happe_study.evidence.documents.reading import InputError, read_measures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from happe_study.design.protocol.reading import Protocol
+    from happe_study.results.analysis.planning import Assumptions, Power
+    from happe_study.results.analysis.tidy import Runs
+
+    Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
-report.html, report.pdf and results.json; the same input gives the same bytes. A figure that the data do not
-bear is refused in its place, with the reason. The protocol is the export's, as it was locked.
+report.html, report.pdf and results.json. The same input gives the same bytes. Where the data can't support
+a figure, the report gives the reason instead. The export has the locked protocol.
 
 Examples:
   happe-server study export crossover --out export
@@ -34,7 +41,6 @@ Examples:
   happe-server analyse export --machine t61.json --out report --json | jq .sections[].refused"""
 
 NAMES = ("report.html", "report.pdf", "results.json")
-FEWEST_RESAMPLES, MOST_RESAMPLES = 999, 1_000_000
 file = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
@@ -48,21 +54,13 @@ file = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.option(
     "--machine", type=file, metavar="FILE", help="The machine's power model: happe-power-model/1  [the T61's]"
 )
-@click.option(
-    "--resamples",
-    type=click.IntRange(FEWEST_RESAMPLES, MOST_RESAMPLES),
-    default=9999,
-    show_default=True,
-    metavar="NUMBER",
-    help="How often the bootstrap draws participants",
-)
 @json_option
 def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # noqa: ANN401, FBT001 - click's options
     """Make the report of a study from its export; needs no server."""
     out.mkdir(exist_ok=True)
     for name in NAMES:
         if (out / name).exists():
-            raise Failure(os.EX_CANTCREAT, f"{out / name}: is there already; make the report in another folder")
+            raise Failure(os.EX_CANTCREAT, f"{out / name}: exists already; make the report in another folder")
     making, pages = _needed("making"), _needed("pages")
     try:
         report = making.make(making.Given(export, **given), _progress)
@@ -78,7 +76,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
     else:
         print_table((str(out / name), f"{(out / name).stat().st_size} bytes") for name in NAMES)
     if refused := [line for section in report.sections for line in section.refused]:
-        PROGRAM.show([f"refused {len(refused)} figures that the data do not bear; the report says why"])
+        PROGRAM.show([f"refused {len(refused)} figures that the data can't support; the report says why"])
 
 
 def _needed(module: str) -> Any:  # noqa: ANN401 - a module
@@ -96,6 +94,12 @@ def _progress(what: str) -> None:
         PROGRAM.show([what])
 
 
+def assumption(name: str, within: tuple[float, float], default: float, text: str, metavar: str = "PART") -> Option:
+    """An option whose value the simulated studies assume."""
+    kind = click.FloatRange(*within)
+    return click.option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
+
+
 @click.command(
     cls=Command,
     epilog=examples(
@@ -109,48 +113,50 @@ def _progress(what: str) -> None:
     type=click.IntRange(5, 1000),
     multiple=True,
     metavar="NUMBER",
-    help="This many; may be given again",
+    help="The number of participants; repeat the option for more numbers",
 )
-@click.option(
-    "--difference",
-    type=click.FloatRange(-10, 10),
-    default=0.0,
-    show_default=True,
-    metavar="POINTS",
-    help="The true difference of mean ratings, treatment less reference",
+@assumption(
+    "--difference", (-10, 10), 0.0, "The true difference of mean ratings: treatment minus reference", metavar="POINTS"
 )
-@click.option(
-    "--between",
-    type=click.FloatRange(0, 0.95),
-    default=0.3,
-    show_default=True,
-    metavar="PART",
-    help="The part of satisfaction's variance that is between people",
+@assumption("--between", (0, 0.95), 0.3, "The share of satisfaction's variance between people")
+@assumption(
+    "--liking", (0, 1), 0.05, "The variance of people's own liking of the treatment, as a share of the same variance"
 )
+@assumption(
+    "--minority", (0, 0.5), 0.0, "The share of people who rate the treatment two points lower than the others do"
+)
+@assumption("--dropout", (0, 0.9), 0.0, "The share of the participants who drop out")
+@assumption("--saving", (-1, 0.9), 0.25, "The true typical saving")
+@assumption("--spread", (0.001, 1), 0.06, "The standard deviation of people's own savings")
+@assumption("--above", (-1, 0.9), 0.2, "The saving above which the whole interval should be")
 @click.option(
-    "--liking",
-    type=click.FloatRange(0, 1),
-    default=0.05,
-    show_default=True,
-    metavar="PART",
-    help="The variance of people's own liking of the treatment, as such a part",
+    "--like",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="Draw participants from the study in this folder instead: happe-sim study --out writes one",
 )
 @json_option
-def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, **assumed: float) -> None:  # noqa: FBT001 - click's flag
-    """How likely a study shows non-inferiority, by size; simulates 2000 studies of each.
+def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, like: Path | None, **assumed: float) -> None:  # noqa: FBT001 - click's flag
+    """How likely a study shows non-inferiority and a saving, by size; simulates 2000 studies of each.
 
-    Ratings under the reference are assumed to be as frequent as the paper's under ondemand (Table A.1), in
-    turn for each application, which takes a scale of five points.
+    It assumes the paper's frequencies of ratings under ondemand (Table A.1) for the reference, in turn for each
+    application. This needs a scale of five points.
     """
     planned = _protocol(protocol)
     if planned.analysis is None:
-        raise Failure(os.EX_DATAERR, f"{protocol}: has no section [analysis], which says the margin")
-    powers = _powers(protocol, planned, participants or _sizes(planned), assumed)
+        raise Failure(
+            os.EX_DATAERR,
+            f"{protocol}: has no section [analysis] with the margin; add one (docs/protocol.md, The analysis)",
+        )
+    powers = _powers(protocol, planned, participants or _sizes(planned), like, assumed)
     if as_json:
         print_json([vars(each) for each in powers])
         return
-    rows = [(each.participants, f"{100 * each.power:.1f} %", f"+- {196 * each.error:.1f}") for each in powers]
-    print_table([("participants", "shown in", "95 %"), *rows])
+    rows = [
+        (each.participants, each.left, *(f"{100 * part:.1f} %" for part in (each.power, each.saving_power)))
+        for each in powers
+    ]
+    print_table([("participants", "left", "non-inferior", f"saving above {100 * assumed['above']:g} %"), *rows])
 
 
 def _protocol(path: Path) -> Protocol:
@@ -170,17 +176,42 @@ def _sizes(planned: Protocol) -> list[int]:
 FEWEST_PLANNED = 5
 
 
-def _powers(path: Path, planned: Protocol, sizes: tuple[int, ...] | list[int], assumed: dict[str, float]) -> Any:  # noqa: ANN401 - the module is imported late
+def _powers(
+    path: Path, planned: Protocol, sizes: Sequence[int], like: Path | None, assumed: dict[str, float]
+) -> list[Power]:
     planning, refusal = _needed("planning"), _needed("refusal").Refusal
+    analysis = planned.analysis
+    assert analysis is not None  # noqa: S101 - looked at before
+    width = float(planned.rating.highest - planned.rating.lowest)
+    test = _needed("noninferiority").Wanted(analysis.margin, analysis.alpha, width)
+    goal = planning.Goal(test, assumed["above"], assumed["dropout"])
+    try:
+        if like is None:
+            draw = partial(planning.simulated, _assumed(path, planned, assumed))
+        else:
+            draw = partial(planning.drawn, planning.people_of(_runs(like), analysis.treatment, analysis.reference))
+        return [planning.power(size, goal, draw) for size in sizes]
+    except refusal as error:
+        raise Failure(os.EX_DATAERR, str(error)) from None
+
+
+def _assumed(path: Path, planned: Protocol, assumed: dict[str, float]) -> Assumptions:
+    planning = _needed("planning")
     paper, scale = planning.PAPER_RATINGS, planned.rating.highest - planned.rating.lowest + 1
     if scale != len(paper[0]):
         raise Failure(os.EX_DATAERR, f"{path}: rating: has {scale} points; the paper's ratings have {len(paper[0])}")
     frequencies = tuple(paper[n % len(paper)] for n in range(len(planned.applications)))
-    analysis = planned.analysis
-    assert analysis is not None  # noqa: S101 - looked at before
+    wanted = {key: assumed[key] for key in ("between", "liking", "minority", "saving", "spread")}
+    shifted: Assumptions = planning.shift_for(planning.Assumptions(frequencies, **wanted), assumed["difference"])
+    return shifted
+
+
+def _runs(folder: Path) -> Runs:
+    """A study's runs with their power, from what `happe-sim study --out` wrote."""
+    reading = _needed("reading")
     try:
-        start = planning.Assumptions(frequencies, assumed["between"], assumed["liking"])
-        shifted = planning.shift_for(start, assumed["difference"])
-        return planning.sizes(shifted, sizes, margin=analysis.margin, alpha=analysis.alpha)
-    except refusal as error:
-        raise Failure(os.EX_DATAERR, str(error)) from None
+        measures = read_measures(folder / "measures.json")
+        runs: Runs = reading.with_power(reading.read_export(folder / "export").runs, measures)[0]
+    except InputError as error:
+        raise Failure(os.EX_DATAERR, *error.lines) from None
+    return runs

@@ -11,8 +11,8 @@ from happe_study.audit.models import AuditHead
 from happe_study.audit.verify import Head, Report, noted_head, verify_log
 from happe_study.cli.server import Server, pass_server
 
-MORE = """Whoever can write to the database could make the whole log anew. So note its head elsewhere now and then, and
-give it to verify later:
+MORE = """A person who can write to the database could rewrite the whole log. So note its head elsewhere from time to
+time, and verify against it later:
 
 Examples:
   happe-server audit head | mail -s 'HAPPE audit' auditor@example.org
@@ -68,7 +68,7 @@ def verify(server: Server, expect: Head | None, as_json: bool) -> None:  # noqa:
         print_json(_document(report))
     elif report.is_whole:
         erased = f", {report.erased} of them erased as announced" if report.erased else ""
-        click.echo(f"The audit log is whole: {report.entries} entries{erased}. Head {report.head}")
+        click.echo(f"The audit log is complete: {report.entries} entries{erased}. Head {report.head}")
     if not report.is_whole:
         raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in report.faults))
 

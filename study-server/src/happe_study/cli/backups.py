@@ -4,38 +4,34 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.errors import PROGRAM
+from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations.backup import making, restoring
 from happe_study.operations.backup.manifest import Manifest, NoBackupError
 from happe_study.operations.backup.postgresql import ProgramError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+BACKUP = """The server may run. The backup has everything that the server acknowledged before it began. The backup gets
+its name when all of it is on the disk. A killed backup leaves a name that begins with a dot; you can remove
+it.
 
-BACKUP = """The server may be at work: what it had acknowledged before the backup began is in it. The name appears when
-all of it has reached the disk; what a backup that was killed leaves begins with a dot and can be removed.
-
-Secrets are not in it, unless asked for. Keep a backup with them apart and safe: with it, everybody is
-unblinded. Withdrawn participants' data is in backups made before the withdrawal: don't keep them for ever.
+A backup has no secrets unless you ask for them. Keep a backup with secrets apart and safe: it can unblind
+every study. Backups from before a withdrawal still have that participant's data, so delete old backups.
 
 Examples:
   happe-server backup /var/backups/happe/$(date +%F)
   happe-server backup monday.tar --json
   happe-server backup --with-secrets /media/safe/happe.tar"""
 
-RESTORE = """The configuration says where: --config. Its data folder must be empty or missing (but for its secrets), its
-PostgreSQL database empty. Every file is verified before any is put into place, and the audit log
-afterwards.
+RESTORE = """--config names the configuration, which names the place. Its data folder must be missing or have only
+secrets, and its PostgreSQL database must be empty. The command verifies every file before it puts any in
+place, and the audit log afterwards.
 
 Examples:
   happe-server restore /var/backups/happe/2026-11-02
@@ -43,30 +39,32 @@ Examples:
   happe-server --config ./rehearsal.toml check --deep"""
 
 SECRETS = {
-    "restored": "The secrets are restored, too.",
-    "there already": "The secrets that are there are the server's.",
+    "restored": "The secrets are restored too.",
+    "there already": "The secrets in place belong to this server.",
     "missing": "The backup has no secrets. Copy the server's to {folder} before you run it.",
-    "others are there": "The secrets in {folder} are others than the server had: put its own there, or no study opens.",
+    "others are there": (
+        "The secrets in {folder} belong to another server. Without this server's, no study can be unblinded."
+    ),
 }
 
 
 @click.command(cls=Command, epilog=BACKUP)
 @click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path))
-@click.option("--with-secrets", is_flag=True, help="Put the secrets in, too")
+@click.option("--with-secrets", is_flag=True, help="Put the secrets in too")
 @json_option
 @pass_server
 def backup(server: Server, place: Path, with_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Copy database and traces to a new folder or tar, while the server runs."""
-    server.require_revision()
+    server.require_fit()
     source = making.Source(server.config, server.secrets, server.database)
     try:
-        with _progress("Backing up") as progress:
+        with progress_bar("Backing up") as progress:
             made = making.make(source, place.absolute(), with_secrets=with_secrets, progress=progress)
     except ProgramError as error:
         raise Failure(os.EX_UNAVAILABLE, str(error)) from error
     if with_secrets:
         PROGRAM.show(
-            [f"{place}: holds the secrets, by which everybody is unblinded; keep it safe (its mode is 0600 or 0700)"]
+            [f"{place}: holds the secrets, which can unblind everybody; keep it safe (its mode is 0600 or 0700)"]
         )
     if as_json:
         print_json(_document(place, made))
@@ -85,7 +83,7 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
     """Put a backup into an empty place, and verify it."""
     config = server.empty_config
     try:
-        with _progress("Restoring") as progress:
+        with progress_bar("Restoring") as progress:
             done = restoring.restore(config, place.absolute(), progress)
     except NoBackupError as error:
         raise Failure(os.EX_DATAERR, f"{place}: {error}") from error
@@ -98,24 +96,9 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
         click.echo(f"{config.data}: restored {len(done.manifest.files)} files. Audit head {_head(done.manifest)}")
         click.echo(SECRETS[done.secrets].format(folder=config.secrets_folder))
         if done.needs_migration:
-            click.echo("The database is of an older program. Next: happe-server migrate")
+            click.echo("The database belongs to an older program. Next: happe-server migrate")
     if not done.is_whole:
         raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in done.report.faults))
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar at a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
-
-        def tell(done: int, total: int) -> None:
-            bar.length = max(total, 1)
-            bar.update(done - bar.pos)
-
-        yield tell
 
 
 def _head(made: Manifest) -> str:

@@ -14,12 +14,12 @@ from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.storage import Storage
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
-from happe_study.results.reports import forgetting
+from happe_study.operations.working import worker
 
-MORE = """The server may be at work. Says ok, warn or fail of each thing, with what to do. The exit status is 1 if
-anything fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first
-removes what died left on the disk: of uploads unfinished files, and files that the database does not name; of
-reports everybody's data in clear.
+MORE = """The server may run. Prints ok, warn or fail for each check, and what to do. The exit status is 1 if a check
+fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first removes
+what interrupted work left on the disk: unfinished uploads, files that the database does not know, and the
+unsealed data of unfinished jobs.
 
 Examples:
   happe-server check
@@ -29,7 +29,7 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.option("--deep", is_flag=True, help="Read every byte of the traces")
-@click.option("--sweep", is_flag=True, help="Remove what uploads and reports that died left")
+@click.option("--sweep", is_flag=True, help="Remove the files that interrupted uploads and jobs left")
 @json_option
 @pass_server
 @click.pass_context
@@ -38,7 +38,7 @@ def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_js
     if sweep:
         server.require_revision()
         upkeep.sweep(server.database, Storage(server.config.traces_folder))
-        forgetting.sweep(server.config.data)
+        worker.sweep(server.config.data)
     findings = list(look(server.path, server.config, server.database, deep=deep))
     if as_json:
         print_json([asdict(finding) for finding in findings])

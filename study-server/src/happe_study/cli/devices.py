@@ -58,7 +58,7 @@ def device() -> None:
 def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Make a device, and a code that it enrols with.
 
-    The code works once, for 24 hours, and is shown this once. A device that was revoked gets a new one.
+    The code works once, for 24 hours, and is shown only once. A device that was revoked gets a new one.
     """
     with server.writing() as session:
         found = named.study(session, study)
@@ -123,7 +123,7 @@ def participant() -> None:
 def invite(server: Server, study: str, count: int, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Make participants, and the link of each.
 
-    A link lets whoever has it take part as that participant, and is shown this once: hand it to one person.
+    A link lets whoever has it take part as that participant, and is shown only once: hand it to one person.
     """
     with server.writing() as session:
         found = named.study(session, study)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What this program's own errors mean to who typed the command."""
+"""The messages for errors of this program, written for the person who typed the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from happe_study.base.problems import Problem
 
 
 def meaning(error: Exception) -> Failure | None:
-    """What an exception of ours means; None: it is none of ours."""
+    """The message for one of our exceptions, or None for another exception."""
     match error:
         case ConfigError():
             return Failure(os.EX_CONFIG, *str(error).splitlines())
@@ -41,15 +41,15 @@ def _of_problem(problem: Problem) -> Failure:
 def _of_database(error: SQLAlchemyError) -> Failure:
     original = getattr(error, "orig", None) or error
     said = (str(original).splitlines() or [type(original).__name__])[0]
-    return Failure(os.EX_UNAVAILABLE, f"the database does not answer: {said}", "`happe-server check` says more")
+    return Failure(os.EX_UNAVAILABLE, f"the database does not answer: {said}", "`happe-server check` gives details")
 
 
 PROGRAM = Program(
     "happe-server",
     meaning,
     advice={
-        errno.EACCES: "be root or the user that the server runs as",
-        errno.EPERM: "be root or the user that the server runs as",
-        errno.EADDRINUSE: "another program listens there; end it, or choose another address",
+        errno.EACCES: "run it as root or as the user of the server",
+        errno.EPERM: "run it as root or as the user of the server",
+        errno.EADDRINUSE: "another program listens on this address; end it, or choose another address",
     },
 )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from happe_study.results.exports.services import Export
 
-MORE = """Writes every table that may be had now into a folder, a file each; the table `dictionary` says what each
-column is. Before the study is unblinded, what could tell a condition is in none of them, whoever asks. No
-file is overwritten, and each export is in the audit log.
+MORE = """Writes one file for each table that you may have now; the table `dictionary` explains each column. Until the
+study is unblinded, no table has data that could reveal a condition, for any role. The command overwrites no
+file, and the audit log has each export.
 
 Examples:
   happe-server study export paper-a3 --out export
@@ -43,7 +43,9 @@ Examples:
     show_default=True,
     help="Their format; jsonl is a JSON object a line",
 )
-@click.option("--table", "wanted", metavar="TABLE", multiple=True, help="This table; may be given again  [all]")
+@click.option(
+    "--table", "wanted", metavar="TABLE", multiple=True, help="A table; repeat the option for more tables  [all]"
+)
 @json_option
 @pass_server
 def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001, PLR0913, PLR0917 - an option each
@@ -62,14 +64,14 @@ def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, .
 
 
 def _prepared(server: Server, session: Session, name: str, wanted: tuple[str, ...], form: Format) -> list[Export]:
-    """The tables to write, each noted in the audit log. Those that nobody gets yet are an error if asked for."""
+    """The tables to write, each noted in the audit log. Asking for a table that is still sealed is an error."""
     study = named.study(session, name)
     tables = services.tables(study)
     if unknown := [table for table in wanted if table not in tables]:
         raise Failure(os.EX_USAGE, f"{unknown[0]}: no such table; there are {', '.join(tables)}")
     closed = [table.name for table in tables.values() if not table.is_open(study.state)]
     if closed and not wanted:
-        PROGRAM.show([f"left out, as nobody gets them before {name} is unblinded: {', '.join(closed)}"])
+        PROGRAM.show([f"left out until {name} is unblinded: {', '.join(closed)}"])
     names = wanted or [table for table in tables if table not in closed]
     wishes = [services.Wish(table, form, None) for table in dict.fromkeys(names)]
     return [services.prepare(session, study, server.secrets, wish) for wish in wishes]
@@ -77,7 +79,7 @@ def _prepared(server: Server, session: Session, name: str, wanted: tuple[str, ..
 
 def _require_absent(file: Path) -> None:
     if file.exists():
-        raise Failure(os.EX_CANTCREAT, f"{file}: is there already; export to another folder")
+        raise Failure(os.EX_CANTCREAT, f"{file}: exists already; export to another folder")
 
 
 def _write(server: Server, made: Export, out: Path, form: Format) -> dict[str, object]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a command names, found; else an error that says how to find its name."""
+"""Find the objects that a command names. The error for an unknown name says how to list the names."""
 
 from __future__ import annotations
 

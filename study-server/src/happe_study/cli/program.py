@@ -12,8 +12,8 @@ import click
 
 from happe_cli.commands import HELP, Command, Group
 from happe_cli.description import describes_itself
-from happe_study.app.assembly import VERSION
-from happe_study.cli import analysing, audits, backups, checks, devices, serve, setup, studies, users
+from happe_study.base.version import VERSION
+from happe_study.cli import analysing, audits, backups, checks, devices, jobs, publishing, serve, setup, studies, users
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import DEFAULT_CONFIG, VARIABLE, Server
 
@@ -31,22 +31,23 @@ MORE = """Examples:
   happe-server study create paper-a3.toml               a draft from a protocol
   happe-server device enrol paper-a3 t61 --kind laptop  a code that the laptop enrols with
   happe-server backup /var/backups/happe/monday         while it runs
-  happe-server check                                    whether all is well
+  happe-server check                                    look for problems
 
-Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 database or
-port not available, 70 a mistake of the program's, 73 cannot create a file, 74 cannot write or read, 77 not
-allowed, 78 bad configuration.
+Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 database or port
+not available, 70 a fault of the program, 73 cannot create a file, 74 cannot write or read, 77 not allowed,
+78 bad configuration.
 
-Root may use every command: it works as the user whose the data folder is."""
+Root may use every command. Commands run as the owner of the data folder."""
 
-MANUAL = """Environment: HAPPE_SERVER_CONFIG names the configuration, as --config does. NOTIFY_SOCKET, of systemd: it is
-told when the server is ready.
+MANUAL = """Environment: HAPPE_SERVER_CONFIG names the configuration, like --config. NOTIFY_SOCKET is systemd's: the
+server reports there when it is ready.
 
 Files:
-  /etc/happe/server.toml          the configuration; every option is explained in it
+  /etc/happe/server.toml          the configuration, which explains every option
   /var/lib/happe-server           the data, unless the configuration names another folder
     server.db                     the database, unless it is PostgreSQL
     traces/                       parts of power traces
+    jobs/                         jobs in progress
     secrets/                      session.key, password.key, allocation.key: 64 hexadecimal digits each
 
 See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
@@ -75,6 +76,7 @@ def program(context: click.Context, path: Path) -> None:
 COMMANDS: list[Command | Group] = [
     setup.init,
     serve.run,
+    jobs.worker,
     serve.migrate,
     users.user,
     studies.study,
@@ -83,6 +85,8 @@ COMMANDS: list[Command | Group] = [
     audits.audit,
     analysing.analyse,
     analysing.plan,
+    publishing.publish,
+    jobs.job,
     backups.backup,
     backups.restore,
     checks.check,

@@ -11,22 +11,30 @@ import click
 from happe_cli.commands import Command, examples, json_option, print_json
 from happe_cli.errors import Failure
 from happe_study import migrations
+from happe_study.audit.chain import append
+from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.storage import Storage
 from happe_study.operations import serving
-from happe_study.results.reports import forgetting
 
-RUN = """Stops on SIGTERM, SIGINT or Ctrl-C, when the requests under way are answered (at most stop_seconds of the
-configuration). Tells systemd when it is ready. Logs to standard error: JSON, a line each, or text at a
-terminal.
+RUN = """Stops on SIGTERM, SIGINT or Ctrl-C after it has answered the requests in progress (at most stop_seconds of
+the configuration). Reports to systemd when it is ready. Logs to standard error, one JSON object a line, or
+text at a terminal.
 
 Examples:
   happe-server run
   happe-server --config ./server.toml run --pid-file server.pid
   curl http://127.0.0.1:8080/healthz"""
 
-MIGRATE = """Every step is a transaction: what fails leaves the database as it was. Stop the server before, and back up.
+MIGRATE = """Before you start, stop the server and back up. Each step is a transaction: a failed step leaves the
+database as it was. The command also seals the power traces of an older server part by part, which takes as
+long as copying them. After a failure or a power cut, the same command continues where it stopped.
+
+The database keeps a fingerprint of each secret, and no server or command works with other secrets. If
+session.key or password.key is lost, make a new one (64 random hexadecimal digits, mode 0600) and use
+--new-secrets. After a new password.key, set every password again. A lost allocation.key cannot be replaced
+while a study is locked with it.
 
 Examples:
   systemctl stop happe-server
@@ -35,35 +43,45 @@ Examples:
 
 
 @click.command(cls=Command, epilog=RUN)
-@click.option("--pid-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the process's number there")
+@click.option("--pid-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the process id to this file")
 @pass_server
 def run(server: Server, pid_file: Path | None) -> None:
-    """Serve until it is told to stop."""
-    server.require_revision()
-    _ = server.secrets
+    """Serve until a signal ends it."""
+    server.require_fit()
     upkeep.sweep(server.database, Storage(server.config.traces_folder))
-    forgetting.sweep(server.config.data)
     server.database.dispose()
     master = os.getpid()
     try:
-        serving.run(server.config, pid_file)
+        serving.run(server.config, server.secrets, pid_file)
     except SystemExit as end:
         if os.getpid() != master:
-            os._exit(end.code if isinstance(end.code, int) else 0)  # a worker has nothing to tidy up
+            os._exit(end.code if isinstance(end.code, int) else 0)  # a worker has nothing to clean up
         if end.code in (None, 0):
             raise
-        raise Failure(os.EX_SOFTWARE, "the server could not go on; its log above says why") from end
+        raise Failure(os.EX_SOFTWARE, "the server had to stop; its log above gives the reason") from end
 
 
 @click.command(cls=Command, epilog=MIGRATE)
+@click.option("--new-secrets", is_flag=True, help="Accept the secrets that are there, after others were lost")
 @json_option
 @pass_server
-def migrate(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Bring the database to this program's revision."""
     before = migrations.current(server.database)
     if before is not None and not migrations.is_known(before):
         server.require_revision()
-    migrations.upgrade(server.database, allocation=server.secrets.allocation)
+    if new_secrets:
+        server.require_revision()
+        migrations.tell_secrets(server.database, server.secrets)
+        with server.writing() as session:
+            append(session, "secrets.replaced", None)
+    with progress_bar("Sealing power traces") as progress:
+        migrations.upgrade(
+            server.database,
+            secrets=server.secrets,
+            traces=server.config.traces_folder,
+            progress=progress,
+        )
     after = migrations.current(server.database)
     if as_json:
         print_json({"before": before, "after": after})

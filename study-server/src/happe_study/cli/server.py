@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a command works on: the server of a configuration file."""
+"""The server that a command works on, from its configuration file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.app.assembly import create_app
 from happe_study.audit import chain
+from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_config, load_secrets
 from happe_study.base.database import Database
 from happe_study.operations import owner
@@ -30,7 +31,7 @@ VARIABLE = "HAPPE_SERVER_CONFIG"
 
 
 class Server:
-    """A server as its configuration describes it. Reads no more of it than the command needs."""
+    """A server as its configuration describes it. Reads only what the command needs."""
 
     def __init__(self, path: Path) -> None:
         """Read nothing yet."""
@@ -39,7 +40,7 @@ class Server:
 
     @cached_property
     def config(self) -> Config:
-        """The configuration of a server that is there. From here on root is the owner of its data."""
+        """The configuration of an existing server. From here on root is the owner of its data."""
         config = self._read()
         if not config.data.is_dir():
             raise Failure(os.EX_NOINPUT, f"{config.data}: no such folder; `happe-server init` or `restore` makes it")
@@ -48,7 +49,7 @@ class Server:
 
     @cached_property
     def empty_config(self) -> Config:
-        """The configuration of a server that is not there yet, but for the folder of its data perhaps."""
+        """The configuration of a server that does not exist yet, except perhaps its data folder."""
         config = self._read()
         if config.data.is_dir():
             owner.become_owner(config.data)
@@ -78,7 +79,7 @@ class Server:
     @cached_property
     def app(self) -> APIFlask:
         """The application, on a database of this program's revision."""
-        self.require_revision()
+        self.require_fit()
         return create_app(self.config, self.secrets)
 
     def close(self) -> None:
@@ -88,8 +89,13 @@ class Server:
         if "app" in self.__dict__:
             self.app.extensions["happe"].database.dispose()
 
+    def require_fit(self) -> None:
+        """Raise Failure or ConfigError, with advice, if the database has another revision or other secrets."""
+        self.require_revision()
+        fingerprints.require(self.database, self.secrets)
+
     def require_revision(self) -> None:
-        """Raise a Failure that says what to do if the database is of another revision."""
+        """Raise a Failure with advice if the database has another revision."""
         found, wanted = migrations.current(self.database), migrations.head()
         if found == wanted:
             return
@@ -113,7 +119,7 @@ class Server:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that changes nothing."""
-        self.require_revision()
+        self.require_fit()
         with self.database.reading() as session:
             yield session
 

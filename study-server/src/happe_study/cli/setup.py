@@ -15,10 +15,10 @@ from happe_study.operations import owner as owner_of
 from happe_study.operations import setting_up
 
 MORE = """Asks for the first administrator's e-mail address and password. Makes the data folder (0700), the secrets
-in it (0600), the database, and the configuration file, in which every option is explained. Nothing is ever
-overwritten; if a step fails, what was made is removed.
+in it (0600), the database, and the configuration file, which explains every option. The command overwrites
+nothing. If a step fails, it removes what it made.
 
-Secrets are made once. Without secrets/allocation.key no study can ever be unblinded: keep a copy elsewhere
+Without the file secrets/allocation.key no study can ever be unblinded: keep a copy elsewhere
 (`happe-server backup --with-secrets`).
 
 Examples:
@@ -52,13 +52,13 @@ def _known(_context: click.Context, _parameter: click.Parameter, user: str | Non
 )
 @click.option("--public-url", metavar="URL", help="How browsers reach the server  [http:// and --listen]")
 @click.option("--listen", metavar="HOST:PORT", help="Where it listens  [127.0.0.1:8080]")
-@click.option("--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand before it  [0]")
+@click.option("--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand in front of it  [0]")
 @click.option("--administrator", metavar="EMAIL", help="The first administrator  [asked for]")
 @click.option(
     "--owner",
     metavar="USER",
     callback=_known,
-    help="Make it another user's, who will run it; root alone may  [happe-server, if there is one]",
+    help="The user who will own and run it; only root can choose  [happe-server, if it exists]",
 )
 @passwords.password_file
 @pass_server
@@ -106,14 +106,15 @@ def _next_steps(wish: setting_up.Wish, *, https: bool) -> str:
 Next:
   {program} check
   {program} run    (or: systemctl enable --now happe-server)
-  {program} user add EMAIL, then user grant: who administers can't unblind, rate or export
+  {program} user add EMAIL, then user grant: an administrator can't rate or export
   {program} study create FILE
-  {program} backup --with-secrets FILE.tar    to keep elsewhere: without secrets no study is ever unblinded{
+  {program} backup --with-secrets FILE.tar    to keep elsewhere: without the secrets nobody can unblind a study{
         "" if https else TLS
     }"""
 
 
 TLS = """
 
-Browsers on other machines need TLS: put nginx or Caddy before the server, and set public_url to its https://
-address and trusted_proxies to 1. Both are in study-server.md, in docs/ or /usr/share/doc/happe-study-server/."""
+Browsers on other machines need TLS: put nginx or Caddy before the server, and set public_url to its
+https:// address and trusted_proxies to 1. run-the-server.md, in docs/how-to/ or
+/usr/share/doc/happe-study-server/, has both."""

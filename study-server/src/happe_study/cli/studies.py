@@ -10,10 +10,10 @@ import click
 from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
-from happe_study.cli import allocating, exporting, named, tracing, unblinding, verifying
+from happe_study.cli import allocating, exporting, measuring, named, tracing, unblinding, verifying
 from happe_study.cli.protocols import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
-from happe_study.design.protocol import placeholders
+from happe_study.design.protocol import placeholders, registration
 from happe_study.design.study import Study
 from happe_study.results.overview.status import status as counted
 from happe_study.studies import custodians, services
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MORE = examples(
     "happe-server study check paper-a3.toml",
     "happe-server study create paper-a3.toml",
-    "happe-server study lock paper-a3          # draws the allocation; the protocol stays as it is from here on",
+    "happe-server study lock paper-a3          # draws the allocation; then the protocol cannot change",
     "happe-server study status paper-a3",
     "happe-server study export paper-a3 --out export",
     "happe-server study unblind paper-a3       # by a custodian, when every run is complete",
@@ -36,17 +36,17 @@ name_argument = click.argument("name", metavar="STUDY")
 
 @click.group(cls=Group, epilog=MORE)
 def study() -> None:
-    """Studies: check a protocol, create, lock, look at, unblind, allocate anew, export, verify."""
+    """Studies: check a protocol, create, lock, show, unblind, repeat the allocation, export, measure, verify."""
 
 
 @study.command(epilog=examples("happe-server study check paper-a3.toml", "happe-server study check - <paper-a3.toml"))
 @file_argument
 @json_option
 def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Whether a protocol is valid, and what is still to be filled in; needs no server.
+    """Check a protocol, and list the parts that you must still fill in. Needs no server.
 
-    Prints each mistake as FILE:LINE: FIELD: what is wrong. The exit status is 65 if there is one. A part that is
-    still to be filled in is no mistake, but the study can't be locked with it.
+    Prints each mistake as FILE:LINE: FIELD: message. The exit status is 65 if there is one. A part that you must
+    still fill in is not a mistake, but you can't lock the study with it.
     """
     text = protocol_text(file)
     protocol = checked(file, text)
@@ -60,6 +60,17 @@ def check(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
         click.echo(f"{file}:{each.line}: {each.to_do}")
     if to_fill_in:
         click.echo("The study can't be locked before that.")
+
+
+@study.command(epilog=examples("happe-server study preregister crossover.toml >registration.md"))
+@file_argument
+def preregister(file: Path) -> None:
+    """Print a preregistration from a protocol, as Markdown. Needs no server.
+
+    It has the design, the estimand, the margin and its reason, the outcomes in order, and the analysis sets.
+    The audit log notes its SHA-256 when the study is locked, so nobody can exchange it later.
+    """
+    click.echo(registration.registration(checked(file, protocol_text(file))), nl=False)
 
 
 @study.command(epilog=examples("happe-server study create paper-a3.toml"))
@@ -91,8 +102,8 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     """Draw and seal the allocation, and open the study to participants.
 
     From then on the protocol stays as it is. Note the commitment elsewhere, or publish it: when the study is
-    unblinded, it shows that the allocation was not changed in between. Refused while a part of the protocol is
-    still to be filled in, or the study has no investigator or no custodian.
+    unblinded, it shows that the allocation was not changed in between. Refused while a part of the protocol must
+    still be filled in, or the study has no investigator or no custodian.
     """
     with server.reading() as session:
         services.require_ready(session, named.study(session, name))
@@ -101,12 +112,18 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     with server.writing() as session:
         found = named.study(session, name)
         services.lock(session, found, server.secrets, None)
-        facts = {"study": found.name, "protocol_sha256": found.protocol_sha256, "commitment": found.commitment}
+        facts = {
+            "study": found.name,
+            "protocol_sha256": found.protocol_sha256,
+            "registration_sha256": registration.digest(services.protocol_of(found)),
+            "commitment": found.commitment,
+        }
     if as_json:
         print_json(facts)
         return
-    click.echo(f"{name} is locked. Publish or note:\n  protocol    {facts['protocol_sha256']}")
-    click.echo(f"  commitment  {facts['commitment']}")
+    click.echo(f"{name} is locked. Publish or note:\n  protocol         {facts['protocol_sha256']}")
+    click.echo(f"  preregistration  {facts['registration_sha256']}  (happe-server study preregister)")
+    click.echo(f"  commitment       {facts['commitment']}")
 
 
 @study.command("list", epilog=examples("happe-server study list", "happe-server study list --json | jq -r '.[].study'"))
@@ -134,7 +151,7 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """How far a study is: slots, participants, runs, devices, and who may unblind it.
 
-    Nothing is counted by condition.
+    It counts nothing by condition.
     """
     with server.reading() as session:
         found = named.study(session, name)
@@ -150,6 +167,7 @@ study.add_command(unblinding.unblind)
 study.add_command(allocating.allocation)
 study.add_command(exporting.export)
 study.add_command(tracing.traces)
+study.add_command(measuring.measure)
 study.add_command(verifying.verify)
 
 
@@ -162,7 +180,7 @@ def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         counted = ", ".join(f"{count} {state}" for state, count in facts[what].items() if count)
         yield what, counted or "none yet"
     for each in facts["devices"]:
-        heard = f"heard of {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "never heard of"
+        heard = f"last contact {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "no contact yet"
         yield "device", f"{each['code']} {each['name']}, {'enrolled' if each['enrolled'] else 'not enrolled'}, {heard}"
     for each in facts["custodians"]:
         late = f", unblinds from {_moment(each['unblinds_from_us'])} on" if each["unblinds_from_us"] else ""

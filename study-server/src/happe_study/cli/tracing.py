@@ -17,13 +17,14 @@ from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import StudyState
 from happe_study.evidence.traces.downloads import Downloaded, download
+from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.storage import Storage
 
-MORE = """Writes FOLDER/UUID for each trace, as `happe-power` has traces in its spool: header, parts, gaps, clock
-estimates and manifest; zero checks are in the spool alone. Each part is compared with what the meter sent.
-Traces that are there already are passed over, so that an interrupted download goes on; one that was not
-sealed then is fetched anew. Nobody gets a trace before the study is unblinded, as power tells conditions;
-each download is in the audit log. The exit status is 1 if a trace is not whole.
+MORE = """Writes FOLDER/UUID for each trace, in the format of `happe-power`'s spool: header, parts, gaps, clock
+estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with what
+the meter sent. It skips sealed traces that exist already, so it continues an interrupted download. It
+fetches a trace again that was not sealed then. Traces stay sealed until the study is unblinded, because
+power reveals conditions. The audit log has each download. The exit status is 1 if a trace is incomplete.
 
 Examples:
   happe-server study traces crossover --out traces
@@ -43,11 +44,12 @@ def traces(server: Server, name: str, out: Path, as_json: bool) -> None:  # noqa
     with server.writing() as session:
         study = named.study(session, name)
         if study.state != StudyState.UNBLINDED:
-            raise Failure(os.EX_NOPERM, f"{name}: nobody gets its power traces before it is unblinded")
+            raise Failure(os.EX_NOPERM, f"{name}: its power traces stay sealed until it is unblinded")
         append(session, "study.exported", None, study_id=study.id, study=name, table="power-traces", format="parquet")
+    files = TraceFiles(Storage(server.config.traces_folder), server.secrets.allocation)
     written: list[Downloaded] = []
     with server.reading() as session:
-        for each in download(session, study.id, Storage(server.config.traces_folder), out):
+        for each in download(session, study.id, files, out):
             written.append(each)
             PROGRAM.show([f"{each.folder}: {fault}; the trace was not written" for fault in each.faults])
     if as_json:
@@ -70,4 +72,7 @@ def _said(each: Downloaded) -> str:
         return "not written"
     if each.there:
         return "was there"
-    return f"{each.parts} parts, {each.bytes} bytes{'' if each.sealed else ', not sealed: not all may be here yet'}"
+    return (
+        f"{each.parts} parts, {each.bytes} "
+        f"bytes{'' if each.sealed else ', not sealed: some parts may still be missing'}"
+    )

@@ -14,10 +14,12 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.access.rights import Right
 from happe_study.base.clock import now_us
 from happe_study.cli import named, passwords
+from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
+from happe_study.people.accounts import second_factor
 from happe_study.people.accounts import services as accounts
 from happe_study.people.callers import staff_caller
-from happe_study.results.unblinding.services import Order, unblind_run
+from happe_study.results.unblinding.services import Order, revealed_by, unblind_run
 from happe_study.results.unblinding.services import unblind as unblind_study
 from happe_study.runs.course import services as runs
 from happe_study.studies import custodians
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from happe_study.access.rules import Caller
     from happe_study.design.study import Study
 
-MORE = """Asks for what is not given: the custodian's address and password, the reason, and the study's name (or the
-run's code) typed out. It can't be undone, and the audit log keeps who did it and why.
+MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
+study's name (or the run's code). This can't be undone. The audit log records who did it and why.
 
-With --run, one run's condition is told to the custodian, for an emergency. It is stored nowhere; the others
-stay blind.
+With --run, the custodian sees the condition of one run, for an emergency. The server does not store it
+unsealed, and everybody else stays blind.
 
 Examples:
   happe-server study unblind paper-a3 --custodian carl@example.org
@@ -43,7 +45,7 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("name", metavar="STUDY")
-@click.option("--run", "run_code", metavar="CODE", help="One run alone, in an emergency")
+@click.option("--run", "run_code", metavar="CODE", help="Only one run, in an emergency")
 @click.option("--custodian", metavar="EMAIL", help="The custodian's address  [asked for]")
 @click.option("--reason", metavar="TEXT", help="Why, for the audit log  [asked for]")
 @passwords.password_file
@@ -60,16 +62,21 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
 ) -> None:
     """Reveal the conditions of a study for good, or of one run to the custodian."""
     with server.reading() as session:
-        named.study(session, name)
+        study = named.study(session, name)
+        if run_code:
+            reveals = revealed_by(session, study, runs.find(session, study.id, run_code))
+            others = f"also reveals the conditions of {', '.join(reveals)}" if reveals else "reveals no other run's"
+            PROGRAM.show([f"the condition of {run_code} {others}; the audit log will say so"])
     email = custodian or click.prompt("The custodian's e-mail address", err=True)
     password = passwords.read(password_file, email)
+    code = _code(server, email)
     why = reason or click.prompt("Why", err=True)
     typed = click.prompt(
         f"Type {'the code of the run' if run_code else 'the name of the study'} to unblind it", err=True
     )
     with server.writing() as session:
         study = named.study(session, name)
-        who = _custodian(session, email, password, study)
+        who = _custodian(session, server, (email, password, code), study)
         custodians.require(session, study, who, server.config.custodian_wait_hours)
         order = Order(who, why, typed)
         found = _unblinded(session, server, study, run_code, order)
@@ -80,7 +87,8 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
     if not found.get("agrees", True):
         raise Failure(
             EX_CHECK_FAILED,
-            "what was sealed is not what seed and salt give, or a record does not open; see --json or the audit log",
+            "the sealed allocation differs from what seed and salt give, or a record does not open; see --json "
+            "or the audit log",
         )
 
 
@@ -91,15 +99,26 @@ def _unblinded(session: Session, server: Server, study: Study, code: str | None,
     return {"run": run.code, "condition": unblind_run(session, study, run, server.secrets, order)}
 
 
-def _custodian(session: Session, email: str, password: str, study: Study) -> Caller:
-    """The caller that an account is, if it may unblind the study and this is its password."""
+def _code(server: Server, email: str) -> str:
+    """The code that the account's app shows; empty without a second factor."""
+    with server.reading() as session:
+        account = accounts.find(session, email)
+        asks = account is not None and account.totp_secret is not None
+    return click.prompt("The code from your app", err=True) if asks else ""
+
+
+def _custodian(session: Session, server: Server, proof: tuple[str, str, str], study: Study) -> Caller:
+    """The caller that an account is, if it may unblind the study. `proof`: its address, password, and code, if any."""
+    email, password, code = proof
     account = accounts.find(session, email)
     if account is None or not account.active or not account.password or not verify_password(password, account.password):
-        raise Failure(os.EX_NOPERM, "this is not the password of an account that can sign in; nothing was unblinded")
+        raise Failure(os.EX_NOPERM, "no account that can sign in has this address and password; nothing was unblinded")
     if account.password_given:
         raise Failure(os.EX_NOPERM, "somebody else chose this password; sign in and change it first")
+    if not second_factor.accepts(session, server.secrets, account, code):
+        raise Failure(os.EX_NOPERM, "the app does not show this code now, or you have used it already")
     who = staff_caller(account.id, account.email, account.grants, now_us())
     if not who.may(Right.UNBLIND, study.id):
         advice = f"`happe-server user grant {account.email} custodian --study {study.name}` by an administrator"
-        raise Failure(os.EX_NOPERM, f"{account.email} is no custodian of {study.name}; {advice}")
+        raise Failure(os.EX_NOPERM, f"{account.email} is not a custodian of {study.name}; {advice}")
     return who

@@ -14,7 +14,7 @@ from happe_study.access.rights import Role
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import Study
-from happe_study.people.accounts import services
+from happe_study.people.accounts import second_factor, services
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from happe_study.people.accounts.models import Account
 
 MORE = f"""Roles: {", ".join(Role)}.
-Some exclude each other in one study: a custodian, who unblinds, neither runs nor rates nor analyses it.
+Some exclude each other in one study: a custodian, who unblinds it, can't also run, rate or analyse it.
 
 {
     examples(
@@ -37,7 +37,7 @@ Some exclude each other in one study: a custodian, who unblinds, neither runs no
 
 email_argument = click.argument("email")
 role_argument = click.argument("role", type=click.Choice([str(role) for role in Role]))
-study_option = click.option("--study", "study_name", metavar="STUDY", help="In this study alone  [in every study]")
+study_option = click.option("--study", "study_name", metavar="STUDY", help="Only in this study  [in every study]")
 
 
 @click.group(cls=Group, epilog=MORE)
@@ -84,7 +84,7 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 @email_argument
 @pass_server
 def disable(server: Server, email: str) -> None:
-    """End an account's sessions and tokens, and let it sign in no more."""
+    """End an account's sessions and tokens, and refuse its sign-in."""
     with server.writing() as session:
         services.disable(session, None, named.account(session, email))
     click.echo(f"{email} can't sign in any more. `happe-server user enable {email}` undoes it.")
@@ -117,6 +117,16 @@ def password(server: Server, email: str, password_file: Path | None) -> None:
     click.echo(f"{email} has another password.")
 
 
+@user.command(epilog=examples("happe-server user unpair ana@example.org"))
+@email_argument
+@pass_server
+def unpair(server: Server, email: str) -> None:
+    """Let an account sign in with the password only, after its phone was lost."""
+    with server.writing() as session:
+        second_factor.remove(session, None, named.account(session, email))
+    click.echo(f"{email} needs only the password to sign in.")
+
+
 @user.command(epilog=examples("happe-server user grant ana@example.org investigator --study paper-a3"))
 @email_argument
 @role_argument
@@ -140,7 +150,7 @@ def revoke(server: Server, email: str, role: str, study_name: str | None) -> Non
     with server.writing() as session:
         study = named.study(session, study_name) if study_name else None
         services.revoke(session, None, named.account(session, email), Role(role), study)
-    click.echo(f"{email} is not {role} of {study_name or 'every study'} any more.")
+    click.echo(f"{email} is no longer {role} of {study_name or 'every study'}.")
 
 
 @user.command(epilog=examples("happe-server user token ana@example.org --days 7 >token && chmod 600 token"))
@@ -158,7 +168,7 @@ def revoke(server: Server, email: str, role: str, study_name: str | None) -> Non
 def token(server: Server, email: str, days: int, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Make an access token for scripts, with the account's rights.
 
-    It is shown this once; the server keeps only its SHA-256. Send it as `Authorization: Bearer TOKEN`.
+    It is shown only once; the server keeps only its SHA-256. Send it as `Authorization: Bearer TOKEN`.
     """
     with server.writing() as session:
         account = named.account(session, email)

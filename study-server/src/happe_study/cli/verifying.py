@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.findings import Check
 
 MORE = """Looks for mistakes in the chain from a laptop's clock to a run's watts: clocks that contradict each other,
-runs that did not behave as their condition says, lost parts and gaps of power traces, implausible watts, and
-what is counted twice. What could tell a condition is looked at only when the study is unblinded. The power is
-that of --power, else the one that was uploaded for the report. The exit status is 1 if something is suspect.
+runs that do not match their condition, lost parts and gaps of power traces, implausible watts, and anything
+counted twice. Data that could reveal a condition are checked only when the study is unblinded. The power
+comes from --power, or else from the upload for the report. The exit status is 1 if a check finds something.
 
 Examples:
   happe-server study verify crossover

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a study is before anybody takes part: its protocol, its allocation, and its row."""
+"""A study before its first participant: its protocol, its allocation, and its row."""

@@ -30,7 +30,7 @@ class Study(Base):
     title: Mapped[str] = mapped_column(Name)
     protocol: Mapped[str] = mapped_column(Text)  # the TOML document as it was sent
     protocol_sha256: Mapped[str] = mapped_column(Digest)
-    protocol_file: Mapped[str | None] = mapped_column(Text)  # its file, as its sender calls it
+    protocol_file: Mapped[str | None] = mapped_column(Text)  # the name of its file, as the sender gave it
     state: Mapped[str] = mapped_column(Name, default=StudyState.DRAFT)
     created_us: Mapped[int] = mapped_column(Micros)
     locked_us: Mapped[int | None] = mapped_column(Micros)

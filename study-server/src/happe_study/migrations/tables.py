@@ -3,10 +3,13 @@
 
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.base.database import Base
+from happe_study.base.fingerprints import SecretFingerprint
+from happe_study.base.limits import RateHits
 from happe_study.design.study import Study
 from happe_study.evidence.documents.models import AnalysisDocument
 from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.jobs.models import Job
 from happe_study.people.accounts.models import Account, Grant, Token
 from happe_study.people.devices.models import ClockEstimate, Device, Sitting
 from happe_study.people.participants.models import Participant
@@ -24,14 +27,17 @@ __all__ = [
     "ClockEstimate",
     "Device",
     "Grant",
+    "Job",
     "LearningEvent",
     "Participant",
     "Profile",
     "ProfileReview",
+    "RateHits",
     "Report",
     "ReportFile",
     "Run",
     "RunRecord",
+    "SecretFingerprint",
     "Sitting",
     "Slot",
     "Study",

@@ -14,9 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from happe_study import migrations
 from happe_study.audit.verify import verify_log
+from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.design.allocation.sealing import SealError, open_record, open_seed
 from happe_study.design.study import Study
+from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.sealed import manifest_of, seal_of
 from happe_study.operations.serving import is_loopback
 from happe_study.operations.trace_files import look
 from happe_study.people.participants.models import Participant
@@ -74,14 +77,14 @@ def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iter
 def _configuration(path: Path, config: Config) -> Iterator[Finding]:
     wrong = []
     if path.stat().st_mode & WRITABLE:
-        wrong.append(("others can write it", f"chmod go-w {path}"))
+        wrong.append(("other users can write to it", f"chmod go-w {path}"))
     if config.database_url and ":" in config.database_url.partition("://")[2].rpartition("@")[0]:
         wrong.append(("it holds a password", "move database_url to a file of its own and name it in database_url_file"))
     if not is_loopback(config.listen):
-        wrong.append((f"{config.listen} is reached from elsewhere without TLS", "listen on 127.0.0.1 behind a proxy"))
+        wrong.append((f"other machines reach {config.listen} without TLS", "listen on 127.0.0.1 behind a proxy"))
     if config.https and not config.trusted_proxies:
         wrong.append(
-            ("public_url is https and no proxy is trusted", "set trusted_proxies to 1 if one stands before it")
+            ("public_url is https, but no proxy is trusted", "set trusted_proxies to 1 if one proxy stands in front")
         )
     for detail, advice in wrong:
         yield Finding("configuration", Verdict.WARN, f"{path}: {detail}", advice)
@@ -92,7 +95,7 @@ def _configuration(path: Path, config: Config) -> Iterator[Finding]:
 def _folders(config: Config) -> Iterator[Finding]:
     for folder in (config.data, config.secrets_folder):
         if folder.is_dir() and folder.stat().st_mode & OTHERS:
-            mode = f"others may enter it (mode {folder.stat().st_mode & 0o777:03o})"
+            mode = f"other users may enter it (mode {folder.stat().st_mode & 0o777:03o})"
             yield Finding("folders", Verdict.FAIL, f"{folder}: {mode}", f"chmod 700 {folder}")
 
 
@@ -119,6 +122,19 @@ def _revision(database: Database) -> Finding:
     return Finding("database", Verdict.FAIL, f"revision {found or 'none'}, this program needs {wanted}", advice)
 
 
+def _fingerprints(config: Config, database: Database) -> Iterator[Finding]:
+    """Whether the secrets are those of the database's server."""
+    try:
+        secrets = load_secrets(config.secrets_folder)
+    except ConfigError:
+        return
+    try:
+        fingerprints.require(database, secrets)
+    except ConfigError as error:
+        wrong, _, advice = str(error).partition("\n")
+        yield Finding("secrets", Verdict.FAIL, wrong, advice)
+
+
 def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
     if database.is_sqlite:
         with database.reading() as session:
@@ -126,6 +142,7 @@ def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Fin
         if said != "ok":
             yield Finding("database", Verdict.FAIL, f"it is damaged: {said}", "restore a backup")
     yield _audit(database)
+    yield from _fingerprints(config, database)
     yield from _seals(config, database)
     yield from _traces(config, database, deep=deep)
 
@@ -137,7 +154,7 @@ def _audit(database: Database) -> Finding:
         return Finding("audit log", Verdict.OK, f"{report.entries} entries, head {report.head}")
     faults = ", ".join(f"{fault} at {number}" for number, fault in report.faults[:5])
     return Finding(
-        "audit log", Verdict.FAIL, faults, "find out who could write to the database; `audit verify` has all"
+        "audit log", Verdict.FAIL, faults, "find out who could write to the database; `audit verify` lists all faults"
     )
 
 
@@ -153,11 +170,12 @@ def _seals(config: Config, database: Database) -> Iterator[Finding]:
             try:
                 open_seed(key, study.name, study.seed_sealed or b"")
             except SealError:
-                advice = "put the allocation.key back that the study was locked under"
+                advice = "restore the allocation.key that the study was locked with"
                 said = f"the seal of {study.name} does not open with this allocation key"
                 yield Finding("allocation", Verdict.FAIL, said, advice)
             else:
                 yield from _records(session, study, key)
+                yield from _manifests(session, study, key)
 
 
 def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
@@ -170,6 +188,19 @@ def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
         said = f"{len(damaged)} of {study.name} do not open: of the runs {named}"
         advice = "somebody changed the database: restore them from a backup, and find out who could write to it"
         yield Finding("records", Verdict.FAIL, said, advice)
+
+
+def _manifests(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
+    """The power traces of a study whose manifest or key is not what the server sealed."""
+    for number in session.scalars(select(Trace.id).where(Trace.study_id == study.id).order_by(Trace.client_id)).all():
+        trace = session.get_one(Trace, number)
+        try:
+            manifest_of(trace, key)
+            seal_of(trace, 0, key)
+        except SealError:
+            advice = "somebody changed the database: restore it from a backup, and find out who could write to it"
+            yield Finding("traces", Verdict.FAIL, f"the manifest or the key of {trace.client_id} does not open", advice)
+        session.expunge(trace)
 
 
 def _opens(key: bytes, code: str, document: bytes) -> bool:
@@ -185,9 +216,11 @@ def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Findi
     for name in found.missing:
         yield Finding("traces", Verdict.FAIL, f"{name} is missing", "restore it from a backup")
     for name in found.damaged:
-        yield Finding("traces", Verdict.FAIL, f"{name} is not what was received", "restore it from a backup")
+        yield Finding(
+            "traces", Verdict.FAIL, f"{name} differs from what the server received", "restore it from a backup"
+        )
     for name in found.orphans:
-        yield Finding("traces", Verdict.WARN, f"{name} belongs to nothing in the database", SWEEP)
+        yield Finding("traces", Verdict.WARN, f"the database does not know {name}", SWEEP)
     if not (found.missing or found.damaged or found.orphans):
         yield Finding("traces", Verdict.OK, f"{found.parts} parts, {found.bytes} bytes{', each read' if deep else ''}")
 

@@ -17,31 +17,34 @@ HEAD = """\
 """
 
 ABOUT = {
-    "data": "Where the database and the power traces are. The server's user alone may enter it (0700).",
+    "data": "Where the database and the power traces are. Only the server's user may enter it (0700).",
     "secrets": "Where the secrets are, if not in the folder `secrets` of the data. Files of the server's user (0600).",
     "database_url": 'A PostgreSQL without a password: "postgresql+psycopg://user@/name?host=/run/postgresql".',
-    "database_url_file": "A file that holds the database's URL, for one with a password. Left out: SQLite in the data.",
-    "listen": "HOST:PORT. Nothing here speaks TLS: leave it on this machine, behind nginx or Caddy.",
+    "database_url_file": (
+        "A file that holds the database's URL, for one with a password. Without it: SQLite in the data folder."
+    ),
+    "listen": "HOST:PORT. The server has no TLS: keep it on this machine, behind nginx or Caddy.",
     "metrics_listen": 'Where Prometheus reads the metrics (GET /metrics), or "off".',
     "public_url": "How browsers reach the server. With https:// cookies travel over https only.",
-    "trusted_proxies": "How many reverse proxies stand before it, whose X-Forwarded headers are believed. 0 to 8.",
+    "trusted_proxies": "How many reverse proxies stand in front of it. It trusts their X-Forwarded headers. 0 to 8.",
     "workers": "Processes. 1 to 64.",
     "threads": "Requests that each process answers at a time. 1 to 256.",
+    "jobs": "Long work, such as reports, that this server does at a time. 0 to 64; 0: `happe-server worker` does it.",
     "stop_seconds": "How long requests under way may take when the server is stopped. 1 to 3600.",
-    "custodian_wait_hours": "How long a custodian waits who became one after a study was locked. 0 to 720.",
+    "custodian_wait_hours": "How long a custodian must wait who was added after a study was locked. 0 to 720.",
     "least_share_of_run": "How much of its planned time a run must last to end without being aborted. 0 to 1.",
     "log_level": '"debug", "info", "warning" or "error". "debug" also logs exceptions\' messages, which may repeat\n'
     "# what clients sent: not for a study.",
-    "log_addresses": "Whether the log tells the address that a request came from.",
-    "limits": "What may be taken. Sizes are in bytes.",
+    "log_addresses": "Whether the log has the address of each request.",
+    "limits": "Limits of uploads. Sizes are in bytes.",
     "limits.record_bytes": "Of one run's record.",
     "limits.part_bytes": "Of one part of a power trace.",
     "limits.device_bytes": "Of all traces of one device.",
     "limits.study_bytes": "Of all traces of one study.",
-    "limits.free_bytes": "What must stay free on the data's disk; with less, /healthz says 503.",
-    "limits.login": "Attempts to sign in, for each account and for each address.",
+    "limits.free_bytes": "Free space to keep on the data's disk; with less, /healthz answers 503.",
+    "limits.login": "Wrong passwords at the sign-in, for each address and each known browser.",
     "limits.enrol": "Attempts to enrol a device, for each address.",
-    "limits.participant": "Requests of a participant.",
+    "limits.participant": "Requests of each participant; of unknown people, for each address.",
 }
 
 

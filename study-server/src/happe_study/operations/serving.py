@@ -20,6 +20,7 @@ from happe_study.app.assembly import create_app
 from happe_study.base.config import OFF
 from happe_study.operations import logs
 from happe_study.operations.gathering import GatheringWorker
+from happe_study.operations.working.beside import Beside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gunicorn.arbiter import Arbiter
     from gunicorn.workers.base import Worker
 
-    from happe_study.base.config import Config
+    from happe_study.base.config import Config, Secrets
 
 log = structlog.get_logger(__name__)
 
@@ -92,12 +93,14 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
 class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     """A server of one configuration. `run` returns by SystemExit when the server has stopped."""
 
-    def __init__(self, config: Config, pid_file: Path | None = None) -> None:
+    def __init__(self, config: Config, secrets: Secrets, pid_file: Path | None = None) -> None:
         """Settle how to run; nothing listens yet."""
         self._config = config
+        self._secrets = secrets
         self._pid_file = pid_file
         self._shared: Path | None = None
         self._metrics: WSGIServer | None = None
+        self._beside: Beside | None = None
         super().__init__()
 
     def load_config(self) -> None:
@@ -108,7 +111,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
 
     def load(self) -> Flask:
         """Make a worker's application."""
-        return create_app(self._config)
+        return create_app(self._config, self._secrets)
 
     def _processes(self) -> dict[str, Any]:
         return {
@@ -146,6 +149,8 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
             host, port = host_and_port(self._config.metrics_listen)
             self._metrics, _thread = metrics.serve(self._shared, host, port)
             where = {"metrics": f"{host}:{self._metrics.server_port}"}
+        if self._config.jobs:
+            self._beside = Beside(self._config)
         log.info("ready", listens=[str(each) for each in arbiter.LISTENERS], pid=os.getpid(), **where)
 
     def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
@@ -157,6 +162,8 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
             metrics.forget(self._shared, worker.pid)
 
     def _end(self, _arbiter: Arbiter) -> None:
+        if self._beside is not None:
+            self._beside.stop()
         if self._shared is not None:
             metrics.end(self._shared)
         log.info("stopped", pid=os.getpid())
@@ -187,7 +194,7 @@ def _trust_nothing() -> dict[str, Any]:
     }
 
 
-def run(config: Config, pid_file: Path | None = None) -> None:
+def run(config: Config, secrets: Secrets, pid_file: Path | None = None) -> None:
     """Serve until a signal says stop. Ends by SystemExit, in the workers too. Raises OSError if it can't listen."""
     logs.configure(config.log_level)
     if not is_loopback(config.listen):
@@ -196,7 +203,7 @@ def run(config: Config, pid_file: Path | None = None) -> None:
         if (address := getattr(config, option)) != OFF:
             _try_to_listen(option, address)
     _let_new_workers_be_stopped()
-    Serving(config, pid_file).run()
+    Serving(config, secrets, pid_file).run()
 
 
 def _let_new_workers_be_stopped() -> None:

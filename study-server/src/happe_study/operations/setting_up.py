@@ -53,9 +53,9 @@ class Wish:
 def check(wish: Wish) -> Config:
     """The configuration of a new server, if it can be made. Raises ConfigError, OSError, KeyError for the owner."""
     if wish.config.exists():
-        raise FileExistsError(errno.EEXIST, "there is one already; nothing was touched", wish.config)
+        raise FileExistsError(errno.EEXIST, "it exists already; nothing was changed", wish.config)
     if wish.data.exists() and any(wish.data.iterdir()):
-        raise FileExistsError(errno.ENOTEMPTY, "is not empty; nothing was touched", wish.data)
+        raise FileExistsError(errno.ENOTEMPTY, "is not empty; nothing was changed", wish.data)
     try:
         config = read_config(wish.fields, wish.config.parent)
     except ValidationError as error:
@@ -102,12 +102,13 @@ def write_secret(path: Path, secret: bytes) -> None:
 
 
 def _fill_database(config: Config, email: str, password: str, operator: str) -> None:
+    made_secrets = load_secrets(config.secrets_folder)
     database = Database(config.url)
     try:
-        migrations.upgrade(database)
+        migrations.upgrade(database, secrets=made_secrets)
     finally:
         database.dispose()
-    app = create_app(config, load_secrets(config.secrets_folder))
+    app = create_app(config, made_secrets)
     made: Database = app.extensions["happe"].database
     token = chain.SERVER.set(operator)
     try:
@@ -127,7 +128,7 @@ def _require_empty(config: Config) -> None:
     finally:
         database.dispose()
     if tables:
-        raise ConfigError(f"{config.database_url_file}: there are tables in that database already; name an empty one")
+        raise ConfigError(f"{config.database_url_file}: this database has tables already; name an empty one")
 
 
 @contextmanager

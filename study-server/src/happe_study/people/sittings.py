@@ -51,7 +51,9 @@ def leave(session: Session, device: Caller) -> None:
 def _participant(session: Session, device: Caller, token: str) -> Participant:
     who = callers.caller_of(session, token)
     if who is None or who.who is not Who.PARTICIPANT or who.study_id != device.study_id:
-        raise unprocessable("Nobody in this study has this token.", FieldError("/participant", "is nobody's token"))
+        raise unprocessable(
+            "No participant of this study has this token.", FieldError("/participant", "is nobody's token")
+        )
     participant = session.get_one(Participant, who.id, with_for_update=True)
     if participant.enrolled_us is None:
         raise conflict("not-enrolled", "The participant has not answered the questionnaire yet.")

@@ -63,7 +63,7 @@ def of_study(session: Session, study: Study, wait_hours: int) -> list[Custodian]
 
 
 def shown(session: Session, study: Study, wait_hours: int) -> list[dict[str, Any]]:
-    """The same, as answers have it."""
+    """The same, as in answers."""
     return [asdict(each) for each in of_study(session, study, wait_hours)]
 
 
@@ -74,7 +74,7 @@ def require(session: Session, study: Study, who: Caller, wait_hours: int) -> Non
         raise forbidden()
     if mine.waits:
         moment = datetime.fromtimestamp((mine.unblinds_from_us or 0) // SECOND_US + 1, UTC)
-        why = "your role, or a password that somebody else chose for you, is younger than its lock"
+        why = "you got your role, or a password that somebody else chose, after its lock"
         detail = f"You may unblind this study from {moment:%Y-%m-%d %H:%M:%S} UTC on: {why}."
         raise Problem(HTTPStatus.FORBIDDEN, "custodian-waits", detail)
 

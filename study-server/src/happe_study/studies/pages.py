@@ -32,7 +32,7 @@ pages = Blueprint("study_pages", __name__)
 LINE = re.compile(r"line (\d{1,6})")
 WORDS = {
     Right.STUDY_CREATE: "create it and change its protocol until it is locked",
-    Right.STUDY_READ: "see its protocol, its state and how far it is",
+    Right.STUDY_READ: "see its protocol, its state and its progress",
     Right.STUDY_LOCK: "lock it",
     Right.PARTICIPANT_MANAGE: "invite, replace and withdraw participants",
     Right.RUN_READ: "see participants and runs",
@@ -45,6 +45,8 @@ WORDS = {
     Right.ACCOUNT_MANAGE: "make accounts and give roles",
     Right.PROFILE_READ: "see what was learned, after unblinding",
     Right.PROFILE_REVIEW: "write notes on what was learned, and flag it",
+    Right.PROFILE_ASSIGN: "assign profiles to reviewers",
+    Right.RUN_VIEW: "open the page of a run; reviewers only after unblinding",
 }
 
 
@@ -68,8 +70,8 @@ def new_study() -> AnyResponse:
     with parts().database.writing() as session:
         made, new = services.put(session, _sent(), caller(), _file_name())
         if not new:
-            raise conflict("name-taken", "There is a draft of this name. Change its protocol there, or choose another.")
-        return done("The study is a draft. Look at it, then lock it.", "overview_pages.study", study=made.name)
+            raise conflict("name-taken", "A draft has this name already. Change its protocol, or choose another name.")
+        return done("The study is a draft. Check it, then lock it.", "overview_pages.study", study=made.name)
 
 
 @pages.get("/studies/<study>/protocol")
@@ -145,7 +147,7 @@ def _sent() -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise bad_request("The file is no text in UTF-8.") from None
+        raise bad_request("The file is not text in UTF-8.") from None
 
 
 def _file_name() -> str | None:

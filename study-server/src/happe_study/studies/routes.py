@@ -89,7 +89,10 @@ def list_studies() -> Json:
 @staff(Right.STUDY_CREATE)
 @api.output(StudyOut, 201)
 @api.doc(
-    responses={200: "The draft has this protocol now.", 409: "The study is locked, or is another's."},
+    responses={
+        200: "The draft now has this protocol.",
+        409: "The study is locked, or the name belongs to another study.",
+    },
     extensions=TOML_BODY,
 )
 def create_study() -> tuple[Json, int]:

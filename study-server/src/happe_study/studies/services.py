@@ -16,7 +16,7 @@ from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.plan import SECRET_BYTES, commitment
 from happe_study.design.allocation.sealing import SealError, open_seed, seal_seed
-from happe_study.design.protocol import placeholders
+from happe_study.design.protocol import placeholders, registration
 from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
 from happe_study.design.study import Study, StudyState
 from happe_study.people.accounts.models import Account, Grant
@@ -52,7 +52,7 @@ def put(session: Session, text: str | bytes, who: Caller | None, file: str | Non
     study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update())
     action = "study.changed" if study else "study.created"
     if study is None:
-        _require_right(who, None, forbidden("Creating a study takes the right to do so in every study."))
+        _require_right(who, None, forbidden("To create a study you need this right in every study."))
         study = Study(name=protocol.name, state=StudyState.DRAFT, created_us=now_us())
         session.add(study)
     else:
@@ -92,7 +92,12 @@ def allocate(
     study.state, study.locked_us = StudyState.LOCKED, now_us()
     study.commitment = commitment(seed, salt)
     study.seed_sealed = seal_seed(secrets.allocation, study.name, seed, salt)
-    facts: dict[str, Any] = {"protocol_sha256": study.protocol_sha256, "commitment": study.commitment, "slots": slots}
+    facts: dict[str, Any] = {
+        "protocol_sha256": study.protocol_sha256,
+        "registration_sha256": registration.digest(protocol),
+        "commitment": study.commitment,
+        "slots": slots,
+    }
     append(session, "study.locked", who, study_id=study.id, study=study.name, **facts)
 
 
@@ -107,7 +112,7 @@ def require_ready(session: Session, study: Study) -> None:
     missing = [
         FieldError(
             role,
-            f"nobody has this role yet: happe-server user grant EMAIL {role} --study {study.name}",
+            f"no account has this role yet: happe-server user grant EMAIL {role} --study {study.name}",
         )
         for role in (Role.INVESTIGATOR, Role.CUSTODIAN)
         if not _is_held(session, study, role)
@@ -154,7 +159,7 @@ def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
 
 def wrong_key() -> Exception:
     """409: a seal of the study does not open."""
-    return conflict("wrong-key", "The seal does not open: `allocation.key` is another than when the study was locked.")
+    return conflict("wrong-key", "The seal does not open: `allocation.key` differs from the one of the lock.")
 
 
 def _read(content: bytes) -> Protocol:
@@ -181,4 +186,4 @@ def _require_right(who: Caller | None, study_id: int | None, refusal: Exception)
 
 def _require_draft(study: Study) -> None:
     if study.state != StudyState.DRAFT:
-        raise conflict("locked", "The study is locked: its protocol and its allocation stay as they are.")
+        raise conflict("locked", "The study is locked: its protocol and allocation can't change.")

@@ -68,7 +68,7 @@ def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
     # The buffer was between empty and full when the reader stalled.
     assert stalled - BUFFER_S - PERIOD_US / 1e6 < lost / RATE < stalled + LATE_S
     assert abs(measured_hz(trace) / RATE - 1) < 0.005
-    # The sawtooth's phase before and after says by how much the gap is wrong, but for whole periods.
+    # The sawtooth's phase before and after says by how much the gap is wrong, except for whole periods.
     phases = phases_us(trace.column("shunt"))
     at = gap["from_index"]
     wrong_us = (phases[at] - phases[at - 1] - (lost + 1) * 10 + PERIOD_US / 2) % PERIOD_US - PERIOD_US / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happed found on the machine is given back, whatever ends its governing; and it governs again after."""
+"""What happed found on the machine is restored, whatever ends its governing; and it governs again after."""
 
 from __future__ import annotations
 

@@ -112,10 +112,9 @@ def test_doctor_finds_what_is_in_the_way_and_says_what_to_do(taught: Happed, ali
     command("systemctl", "start", "power-profiles-daemon.service")
     try:
         found = alice.run("happectl", "doctor", "--json")
-        assert found.returncode == 1, found.stdout
-        told = [check for check in json.loads(found.stdout) if "power-profiles-daemon" in json.dumps(check)]
-        assert told
-        assert "systemctl" in json.dumps(told)
+        (told,) = [check for check in json.loads(found.stdout) if check["check"] == "power-profiles-daemon"]
+        assert told["verdict"] == "warn"  # acpi-cpufreq has no energy preference that it could set
+        assert "systemctl" in told["advice"]
     finally:
         command("systemctl", "stop", "power-profiles-daemon.service")
     assert taught.property("State") in ("governing", "contested")

@@ -70,7 +70,7 @@ def connection() -> Iterator[socket.socket]:
 
 
 def answers(connection: socket.socket) -> tuple[list[Handed], list[str]]:
-    """All that is handed over, and all else that is said."""
+    """All that is handed over, and all else that is reported."""
     handed: list[Handed] = []
     said: list[str] = []
     while True:

@@ -62,7 +62,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture
 def without() -> Iterator[None]:
-    """The machine without HAPPE; it is that again after a purge, but for users, which stay."""
+    """The machine without HAPPE; it is that again after a purge, except for users, which stay."""
     before = machine()
     yield
     dpkg("--purge", *reversed(PACKAGES))

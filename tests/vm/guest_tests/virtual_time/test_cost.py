@@ -11,16 +11,29 @@ import array
 import fcntl
 import shutil
 import statistics
-import subprocess
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from t61.cost import Spent, frequencies, frequency_trace, lowest_priority, memory_kib, peak_kib, processes_of, spent
+from t61.cost import (
+    BASELINE,
+    READ_EACH_PERIOD,
+    SETTLE_S,
+    Spent,
+    beside_bare_reads,
+    frequencies,
+    frequency_trace,
+    lowest_priority,
+    memory_kib,
+    peak_kib,
+    processes_of,
+    running,
+    sample_table,
+    spent,
+)
 from t61.cpufreq import LADDER_KHZ
 from t61.happe import UNIT
 from t61.sessions import command, nobody_at_the_machine
@@ -36,7 +49,6 @@ if TYPE_CHECKING:
 
     Show = Callable[[str, list[str]], None]
 
-BASELINE = Path(__file__).parents[2] / "baseline"
 OTHERS = ["power-profiles-daemon.service", "thermald.service", "tuned.service"]
 THERMALD_HERE = """[Unit]
 ConditionVirtualization=
@@ -45,22 +57,11 @@ ExecStart=
 ExecStart=/usr/sbin/thermald --systemd --dbus-enable --adaptive --ignore-cpuid-check
 """
 
-SETTLE_S = 30
 IDLE_S = 300
 SAMPLES = 240  # two of the watchdog's
 PRESSES = 61
 RARE_PRESSES = 21
 EVIOCSCLOCKID = 0x400445A0
-
-
-@contextmanager
-def running(*words: str | Path) -> Iterator[int]:
-    """A program that runs meanwhile; gives its process."""
-    with subprocess.Popen(words) as process:
-        try:
-            yield process.pid
-        finally:
-            process.kill()
 
 
 @pytest.fixture
@@ -148,25 +149,16 @@ def test_idle_it_costs_a_wake_up_a_second_at_most(
     assert nobody.used.wake_ups == 0
 
 
-def test_a_sample_costs_at_most_one_and_a_half_bare_reads(happed: Happed, show: Show) -> None:
-    with running(BASELINE / "bare-sampler") as bare:
-        spend(SETTLE_S)
-        before = spent([happed.pid]), spent([bare])
-        spend(SAMPLES)
-        mine, least = spent([happed.pid]) - before[0], spent([bare]) - before[1]
-    ratio = mine.cpu_ns / least.cpu_ns
-    rows = [
-        f"{name:32} {used.cpu_ns / SAMPLES / 1e3:13.1f} {used.wake_ups:11}"
-        for name, used in [("happed, somebody there", mine), ("bare-sampler", least)]
-    ]
-    show("sample", [f"{'':32} {'us of CPU each':>13} {'wake-ups':>11}", *rows, f"ratio {ratio:.2f}"])
+def test_a_sample_costs_at_most_one_and_a_half_bare_reads(policy: Policy, happed: Happed, show: Show) -> None:
+    mine, least = beside_bare_reads(happed.pid, [policy.folder / name for name in READ_EACH_PERIOD], SAMPLES)
+    show("sample", sample_table(mine, least, SAMPLES))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.wake_ups == pytest.approx(SAMPLES, abs=1)
-    assert ratio <= 1.5
+    assert mine.cpu_ns / least.cpu_ns <= 1.5
 
 
 def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
-    """From the kernel's time of each press to the kernel's time of the frequency it led to, but for the first press.
+    """From the kernel's time of each press to the kernel's time of the frequency it led to, except for the first press.
 
     The first begins a sample, so that the sample of every other is old enough to be acted on at once.
     """

@@ -97,7 +97,7 @@ bool reap(pid_t main) {
     return ended || pid < 0;
 }
 
-// Ends all. Who is started meanwhile is told with the others next time.
+// Ends all processes: first by SIGTERM, after `grace` by SIGKILL, which also reaches those that start meanwhile.
 void end_all(std::chrono::milliseconds grace) {
     const auto patience = Clock::now() + grace;
     tell_all(SIGTERM);
@@ -126,7 +126,7 @@ bool stay_with(pid_t keeper) {
     return ::getppid() == keeper;
 }
 
-// In the child: becomes the program, or tells errno. What it says is nobody's log.
+// In the child: becomes the program, or sends errno to the parent. Nothing keeps the program's output.
 [[noreturn]] void become(std::span<char*> command, std::optional<int> cpu, pid_t keeper, int trouble) {
     ::setsid();
     if (stay_with(keeper) && pin(cpu)) {

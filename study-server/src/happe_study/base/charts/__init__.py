@@ -4,11 +4,12 @@
     chart = Chart("power", "Power", seconds(0, 240), numbers(0, 30, "W"), (Step(points, "look-1", "mean"),))
     {% import "charts/_charts.html" as charts %} ... {{ charts.figure(chart) }}
 
-A page that shows one links to static/charts.css. Nothing here knows a study, a request or numpy.
+A page that shows one links to static/charts.css. Where scripts run, static/charts.js draws the same with uPlot, from
+what `values` writes beside it. Nothing here knows a study, a request or numpy.
 """
 
-from happe_study.base.charts.axes import Axis, Tick, categories, moments, numbers, seconds
-from happe_study.base.charts.drawing import Chart, Table, drawn, swatch
+from happe_study.base.charts.axes import Axis, Tick, categories, ladder, moments, numbers, seconds
+from happe_study.base.charts.drawing import Chart, Table, drawn, swatch, values
 from happe_study.base.charts.layers import Band, Cell, Cells, Line, Mark, Marks, Spans, Step
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
     "Tick",
     "categories",
     "drawn",
+    "ladder",
     "moments",
     "numbers",
     "seconds",
     "swatch",
+    "values",
 ]

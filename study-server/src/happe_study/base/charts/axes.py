@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a direction of a chart stands for: a linear scale, and ticks at round values. Pure."""
+"""An axis of a chart: a linear or stepped scale with its ticks. Pure."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ ROUND = (1.0, 2.0, 5.0, 10.0)
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 ROUND_SECONDS = (10, 15, 30, 60, 120, 300, 600, 900, 1800, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY)
 MOST_TICKS = 50
+MOST_STEPS = 12  # more do not fit beside each other and get a linear scale
 SECOND_US = 1_000_000
 
 
@@ -29,12 +31,17 @@ class Tick:
 
 @dataclass(frozen=True)
 class Axis:
-    """Values from `low` to `high`. Raises ValueError unless both are finite and low < high."""
+    """Values from `low` to `high`. Raises ValueError unless both are finite and low < high.
+
+    `steps`: ascending values between them that have the same distance on the axis, however near they are.
+    """
 
     low: float
     high: float
     title: str = ""
     ticks: tuple[Tick, ...] = ()
+    kind: Literal["numbers", "seconds", "categories"] = "numbers"
+    steps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the ends."""
@@ -42,8 +49,33 @@ class Axis:
             raise ValueError(f"an axis from {self.low} to {self.high}")
 
     def share(self, value: float) -> float:
-        """Where a value lies: 0 at `low`, 1 at `high`; what is far outside is brought near: -1 or 2."""
+        """The position of a value: 0 at `low`, 1 at `high`. Values far outside are limited to -1 or 2."""
+        if self.steps:
+            return self._share_of_step(value)
         return min(max((value - self.low) / (self.high - self.low), -1.0), 2.0)
+
+    def _share_of_step(self, value: float) -> float:
+        """Step n of N is at (n + 1/2) / N; between steps the axis is linear."""
+        places = [self.low, *self.steps, self.high]
+        above = min(max(bisect_right(places, value), 1), len(places) - 1)
+        share = (value - places[above - 1]) / (places[above] - places[above - 1])
+        at = [0.0, *(number + 0.5 for number in range(len(self.steps))), float(len(self.steps))]
+        return (at[above - 1] + min(max(share, 0.0), 1.0) * (at[above] - at[above - 1])) / len(self.steps)
+
+
+def ladder(steps: Sequence[float], title: str = "") -> Axis:
+    """An axis with the given ascending values as ticks, at equal distances. Many ticks are thinned out."""
+    room = max((steps[-1] - steps[0]) / len(steps), steps[-1] * 0.05)
+    ends = steps[0] - room, steps[-1] + room
+    if len(steps) <= MOST_STEPS:
+        return Axis(*ends, title, tuple(Tick(step, shortest(step)) for step in steps), steps=tuple(steps))
+    every = math.ceil(len(steps) / MOST_STEPS)
+    return Axis(*ends, title, tuple(Tick(step, shortest(step)) for step in [*steps[::-every]][::-1]))
+
+
+def shortest(value: float) -> str:
+    """A frequency in GHz to the MHz, without zeros at its end: 0.8, 2.201."""
+    return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def numbers(low: float, high: float, title: str = "", about: int = 4) -> Axis:
@@ -53,16 +85,16 @@ def numbers(low: float, high: float, title: str = "", about: int = 4) -> Axis:
 
 
 def seconds(low: float, high: float, title: str = "", about: int = 8) -> Axis:
-    """An axis of seconds: 1:30 or 1:02:30 where ticks are 10 s apart or more, else with the decimals needed."""
+    """An axis of seconds: 1:30 or 1:02:30 for ticks at least 10 s apart, otherwise with the decimals needed."""
     step = round_step((high - low) / about)
     if step >= ROUND_SECONDS[0]:
         step = next((each for each in ROUND_SECONDS if each >= (high - low) / about), DAY)
-        return Axis(low, high, title, _ticks(low, high, step, minutes))
-    return Axis(low, high, title, _ticks(low, high, step, lambda value: f"{plain(value, step)} s"))
+        return Axis(low, high, title, _ticks(low, high, step, minutes), "seconds")
+    return Axis(low, high, title, _ticks(low, high, step, lambda value: f"{plain(value, step)} s"), "seconds")
 
 
 def moments(low_us: int, high_us: int, title: str = "", about: int = 6) -> Axis:
-    """An axis of microseconds since 1970, UTC: days where ticks are a day apart or more, else hours and minutes."""
+    """An axis of microseconds since 1970, UTC: days for ticks at least a day apart, otherwise hours and minutes."""
     wanted = (high_us - low_us) / about / SECOND_US
     step = next((each for each in ROUND_SECONDS if each >= wanted), 0) or DAY * math.ceil(wanted / DAY)
     written = "%Y-%m-%d" if step >= DAY else "%H:%M:%S" if step < MINUTE else "%H:%M"
@@ -74,7 +106,8 @@ def moments(low_us: int, high_us: int, title: str = "", about: int = 6) -> Axis:
 
 def categories(names: Sequence[str], title: str = "") -> Axis:
     """An axis of things: number n, from 0, takes n to n + 1, and its name stands in the middle."""
-    return Axis(0, max(len(names), 1), title, tuple(Tick(n + 0.5, name) for n, name in enumerate(names)))
+    ticks = tuple(Tick(n + 0.5, name) for n, name in enumerate(names))
+    return Axis(0, max(len(names), 1), title, ticks, "categories")
 
 
 def round_step(wanted: float) -> float:

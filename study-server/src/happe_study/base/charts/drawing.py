@@ -8,8 +8,9 @@ strokes not.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -25,7 +26,7 @@ Layer = Line | Step | Band | Spans | Marks | Cells
 
 @dataclass(frozen=True)
 class Table:
-    """What a chart shows, in words, for who can't or won't look at it."""
+    """The content of a chart in words, for people who do not see it."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -69,6 +70,31 @@ def drawn(chart: Chart) -> Markup:
         '<svg class="plot" role="img" aria-labelledby="{0}-title {0}-about" width="100%" height="{1}">'
         '<title id="{0}-title">{2}</title><desc id="{0}-about">{3}</desc>{4}</svg>'
     ).format(chart.key, chart.height, chart.title, chart.description, inside)
+
+
+def values(chart: Chart) -> str:
+    """A chart's axes and values as JSON, for static/charts.js. A heat map has none, because its cells contain words."""
+    layers = [layer for layer in chart.layers if not isinstance(layer, Cells)]
+    if len(layers) < len(chart.layers):
+        return ""
+    content = {
+        "key": chart.key,
+        "title": chart.title,
+        "about": chart.description,
+        "height": chart.height,
+        "showsX": chart.shows_x,
+        "x": _axis(chart.x),
+        "y": _axis(chart.y),
+        "layers": [{"kind": type(layer).__name__.lower(), **layer.values()} for layer in layers],
+    }
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    """An axis; its ticks as [value, share of the axis, words, whether it is minor]."""
+    ticks = [[tick.at, round(axis.share(tick.at), 6), tick.text, tick.minor] for tick in axis.ticks]
+    about = {"low": axis.low, "high": axis.high, "title": axis.title, "kind": axis.kind}
+    return {**about, "ticks": ticks, "steps": axis.steps}
 
 
 def swatch(layer: Layer) -> Markup:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is drawn on a chart's axes: lines, steps, bands, marks, cells, spans. Pure; each gives its SVG.
+"""The shapes on a chart's axes: lines, steps, bands, marks, cells, spans. Pure; each returns its SVG.
 
 Paths live in a box of their own that is stretched to the room there is (`STRETCHED` wide and high); what must keep its
 shape stands at percentages. `look` is a class of static/charts.css: look-1 to look-6, and what a page defines. Words
@@ -9,7 +9,7 @@ are escaped here, and the rest is ours: a page has hundreds of shapes, and Marku
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STRETCHED = 10_000
 HEAT_STEPS = 10
+DIGITS = 7  # behind the point: a tenth of a microsecond
 
 Point = tuple[float, float]
 T = TypeVar("T")
@@ -42,6 +43,10 @@ class Line:
     look: str
     name: str = ""
 
+    def values(self) -> dict[str, Any]:
+        """The values for static/charts.js."""
+        return {"look": self.look, "name": self.name, "points": _rounded(self.points)}
+
     def paths(self, x: Axis, y: Axis) -> Markup:
         """The layer's path."""
         return _path("line", self.look, (f"M{'L'.join(_at(x, y, *p) for p in run)}" for run in _runs(self.points)))
@@ -49,12 +54,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Step:
-    """A value that stays until the next point's x, the last one until `until`; None ends it where it stands."""
+    """A value that lasts until the next point's x, the last one until `until`. None ends it at that point."""
 
     points: Sequence[Point | None]
     look: str
     name: str = ""
     until: float | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The values for static/charts.js. The last value ends where the line ends."""
+        last = next((point for point in reversed(self.points) if point is not None), None)
+        end = [(self.until, last[1])] if self.until is not None and last else []
+        return {"look": self.look, "name": self.name, "points": _rounded([*self.points, *end])}
 
     def paths(self, x: Axis, y: Axis) -> Markup:
         """The layer's path."""
@@ -68,11 +79,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Band:
-    """Between a low and a high value at each x: (x, low, high) by ascending x; None is a gap."""
+    """The area between a low and a high value at each x: (x, low, high) by ascending x; None is a gap."""
 
     rows: Sequence[tuple[float, float, float] | None]
     look: str
     name: str = ""
+
+    def values(self) -> dict[str, Any]:
+        """The values for static/charts.js."""
+        return {"look": self.look, "name": self.name, "points": _rounded(self.rows)}
 
     def paths(self, x: Axis, y: Axis) -> Markup:
         """The layer's path."""
@@ -92,6 +107,10 @@ class Spans:
     spans: Sequence[tuple[float, float]]
     look: str
     name: str = ""
+
+    def values(self) -> dict[str, Any]:
+        """The values for static/charts.js."""
+        return {"look": self.look, "name": self.name, "spans": _rounded(self.spans)}
 
     def shapes(self, x: Axis, _y: Axis) -> Markup:
         """A rectangle for each that is to be seen, at least a hair wide."""
@@ -116,6 +135,11 @@ class Marks:
     name: str = ""
     shape: str = "dot"
 
+    def values(self) -> dict[str, Any]:
+        """The values for static/charts.js."""
+        marks = [[round(mark.x, DIGITS), round(mark.y, DIGITS), mark.words] for mark in self.marks]
+        return {"look": self.look, "name": self.name, "path": SHAPES[self.shape], "shape": self.shape, "marks": marks}
+
     def shapes(self, x: Axis, y: Axis) -> Markup:
         """The signs within the axis."""
         return _joined(self._one(mark, x, y) for mark in self.marks if x.low <= mark.x <= x.high)
@@ -128,7 +152,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Cell:
-    """A box from (x, y) to (x + width, y + height) in the axes' values; `share` 0 to 1 is its heat, None: none."""
+    """A box from (x, y) to (x + width, y + height) in the axes' values. `share` 0 to 1 is its heat; None: no heat."""
 
     x: float
     y: float
@@ -162,6 +186,10 @@ class Cells:
         return f'<g class="cell {self.look} {heat}">{_title(cell.words)}{box}{text}</g>'
 
 
+def _rounded(rows: Sequence[tuple[float, ...] | None]) -> list[list[float] | None]:
+    return [None if row is None else [round(value, DIGITS) for value in row] for row in rows]
+
+
 def percent(share: float) -> str:
     """A share as SVG takes it, to a thousandth of a percent."""
     return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"
@@ -178,7 +206,7 @@ def _rect(kind: str, left: float, width: float, top: float, height: float) -> st
 
 
 def _title(words: str) -> str:
-    """What a pointer brings up over a shape."""
+    """The tooltip of a shape."""
     return f"<title>{escape(words)}</title>" if words else ""
 
 
@@ -187,7 +215,7 @@ def _joined(shapes: Iterable[str]) -> Markup:
 
 
 def _clipped(x: Axis, low: float, high: float) -> tuple[float, float]:
-    """Where a span begins, and how wide it is: at least a five-hundredth, so that it can be seen."""
+    """The start and width of a span: at least a five-hundredth of the chart, so that it is visible."""
     left, right = max(x.share(low), 0), min(x.share(high), 1)
     return left, max(right - left, 0.002)
 
@@ -197,7 +225,7 @@ def _seen(x: Axis, low: float, high: float) -> bool:
 
 
 def _runs(points: Sequence[T | None]) -> Iterator[list[T]]:
-    """What lies between gaps."""
+    """The parts between gaps."""
     run: list[T] = []
     for point in points:
         if point is not None:

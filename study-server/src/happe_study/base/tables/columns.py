@@ -29,7 +29,7 @@ class Kind(StrEnum):
 class Column:
     """A column. In a table that comes straight out of the database a value is that of `sql`, or `of` applied to it.
 
-    `blinded`: nobody gets it before the study is unblinded.
+    `blinded`: hidden from everybody until the study is unblinded.
     """
 
     name: str

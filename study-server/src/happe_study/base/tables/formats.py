@@ -33,7 +33,7 @@ class Format(StrEnum):
 
     @property
     def media_type(self) -> str:
-        """What answers say that it is."""
+        """The content type of answers."""
         return MEDIA_TYPES[self]
 
 
@@ -69,7 +69,7 @@ def _text_cell(value: str | None) -> str | None:
 
 
 def _taken(file: io.StringIO) -> bytes:
-    """What was written since the last time."""
+    """The bytes since the last call."""
     content = file.getvalue().encode()
     file.seek(0)
     file.truncate()

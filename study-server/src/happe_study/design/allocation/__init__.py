@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who gets which conditions in which order: computed, and sealed. Pure."""
+"""The allocation: each participant's conditions and their order, computed and sealed. Pure."""

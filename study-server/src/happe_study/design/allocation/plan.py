@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The allocation: who plays what under which condition, computed from a protocol, a seed and a salt and nothing else.
+"""The allocation: who plays what under which condition, computed only from a protocol, a seed and a salt.
 
-Anyone who has the three after the reveal can compute it anew; docs/protocol.md says how, to the bit.
+Anyone who has the three after the reveal can compute it again; docs/protocol.md says how, to the bit.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Draws:
         self._left = b""
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1, all equally likely: words from the last multiple on are passed over."""
+        """A number from 0 to `bound` - 1, all equally likely: words from the last multiple on are skipped."""
         usable = (1 << 8 * _WORD_BYTES) // bound * bound
         while (word := self._word()) >= usable:
             pass
@@ -121,7 +121,7 @@ def verify(committed: str, seed: bytes, salt: bytes) -> bool:
 
 
 def recompute(protocol: Protocol, committed: str, seed: bytes, salt: bytes) -> dict[str, list[SlotPlan]]:
-    """The allocation from what was revealed. CommitmentError if that is not what was committed to."""
+    """The allocation from the revealed seed and salt. CommitmentError if they do not match the commitment."""
     if not verify(committed, seed, salt):
         raise CommitmentError("the seed and the salt are not the ones committed to")
     return plan(protocol, seed, salt)
@@ -140,7 +140,7 @@ def _block(protocol: Protocol, made: _Secrets, name: str, size: int) -> list[Slo
 
 
 def _sequences(protocol: Protocol, made: _Secrets, name: str, size: int) -> dict[str, list[tuple[Condition, ...]]]:
-    """For each application the block's sequences, shuffled. Nested in blocks, all applications share one shuffle."""
+    """For each application the block's sequences, shuffled. If nested in blocks, all applications share one shuffle."""
     every = protocol.sequences * (size // len(protocol.sequences))
     keys = [application.key for application in protocol.applications]
     if protocol.order.nesting is Nesting.BLOCK:
@@ -149,7 +149,7 @@ def _sequences(protocol: Protocol, made: _Secrets, name: str, size: int) -> dict
 
 
 def _orders(protocol: Protocol, made: _Secrets, name: str, size: int) -> list[list[str]]:
-    """For each slot of the block the order of the applications, by key."""
+    """For each slot of the block, the order of the applications by key."""
     keys = [application.key for application in protocol.applications]
     match protocol.order.applications:
         case Arrangement.LISTED:

@@ -3,8 +3,9 @@
 
 At rest: XChaCha20-Poly1305 under the server's key. What a seal is for (a run's code, a slot's place, a study's name) is
 its associated data, so that a seal moved to another row does not open. On its way: a sealed box that only the enrolled
-device opens. Records of runs tell conditions too: they are sealed under a key derived from the server's, and are as
-long as runs/records/stored.py wants them.
+device opens. Records of runs and manifests of power traces reveal conditions too: they are sealed under keys derived
+from the server's, and are as long as runs/records/stored.py and evidence/traces/sealed.py want them. Each power trace
+has a key of its own, for its parts (evidence/traces/sealed_parts.py); the database has that key sealed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
 CONDITION_BYTES = 64  # of a condition's label, padded
 SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
-RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"  # what a derived key is for; 16 bytes at most
+RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"
+TRACE_KEYS, MANIFESTS, PART_DIGESTS = (
+    b"happe trace keys",
+    b"happe manifests",
+    b"happe parts",
+)  # the purpose of a derived key; at most 16 bytes
 DOCUMENT_BYTES = 512  # of a device's document, padded
 DOCUMENT_FORMAT = "happe-condition/1"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
@@ -38,15 +44,15 @@ _ANY_SCALAR = b"\x40" * 32
 
 
 class SealError(Exception):
-    """A seal that does not open: made with another key, for something else, or damaged."""
+    """A seal that does not open: made with another key or for another purpose, or damaged."""
 
 
 class TooLongError(Exception):
-    """What is to be sealed does not fit into the one length."""
+    """The content is longer than the fixed length."""
 
 
 class PublicKeyError(Exception):
-    """A public key that is none: of another length, or one to which anybody could compute the shared secret."""
+    """An unusable public key: of the wrong length, or one for which anybody could compute the shared secret."""
 
 
 def seal_condition(key: bytes, run_code: str, condition: Condition) -> bytes:
@@ -56,7 +62,7 @@ def seal_condition(key: bytes, run_code: str, condition: Condition) -> bytes:
 
 def open_condition(key: bytes, run_code: str, sealed: bytes) -> Condition:
     """A run's condition. SealError if it is not this run's."""
-    return Condition.of_label(_open(key, f"condition/{run_code}", sealed, CONDITION_BYTES).decode())
+    return Condition.of_label(_open(key, f"condition/{run_code}", sealed).decode())
 
 
 def seal_seed(key: bytes, study: str, seed: bytes, salt: bytes) -> bytes:
@@ -68,7 +74,7 @@ def seal_seed(key: bytes, study: str, seed: bytes, salt: bytes) -> bytes:
 
 def open_seed(key: bytes, study: str, sealed: bytes) -> tuple[bytes, bytes]:
     """A study's seed and salt. SealError if they are not this study's."""
-    both = _open(key, f"seed/{study}", sealed, 2 * SECRET_BYTES + 1)
+    both = _open(key, f"seed/{study}", sealed)
     return both[:SECRET_BYTES], both[SECRET_BYTES:]
 
 
@@ -83,7 +89,7 @@ def seal_slot(key: bytes, place: tuple[str, str, int], slot: SlotPlan) -> bytes:
 
 def open_slot(key: bytes, place: tuple[str, str, int], sealed: bytes) -> SlotPlan:
     """A slot's plan. SealError if it is not this slot's."""
-    runs = json.loads(_open(key, _slot_name(place), sealed, SLOT_BLOCK_BYTES))
+    runs = json.loads(_open(key, _slot_name(place), sealed))
     return tuple(
         PlannedRun(position, application, Condition.of_label(label))
         for position, (application, label) in enumerate(runs, start=1)
@@ -97,16 +103,41 @@ def seal_record(key: bytes, run_code: str, document: bytes, room: int) -> bytes:
 
 def open_record(key: bytes, run_code: str, sealed: bytes) -> bytes:
     """A run's record. SealError if it is not this run's."""
-    return _open(_derived(key, RECORDS), f"record/{run_code}", sealed, max(1, len(sealed) - _OVERHEAD))
+    return _open(_derived(key, RECORDS), f"record/{run_code}", sealed)
 
 
 def record_digest(key: bytes, sha256: str) -> str:
-    """What is kept of the SHA-256 of a record: nobody without the key can compare it with a record that he guesses."""
+    """The stored digest of a record's SHA-256. Without the key, nobody can compare it with a guessed record."""
     return hmac.digest(_derived(key, RECORD_DIGESTS), sha256.encode(), "sha256").hex()
 
 
+def seal_trace_key(key: bytes, trace: str, trace_key: bytes) -> bytes:
+    """The key of a power trace's parts, sealed for the database."""
+    return _seal(_derived(key, TRACE_KEYS), f"trace/{trace}", trace_key, KEY_BYTES + 1)
+
+
+def open_trace_key(key: bytes, trace: str, sealed: bytes) -> bytes:
+    """The key of a power trace's parts. SealError if it is not this trace's."""
+    return _open(_derived(key, TRACE_KEYS), f"trace/{trace}", sealed)
+
+
+def seal_manifest(key: bytes, trace: str, document: bytes, room: int) -> bytes:
+    """A power trace's manifest, sealed for the database as if it had a byte less than a multiple of `room`."""
+    return _seal(_derived(key, MANIFESTS), f"manifest/{trace}", document, room, most=None)
+
+
+def open_manifest(key: bytes, trace: str, sealed: bytes) -> bytes:
+    """A power trace's manifest. SealError if it is not this trace's."""
+    return _open(_derived(key, MANIFESTS), f"manifest/{trace}", sealed)
+
+
+def part_digest(key: bytes, size: int, sha256: str) -> str:
+    """The stored digest of a part's size and SHA-256. Holders of the key can recognise the same part."""
+    return hmac.digest(_derived(key, PART_DIGESTS), f"{size} {sha256}".encode(), "sha256").hex()
+
+
 def check_public_key(public_key: bytes) -> None:
-    """PublicKeyError unless a device may have this X25519 key.
+    """Check that a device may have this X25519 key; otherwise raise PublicKeyError.
 
     A point of low order (the all-zero key among them) gives the same secret, zero, with any scalar; libsodium says so.
     """
@@ -115,7 +146,7 @@ def check_public_key(public_key: bytes) -> None:
     try:
         nacl.bindings.crypto_scalarmult(_ANY_SCALAR, public_key)
     except nacl.exceptions.RuntimeError:
-        raise PublicKeyError("is of low order: anybody could open what is sealed to it") from None
+        raise PublicKeyError("is of low order: anybody could open documents sealed to it") from None
 
 
 def seal_for_device(public_key: bytes, document: Mapping[str, Any]) -> bytes:
@@ -148,12 +179,12 @@ def _seal(key: bytes, name: str, plain: bytes, block: int, *, most: int | None =
     return bytes(nacl.secret.Aead(key).encrypt(padded, name.encode()))
 
 
-def _open(key: bytes, name: str, sealed: bytes, block: int) -> bytes:
-    if len(sealed) < _OVERHEAD + block:
+def _open(key: bytes, name: str, sealed: bytes) -> bytes:
+    if len(sealed) <= _OVERHEAD:
         raise SealError("is shorter than any seal")
     try:
         padded = nacl.secret.Aead(key).decrypt(sealed, name.encode())
     except nacl.exceptions.CryptoError:
-        raise SealError("does not open: made with another key or for another thing, or damaged") from None
-    plain: bytes = nacl.bindings.sodium_unpad(padded, block)
+        raise SealError("does not open: it was sealed with another key or for another purpose, or is damaged") from None
+    plain: bytes = nacl.bindings.sodium_unpad(padded, len(padded))
     return plain

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Protocols: what may stand in one, what is wrong with one, and the conditions and orders it has."""
+"""Protocols: their fields, the errors in a file, and the conditions and orders that they lead to."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is wrong with single fields, in plain words: pydantic's errors, told to people who write protocols."""
+"""Errors of single fields: pydantic's, in plain words for people who write protocols."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _WORDS = {
 
 
 def excerpt(value: object) -> str:
-    """A value for a message: quoted, ASCII only, not longer than a line bears."""
+    """A value for a message: quoted, ASCII only, at most a line long."""
     text = ascii(value)
     return text if len(text) <= LONGEST_EXCERPT else text[: LONGEST_EXCERPT - 3] + "..."
 
 
 def of_fields(errors: Iterable[ErrorDetails]) -> Iterator[tuple[Path, str]]:
-    """The path of each field that is wrong, and what is wrong with it."""
+    """The path of each wrong field, and its error in plain words."""
     every = list(errors)
     for error in every:
         if not (error["type"] == "too_short" and _has_wrong_items(error, every)):
@@ -69,7 +69,7 @@ def _of_field(error: ErrorDetails) -> tuple[Path, str]:
 
 
 def _unknown(path: Path) -> str:
-    """For an unknown key, the nearest of those that its table has."""
+    """The nearest known key of the table, for an unknown key."""
     *table, key = path
     near = get_close_matches(str(key), names(tuple(table)), n=1)
     return f"unknown; did you mean {near[0]}?" if near else "unknown"
@@ -85,7 +85,7 @@ def names(table: Path) -> list[str]:
 
 
 def _named(section: type) -> Iterator[tuple[str, type | None]]:
-    """Each name in a section, and the section that it opens; None for a value."""
+    """Each name in a section with the section that it opens; None for a value."""
     infos: Mapping[str, FieldInfo] = section.__pydantic_fields__  # type: ignore[attr-defined]  # a pydantic dataclass
     for field in fields(section):
         info = infos[field.name]

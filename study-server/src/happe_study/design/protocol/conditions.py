@@ -17,7 +17,7 @@ _WITH_INDICATOR = "+indicator"
 
 
 class Scheme(StrEnum):
-    """What is compared, and in which order (`order.scheme`)."""
+    """The treatments that are compared, and their order (`order.scheme`)."""
 
     PAPER = "paper"
     LEVELS = "levels"
@@ -32,7 +32,7 @@ class Phase(StrEnum):
 
 
 class Keys(StrEnum):
-    """Whether the two keys do what they say, or nothing."""
+    """Whether the two keys have an effect."""
 
     ACT = "act"
     SHAM = "sham"
@@ -40,7 +40,7 @@ class Keys(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What governs the processor, and whether the battery indicator is shown. B-HAPPE always shows it."""
+    """What controls the processor, and whether the battery indicator is shown. B-HAPPE always shows it."""
 
     governor: str  # ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-N with N from 1 (the lowest frequency) to 64
     indicator: bool = False
@@ -48,7 +48,7 @@ class Condition:
     def __post_init__(self) -> None:
         """Refuse, by ValueError, what no device knows."""
         if not _GOVERNOR.fullmatch(self.governor):
-            raise ValueError(f"{self.governor!r} is no condition")
+            raise ValueError(f"{self.governor!r} is not a condition")
         if self.governor == "B-HAPPE" and not self.indicator:
             raise ValueError("B-HAPPE has the indicator")
 
@@ -60,11 +60,11 @@ class Condition:
 
     @classmethod
     def of_label(cls, label: str) -> Condition:
-        """The condition that a label names. ValueError if there is none."""
+        """The condition of a label. ValueError for an unknown label."""
         governor = label.removesuffix(_WITH_INDICATOR)
         condition = cls(governor, indicator=governor != label or governor == "B-HAPPE")
         if condition.label != label:
-            raise ValueError(f"{label!r} is no condition")
+            raise ValueError(f"{label!r} is not a condition")
         return condition
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the fields of a protocol, each right by itself, go together."""
+"""Conflicts between fields of a protocol that are each valid alone."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Rule = Callable[[Protocol, dict[str, Any]], Iterator[Complaint]]
 
 
 def contradictions(protocol: Protocol, data: dict[str, Any]) -> Iterator[Complaint]:
-    """Path and message of everything that doesn't go together. `data` is the file's, to know what was given in it."""
+    """Path and message of each conflict. `data` is the file's content, which shows the fields that it sets."""
     for rule in _RULES:
         yield from rule(protocol, data)
 
 
 def _twice(values: Sequence[str], path: Path, *rest: str) -> Iterator[Complaint]:
-    """A complaint for each value that is there a second time."""
+    """A complaint for each repeated value."""
     for index, value in enumerate(values):
         if value in values[:index]:
-            yield (*path, index, *rest), f"{excerpt(value)} is there twice"
+            yield (*path, index, *rest), f"{excerpt(value)} appears twice"
 
 
 def _applications(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -56,7 +56,7 @@ def _unused_sections(protocol: Protocol, data: dict[str, Any]) -> Iterator[Compl
     if protocol.order.scheme is Scheme.LEVELS:
         for section in ("ondemand", "battery", "keys"):
             if section in data:
-                yield (section,), 'not with order.scheme = "levels", where it means nothing'
+                yield (section,), 'has no meaning with order.scheme = "levels"; remove it'
 
 
 def _keys(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -95,7 +95,7 @@ def _strata(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
         return
     item = {item.key: item for item in protocol.questionnaire.items}.get(strata.by)
     if item is None:
-        yield ("strata", "by"), f"{excerpt(strata.by)} is no item of the questionnaire"
+        yield ("strata", "by"), f"{excerpt(strata.by)} is not an item of the questionnaire"
     elif item.kind is not ItemKind.CHOICE or not item.required:
         yield ("strata", "by"), f'{excerpt(strata.by)} must be a required item of kind = "choice"'
     else:
@@ -107,10 +107,13 @@ def _strata(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
 def _quota_keys(quota: dict[str, int], options: tuple[str, ...]) -> Iterator[Complaint]:
     for value in quota:
         if value not in options:
-            yield ("strata", "quota", value), f"is no option of the item; they are {', '.join(map(excerpt, options))}"
+            yield (
+                ("strata", "quota", value),
+                f"is not an option of the item; they are {', '.join(map(excerpt, options))}",
+            )
     for option in options:
         if option not in quota:
-            yield ("strata", "quota"), f"{excerpt(option)} is missing; 0 lets nobody with this answer in"
+            yield ("strata", "quota"), f"{excerpt(option)} is missing; 0 lets in no participant with this answer"
 
 
 def _balance(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -131,11 +134,11 @@ def _analysis(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
     labels = [condition.label for condition in protocol.conditions]
     for side in ("treatment", "reference"):
         if (label := getattr(analysis, side)) not in labels:
-            yield ("analysis", side), f"{excerpt(label)} is no condition; they are {', '.join(labels)}"
+            yield ("analysis", side), f"{excerpt(label)} is not a condition; they are {', '.join(labels)}"
     if analysis.treatment == analysis.reference:
         yield ("analysis", "treatment"), "must differ from analysis.reference"
     if analysis.margin >= rating.highest - rating.lowest:
-        yield ("analysis", "margin"), f"must be less than the scale is wide, {rating.highest - rating.lowest}"
+        yield ("analysis", "margin"), f"must be less than the width of the scale, {rating.highest - rating.lowest}"
 
 
 def _near(number: int, size: int) -> str:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the protocols that ship leave to be filled in, and where it still stands in a protocol."""
+"""The places in the shipped protocols that must be filled in, and the search for them in a protocol."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# As they stand in the files. A short one goes with the words before it: other capitals are nobody's mistake.
+# The texts as in the files. A short one includes the words before it, because other capitals are not placeholders.
 _SHIPPED = (
     ("", "NAME OF THE GROUP"),
     ("", "NAME OF THE INSTITUTION"),
@@ -24,7 +24,7 @@ _SHIPPED = (
 
 
 def _pattern(before: str, words: str) -> str:
-    """An expression for the words, which may stand on two lines; what is to be filled in is its group."""
+    """A pattern for the words, which may be on two lines. Its group is the part to fill in."""
     beginning, placeholder = (r"\s+".join(map(re.escape, each.split())) for each in (before, words))
     return rf"\b{beginning}\s+({placeholder})\b" if before else rf"\b({placeholder})\b"
 
@@ -34,19 +34,19 @@ _EVERY = [re.compile(_pattern(*each)) for each in _SHIPPED]
 
 @dataclass(frozen=True)
 class Placeholder:
-    """Something that is still to be filled in: its line, from 1, and its words."""
+    """A place that must still be filled in: its line, from 1, and its text."""
 
     line: int
     words: str
 
     @property
     def to_do(self) -> str:
-        """What to do about it."""
-        return f"{self.words} is still to be filled in"
+        """The advice for it."""
+        return f"{self.words} must still be filled in"
 
 
 def left(text: str) -> list[Placeholder]:
-    """What is still to be filled in, in a protocol's TOML, from its beginning to its end. Comments don't count."""
+    """The places that must still be filled in, in the order of a protocol's TOML. Comments do not count."""
     found = (each for expression in _EVERY for each in expression.finditer(text) if not _is_comment(text, each.start()))
     return [
         Placeholder(text.count("\n", 0, each.start(1)) + 1, " ".join(each[1].split()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study's protocol, read from its TOML file. What is wrong with the file is said all at once, with line numbers."""
+"""A study's protocol, read from its TOML file. It reports all mistakes at once, with line numbers."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ _PROTOCOL = TypeAdapter(Protocol)
 
 @dataclass(frozen=True, order=True)
 class Mistake:
-    """Something wrong with a protocol: the line, from 1; the field, dotted, or "" for the file; what is wrong."""
+    """A mistake in a protocol: its line, from 1; its dotted field, or "" for the file; and a message."""
 
     line: int
     field: str
     message: str
 
     def __str__(self) -> str:
-        """As `LINE: FIELD: MESSAGE`."""
+        """In the form `LINE: FIELD: MESSAGE`."""
         return f"{self.line}: {self.field}: {self.message}" if self.field else f"{self.line}: {self.message}"
 
 
 class ProtocolError(Exception):
-    """A protocol that cannot be used, and every reason why, by line. At most 100 are told."""
+    """A protocol that cannot be used, with at most 100 reasons by line."""
 
     def __init__(self, file: str, mistakes: Iterable[Mistake]) -> None:
-        """Say them as `FILE:LINE: FIELD: MESSAGE`, one a line."""
+        """The mistakes as `FILE:LINE: FIELD: MESSAGE`, one a line."""
         every = sorted(mistakes)
         self.file = file
         self.mistakes = tuple(every[:MOST_MISTAKES])
@@ -71,7 +71,7 @@ class ProtocolError(Exception):
 def read_protocol(content: bytes, file: str = "protocol.toml") -> Protocol:
     """The protocol in a file's content. ProtocolError if anything is wrong with it; `file` is its name for messages.
 
-    Fields that are wrong by themselves are told first; whether fields go together is looked at when none is.
+    It reports fields that are wrong by themselves first. Only without these it checks whether fields go together.
     """
     document = _document(content, file)
     try:

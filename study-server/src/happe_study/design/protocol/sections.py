@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a protocol says, as frozen dataclasses: one for each table of the file. docs/protocol.md explains every field.
+"""A protocol as frozen dataclasses, one for each table of the file. docs/protocol.md explains every field.
 
 Names in the file are the fields' names, or their aliases.
 """
@@ -66,7 +66,7 @@ def _version(text: str) -> str:
 def _argument(text: str) -> str:
     _at_most(text, LONGEST_ARGUMENT)
     if _CONTROL.search(text):
-        raise _refuse("must hold no control characters")
+        raise _refuse("must not contain control characters")
     return text
 
 
@@ -74,7 +74,7 @@ def _printable(text: str, checked: str) -> str:
     if not text.strip():
         raise _refuse("must not be empty")
     if _CONTROL.search(checked):
-        raise _refuse("must hold no control characters")
+        raise _refuse("must not contain control characters")
     return text
 
 
@@ -94,7 +94,7 @@ _CLOSED = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Application:
-    """What participants use in a run. `cpu` is the one it is pinned to; None: wherever the kernel likes."""
+    """The application of a run. `cpu` is the CPU to which it is pinned; None: the kernel chooses."""
 
     key: Slug
     name: Line
@@ -105,14 +105,14 @@ class Application:
 
 
 class Nesting(StrEnum):
-    """What a participant finishes first: an application under all conditions, or a condition with all applications."""
+    """What comes first: one application under all conditions, or one condition with all applications."""
 
     APPLICATION = "application"
     BLOCK = "block"
 
 
 class Arrangement(StrEnum):
-    """In which order the applications come."""
+    """The order of the applications."""
 
     LISTED = "listed"
     RANDOM = "random"
@@ -121,7 +121,7 @@ class Arrangement(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Order:
-    """What is compared, and the order of the runs. `levels`, 2 to 64, is there with the scheme `levels` only."""
+    """The treatments and the order of the runs. Only the scheme `levels` has `levels`, 2 to 64."""
 
     scheme: Scheme
     levels: Annotated[StrictInt, Field(ge=FEWEST_LEVELS, le=MOST_LEVELS)] | None = None
@@ -137,8 +137,17 @@ class Ondemand:
     up_threshold: Annotated[StrictInt, Field(ge=1, le=100)] = 80  # percent
 
 
+class Epp(StrEnum):
+    """The energy performance preferences of the kernel that a protocol can set in every run."""
+
+    PERFORMANCE = "performance"
+    BALANCE_PERFORMANCE = "balance_performance"
+    BALANCE_POWER = "balance_power"
+    POWER = "power"
+
+
 class Withdrawal(StrEnum):
-    """What can happen with the data of who withdraws."""
+    """The choices for the data of a person who withdraws."""
 
     ERASE = "erase"
     DEIDENTIFY = "deidentify"
@@ -146,7 +155,7 @@ class Withdrawal(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Consent:
-    """What participants agree to. The version is stored with their consent."""
+    """The text to which participants agree. The version is stored with their consent."""
 
     version: Version
     text: Text
@@ -214,14 +223,14 @@ class Questionnaire:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Handout:
-    """What participants read before their runs."""
+    """The instructions that participants read before their runs."""
 
     text: Text
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Rating:
-    """What is asked after each run: a whole number from `lowest` to `highest`, at most 11 of them."""
+    """The question after each run: a whole number from `lowest` to `highest`, at most 11 numbers."""
 
     question: Line = "How satisfied were you with the performance and responsiveness of the computer in this run?"
     lowest: Annotated[StrictInt, Field(ge=0, le=10)] = 1
@@ -247,7 +256,7 @@ class Battery:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Keys:
-    """What the two keys are called when participants are told of them. The defaults are the paper's (A.5.1.3)."""
+    """The names of the two keys for participants. The defaults are the paper's (A.5.1.3)."""
 
     performance: Line = "the green key"
     power: Line = "the yellow key"
@@ -255,7 +264,7 @@ class Keys:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Strata:
-    """Participants by their answer to a question, with as many slots for each answer as its quota says."""
+    """Strata: participants by their answer to a question. The quota gives the number of slots for each answer."""
 
     by: Slug
     quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=10_000)]], Field(min_length=1, max_length=50)]
@@ -266,12 +275,21 @@ class Analysis:
     """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
 
     `margin` is in points of the rating scale, `alpha` one-sided; `treatment` and `reference` are labels of conditions.
+    `reason` says why the margin is no larger.
     """
 
     margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
     alpha: Annotated[StrictFloat, Field(ge=0.001, le=0.2, allow_inf_nan=False)] = 0.025
     treatment: Line = "O-HAPPE"
     reference: Line = "ondemand"
+    reason: Line = ""
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Review:
+    """What reviewers of profiles see after the unblinding. With `outcomes`, also ratings, guesses and watts."""
+
+    outcomes: StrictBool = False
 
 
 @dataclass(frozen=True)
@@ -301,6 +319,7 @@ class Protocol:
     consent: Consent
     handout: Handout
     ondemand: Ondemand = Ondemand()
+    epp: Epp | None = None
     strata: Strata | None = None
     questionnaire: Questionnaire = Questionnaire()
     rating: Rating = Rating()
@@ -308,6 +327,7 @@ class Protocol:
     battery: Battery = Battery()
     keys: Keys = Keys()
     analysis: Analysis | None = None
+    review: Review = Review()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -337,16 +357,16 @@ class Protocol:
 
     @property
     def guess_choices(self) -> tuple[GuessChoice, ...]:
-        """What can be guessed, "don't know" last; nothing if the protocol doesn't ask."""
+        """The possible guesses, with "don't know" last; empty if the protocol asks for none."""
         return (*_guesses(self.order.scheme, self.conditions), DONT_KNOW) if self.guess.ask else ()
 
     def application(self, key: str) -> Application:
-        """An application by its key. KeyError if there is none."""
+        """The application with this key. KeyError if there is none."""
         return {application.key: application for application in self.applications}[key]
 
 
 def _guesses(scheme: Scheme, every: tuple[Condition, ...]) -> tuple[GuessChoice, ...]:
-    """Levels are guessed one by one; else whether HAPPE was at work."""
+    """True if participants guess each level; false if they guess whether HAPPE governed."""
     if scheme is Scheme.LEVELS:
         return tuple(
             GuessChoice(f"level-{n}", f"Speed {n} of {len(every)} (1 is the slowest)", frozenset({condition.label}))

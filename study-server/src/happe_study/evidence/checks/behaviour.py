@@ -12,22 +12,23 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_study.runs.records.lessons import Ladder, ladders, learn, untaught
+from happe_study.runs.records.lessons import ladders, learn, untaught
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from happe_contract.strict_json import Json
     from happe_study.evidence.documents.machines import PowerModel
+    from happe_study.runs.records.demand import Ladder
 
 EXACT = ("setspeed", "simulated")  # back-ends that set the frequency that was decided, and no other
-OF_ANOTHER = 0.05  # by which part a ladder's end may be off the model's, and still be of its machine
+OF_ANOTHER = 0.05  # how far the top of a ladder may differ from the model's, as a share, to be of the same machine
 FEWEST_LINES = 5  # that two records must have before they can be called alike
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a record says. `strayed`: periods that did not follow the profile, of how many; None: that can't be told.
+    """What a record says. `strayed`: periods that did not follow the profile, of how many; None if unknown.
 
     `watts` are the ends of sample periods and the model's watts in them; empty: there is no model of this machine.
     `digest` is of what was measured, with times from the run's beginning.
@@ -52,7 +53,7 @@ class Behaviour:
 
 
 def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
-    """What a record says, and what a machine's power model makes of it, if there is one."""
+    """The content of a record, and the power that a machine's model computes from it, if there is a model."""
     known = ladders(record["header"])
     first = min(known)
     steps = list(_steps(record, first))
@@ -137,7 +138,7 @@ def _strayed(record: Json, known: Mapping[int, Ladder], policy: int) -> tuple[in
 
 
 def _up(ladder: Ladder, khz: int) -> int:
-    """The lowest frequency of a ladder at or above one, else its top."""
+    """The lowest frequency of a ladder at or above the given one, or its top."""
     return next((each for each in ladder.khz if each >= khz), ladder.khz[-1])
 
 

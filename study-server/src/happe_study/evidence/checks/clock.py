@@ -8,10 +8,10 @@ beyond what the clocks' bounds explain, is a clock, the laptop's or the measurin
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from itertools import pairwise
-from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from happe_study.evidence.checks.evidence import SECOND_US, drift_us
 from happe_study.evidence.checks.findings import Check, Finding, counted
@@ -19,20 +19,25 @@ from happe_study.evidence.checks.findings import Check, Finding, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from happe_contract.traces import ClockEstimate
     from happe_study.evidence.checks.behaviour import Behaviour
     from happe_study.evidence.checks.evidence import Evidence, RunFacts
     from happe_study.evidence.documents.reading import Measure
 
+    Floats = NDArray[np.float64]
+
 KEY, TITLE = "clock", "Clocks"
 READ_US = 1000  # what is not worth a word
 MOST_EARLY_US = 10_000_000  # from the server's word of a run's start to its beginning
 MOST_LATE_US = 1_500_000  # from a run's end to the server's word of it
-MOST_SHIFT_S = 5.0
-SHIFT_S = 0.5
+# Seconds, the small ones first: of two that fit as well the smaller counts.
+SHIFTS = np.array(sorted(np.arange(-5.0, 5.5, 0.5), key=abs))
 LEAST_SHIFT_S = 1.0
 LEAST_LIKENESS = 0.6  # correlation of watts and what the record lets expect
 LEAST_BETTER = 0.15  # than without a shift
+LEAST_SPREAD_W = 0.1
 FEWEST_SECONDS = 15
 MONOTONIC = "monotonic:"
 
@@ -61,11 +66,11 @@ def _not_told(evidence: Evidence, measured: int) -> Iterator[str]:
     if not evidence.clocks:
         yield "No device has compared its clock with the server's."
     if not evidence.unblinded:
-        yield "Records and watts are looked at when the study is unblinded."
+        yield "Records and watts are checked when the study is unblinded."
     elif evidence.measures is None:
-        yield "No measured power was given: a measuring host's clock is seen by it alone."
+        yield "No measured power was uploaded: only that shows a wrong clock of a measuring host."
     elif not measured:
-        yield "No run's watts change enough, second by second, to be compared with its record."
+        yield "No run's watts change enough, second by second, for a comparison with its record."
 
 
 def _steps(evidence: Evidence) -> Iterator[Finding]:
@@ -94,7 +99,7 @@ def _named(evidence: Evidence, device: str) -> str:
 
 
 def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> list[Finding] | None:
-    """What of a record lies outside of the run, as the server was told; None: that can't be compared."""
+    """The part of a record that lies outside the run's times on the server; None: not comparable."""
     if run.laptop is None or run.times is None:
         return None
     begin = evidence.server_us(run.laptop, record.clock, record.started_us)
@@ -106,21 +111,21 @@ def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> lis
     heard, asked = run.times[1] - end_us - end_off, begin_us - run.times[0] - begin_off
     found = []
     if early > READ_US:
-        found.append(f"its record begins {early / SECOND_US:.1f} s before the server was asked to start it")
+        found.append(f"its record begins {early / SECOND_US:.1f} s before the server received the start")
     elif asked > MOST_EARLY_US:
-        what = f"its record begins {asked / SECOND_US:.1f} s after the server was asked to start it"
-        found.append(f"{what}, and power is cut by the record: was it begun again?")
+        what = f"its record begins {asked / SECOND_US:.1f} s after the server received the start"
+        found.append(f"{what}, and the record decides which power counts: was the run started again?")
     if late > READ_US:
-        found.append(f"its record ends {late / SECOND_US:.1f} s after the server was told of its end")
+        found.append(f"its record ends {late / SECOND_US:.1f} s after the server received its end")
     elif heard > MOST_LATE_US:
         what = f"the server heard of its end {heard / SECOND_US:.1f} s after its record ends"
-        found.append(f"{what}, and power is cut by the record")
+        found.append(f"{what}, and the record decides which power counts")
     where = f"run {run.code}, laptop {_named(evidence, run.laptop)}"
     return [Finding(where, each) for each in found]
 
 
 def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> Shift | None:
-    """By how much a run's watts come before its record; None: they don't tell."""
+    """How far a run's watts are ahead of its record; None: they do not show it."""
     measure = (evidence.measures or {}).get(run.code)
     if measure is None or measure.from_us is None or not record.watts or run.laptop is None:
         return None
@@ -129,24 +134,24 @@ def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> Shift | N
         return None
     offset = here[0] - record.started_us
     expected = _Expected([(t_us + offset, watts) for t_us, watts in record.watts], record.started_us + offset)
-    shifts = [SHIFT_S * n for n in range(round(-MOST_SHIFT_S / SHIFT_S), round(MOST_SHIFT_S / SHIFT_S) + 1)]
-    likeness = {shift: expected.likeness(measure, shift) for shift in shifts}
-    best = max(shifts, key=lambda shift: (likeness[shift], -abs(shift)))
+    likeness = expected.likeness(measure)
+    best = int(np.argmax(likeness))
     if likeness[best] < LEAST_LIKENESS:
         return None
     bound_us = here[1] + evidence.bound_us(measure.trace, measure.from_us)
-    return Shift(best if likeness[best] - likeness[0.0] >= LEAST_BETTER else 0.0, bound_us / SECOND_US)
+    better = likeness[best] - likeness[0] >= LEAST_BETTER
+    return Shift(float(SHIFTS[best]) if better else 0.0, bound_us / SECOND_US)
 
 
 def _shifted(run: RunFacts, shift: Shift) -> Iterator[Finding]:
     if abs(shift.seconds) >= LEAST_SHIFT_S + shift.bound_s:
         when = "before" if shift.seconds > 0 else "after"
         what = f"its watts come {abs(shift.seconds):.1f} s {when} what its record says"
-        yield Finding(f"run {run.code}", f"{what}: a clock is off, the laptop's or the meter's")
+        yield Finding(f"run {run.code}", f"{what}: the laptop's or the meter's clock is off")
 
 
 class Shift(NamedTuple):
-    """By how many seconds watts come before the record, and how far off both clocks can be together."""
+    """How many seconds the watts are ahead of the record, and the greatest error of both clocks together."""
 
     seconds: float
     bound_s: float
@@ -156,34 +161,29 @@ class _Expected:
     """The energy that a record lets expect since its beginning, by the server's time."""
 
     def __init__(self, periods: Sequence[tuple[int, float]], begin_us: int) -> None:
-        self._times, self._joules = [begin_us], [0.0]
-        for t_us, watts in periods:
-            self._joules.append(self._joules[-1] + watts * (t_us - self._times[-1]) / SECOND_US)
-            self._times.append(t_us)
+        self._times = np.array([begin_us, *(t_us for t_us, _ in periods)], dtype=np.int64)
+        joules = np.diff(self._times) * np.array([watts for _, watts in periods]) / SECOND_US
+        self._joules = np.concatenate(([0.0], np.cumsum(joules)))
 
-    def likeness(self, measure: Measure, shift_s: float) -> float:
-        """Correlation of a run's seconds with those expected so many seconds later; 0 where either hardly changes."""
+    def likeness(self, measure: Measure) -> Floats:
+        """For each shift: correlation of a run's seconds with those expected so much later; 0 if they hardly change."""
         assert measure.from_us is not None  # noqa: S101 - seen by the caller
-        pairs = []
-        for second, watts in enumerate(measure.seconds_w):
-            begin_us = measure.from_us + round((second + shift_s) * SECOND_US)
-            if watts is not None and begin_us >= self._times[0] and begin_us + SECOND_US <= self._times[-1]:
-                pairs.append((self._at(begin_us + SECOND_US) - self._at(begin_us), watts))
-        return _correlation(pairs) if len(pairs) >= FEWEST_SECONDS else 0.0
+        watts = np.array(measure.seconds_w, dtype=float)  # None is nan
+        begins = measure.from_us + SECOND_US * np.arange(len(watts)) + np.rint(SHIFTS * SECOND_US).astype(int)[:, None]
+        there = ~np.isnan(watts) & (begins >= self._times[0]) & (begins + SECOND_US <= self._times[-1])
+        return _correlations(self._at(begins + SECOND_US) - self._at(begins), np.nan_to_num(watts), there)
 
-    def _at(self, t_us: int) -> float:
-        right = min(bisect_right(self._times, t_us), len(self._times) - 1)
-        left = right - 1
-        share = (t_us - self._times[left]) / (self._times[right] - self._times[left])
-        return self._joules[left] + share * (self._joules[right] - self._joules[left])
+    def _at(self, times_us: Any) -> Floats:  # noqa: ANN401 - numpy's
+        joules: Floats = np.interp(times_us - self._times[0], self._times - self._times[0], self._joules)
+        return joules
 
 
-def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    means = [sum(column) / len(pairs) for column in zip(*pairs, strict=True)]
-    xx = sum((x - means[0]) ** 2 for x, _ in pairs)
-    yy = sum((y - means[1]) ** 2 for _, y in pairs)
-    xy = sum((x - means[0]) * (y - means[1]) for x, y in pairs)
-    return xy / sqrt(xx * yy) if min(xx, yy) > len(pairs) * LEAST_SPREAD_W**2 else 0.0
-
-
-LEAST_SPREAD_W = 0.1
+def _correlations(expected: Floats, measured: Floats, there: Any) -> Floats:  # noqa: ANN401 - numpy's
+    """Of each row, over what is there of it; 0 where that is little or hardly changes."""
+    count = np.maximum(there.sum(axis=1), 1)
+    x, y = (np.where(there, each, 0.0) for each in (expected, measured))
+    x, y = (np.where(there, each - (each.sum(axis=1) / count)[:, None], 0.0) for each in (x, y))
+    xx, yy, xy = ((one * other).sum(axis=1) for one, other in ((x, x), (y, y), (x, y)))
+    tells = (count >= FEWEST_SECONDS) & (np.minimum(xx, yy) > count * LEAST_SPREAD_W**2)
+    likeness: Floats = np.divide(xy, np.sqrt(xx * yy), out=np.zeros_like(xy), where=tells)
+    return likeness

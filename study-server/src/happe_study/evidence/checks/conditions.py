@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether each run's record behaves as its condition says. Only of an unblinded study."""
+"""Checks that each run's record fits its condition. Only for an unblinded study."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(evidence: Evidence) -> Check:
     }
     found = [Finding(f"run {run.code}", f"{run.condition}: {what}") for run in runs for what in _wrong(run, trained)]
     without = [run.code for run in evidence.runs if run.complete and run.condition is None]
-    found += [Finding(f"run {code}", "has no condition: its seal did not open") for code in without]
+    found += [Finding(f"run {code}", "has no known condition: its seal did not open") for code in without]
     found += [Finding(f"run {code}", "its record does not open") for code in evidence.unread]
     found += [Finding(f"run {code}", f"its profile: {what}") for code, what in evidence.doubts]
     looked_at = f"{counted(len(runs), 'record')}: governor, keys, indicator, profile, and whether frequencies follow it"
@@ -48,8 +48,8 @@ def _not_told(runs: list[RunFacts]) -> Iterator[str]:
     beyond = sum(_governed(run) and run.behaviour is not None and run.behaviour.strayed is None for run in runs)
     if beyond:
         yield (
-            f"Whether frequencies follow the profile can't be told of {counted(beyond, 'run')}, "
-            "which had more than the paper's rules, or no exact frequencies."
+            f"This check can't tell whether frequencies follow the profile in {counted(beyond, 'run')}: "
+            "other rules than the paper's applied, or exact frequencies are missing."
         )
 
 
@@ -58,7 +58,7 @@ def _governed(run: RunFacts) -> bool:
 
 
 def _wrong(run: RunFacts, trained: Mapping[tuple[str, str], tuple[int, ...] | None]) -> Iterator[str]:
-    """What a record contradicts its condition by."""
+    """The contradictions between a record and its condition."""
     assert run.condition is not None  # noqa: S101 - chosen so
     assert run.behaviour is not None  # noqa: S101 - chosen so
     condition, record = Condition.of_label(run.condition), run.behaviour
@@ -109,8 +109,8 @@ def _profile(
     """T-HAPPE begins untaught; the others with what was taught by then."""
     if run.condition == TRAINING:
         if record.profile_before is not None:
-            yield "it began with a profile, and training begins without"
+            yield "it began with a profile, but training must begin without one"
         return
     taught = trained.get((run.participant, run.application))
     if taught is not None and record.profile_before is None:
-        yield "it began without the profile that training had taught"
+        yield "it began without the profile of the training"

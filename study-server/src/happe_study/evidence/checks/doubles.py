@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.evidence import Evidence, RunFacts
 
 KEY, TITLE = "doubles", "Doubled runs"
-SHARED_US = 1_000_000  # that two runs may share: the end of one is told while the next begins
+SHARED_US = 1_000_000  # two runs may overlap so far: one's end is reported while the next begins
 
 Stretch = tuple[int, int, str]  # from, up to, run
 
@@ -30,7 +30,7 @@ def check(evidence: Evidence) -> Check:
     if evidence.unblinded:
         looked_at += f", {counted(records, 'record')}"
     else:
-        not_told.append("Whether two records are alike is looked at when the study is unblinded.")
+        not_told.append("Records are compared with each other when the study is unblinded.")
     if evidence.measures is not None:
         looked_at += f", {counted(len(evidence.measures), 'measure')} of power"
     return Check(KEY, TITLE, looked_at, tuple(found), tuple(not_told), told=bool(evidence.runs))
@@ -59,7 +59,7 @@ def _overlaps(runs: Sequence[RunFacts]) -> Iterator[Finding]:
 
 def _twins(evidence: Evidence) -> Iterator[Finding]:
     for codes in evidence.twins:
-        yield Finding(f"runs {' and '.join(codes)}", "have records that say the same, sample by sample")
+        yield Finding(f"runs {' and '.join(codes)}", "have the same record, sample by sample")
 
 
 def _power(evidence: Evidence) -> Iterator[Finding]:

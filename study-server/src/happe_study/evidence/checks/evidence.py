@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the checks look at: plain facts, as the database and the measures have them."""
+"""The input of the checks: plain facts from the database and the measures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TraceFacts:
     laptop: str | None
     clock: str
     sealed: bool
-    span: tuple[int, int] | None  # by the server's clock; None: nothing tells
+    span: tuple[int, int] | None  # by the server's clock; None: unknown
     missing: tuple[int, ...] = ()
     damaged: tuple[int, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -84,13 +84,15 @@ class Evidence:
     clocks: Mapping[tuple[str, str], Sequence[ClockEstimate]]
     measures: Mapping[str, Measure] | None = None
     unread: Sequence[str] = ()  # runs whose records do not open
-    doubts: Sequence[tuple[str, str]] = ()  # a run and what of its profile does not follow from what came before
+    doubts: Sequence[
+        tuple[str, str]
+    ] = ()  # a run, and a part of its profile that does not follow from the earlier facts
     deep: bool = False  # whether every byte of the traces was read
     names: Mapping[str, str] = field(default_factory=dict)  # of devices, by code
 
     @cached_property
     def twins(self) -> tuple[tuple[str, ...], ...]:
-        """Runs whose records say the same, in groups."""
+        """Groups of runs with identical records."""
         alike: dict[str, list[str]] = defaultdict(list)
         for run in self.runs:
             if run.behaviour is not None:
@@ -108,7 +110,7 @@ class Evidence:
         return {key: known_clock(key[1], estimates) for key, estimates in self.clocks.items()}
 
     def server_us(self, device: str, clock: str, device_us: int) -> tuple[int, int] | None:
-        """A device's time as the server's, and how far off that can be; None: nothing tells."""
+        """A device's time in the server's time, with its greatest error; None: unknown."""
         return at_server(self._server_times.get((device, clock)), device_us)
 
     def bound_us(self, trace: str, server_us: int) -> int:
@@ -119,7 +121,7 @@ class Evidence:
 
 
 def known_clock(name: str, estimates: Sequence[ClockEstimate]) -> ServerClock | None:
-    """The clock that estimates tell of; None: there are none, or it was set between two of them."""
+    """The clock that the estimates give; None: there are no estimates, or the clock was set between two of them."""
     try:
         return server_clock(name, estimates)
     except ClockSetError:
@@ -127,7 +129,7 @@ def known_clock(name: str, estimates: Sequence[ClockEstimate]) -> ServerClock | 
 
 
 def at_server(clock: ServerClock | None, device_us: int) -> tuple[int, int] | None:
-    """A device's time as the server's, and how far off that can be; None: its clock is not known."""
+    """A device's time in the server's time, with its greatest error; None: its clock is unknown."""
     return None if clock is None else (clock.server_us(device_us), round(clock.bound_us(device_us)))
 
 

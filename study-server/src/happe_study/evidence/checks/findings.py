@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a check says."""
+"""The results of a check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-BLINDED = "Nobody looks at this before the study is unblinded: it would tell conditions."
+BLINDED = "This check waits until the study is unblinded, because it would reveal conditions."
 
 
 class Verdict(StrEnum):
@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that should not be so: where (a run, a trace, a device), and what."""
+    """A fault: its place (a run, a trace, a device) and a description."""
 
     where: str
     what: str
@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """One check: `looked_at` says at what, `notes` what was measured, `not_told` what couldn't be looked at and why."""
+    """A check: `looked_at` names its data, `notes` its measurements, `not_told` what it could not check, and why."""
 
     key: str
     title: str
@@ -36,7 +36,7 @@ class Check:
     findings: tuple[Finding, ...] = ()
     not_told: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    told: bool = True  # whether anything could be looked at
+    told: bool = True  # true if it could check anything
 
     @property
     def verdict(self) -> Verdict:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the checks look at, out of the database and the folder of traces."""
+"""Reads the input of the checks from the database and the folder of traces."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections import defaultdict
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
@@ -18,14 +16,14 @@ from happe_contract.time_base import time_base
 from happe_contract.traces import ClockEstimate as Estimate
 from happe_contract.traces import Gap as Lost
 from happe_contract.traces import Reason, TimePair
-from happe_study.design.allocation.sealing import SealError
+from happe_study.design.allocation.sealing import SealError, part_digest
 from happe_study.design.study import StudyState
 from happe_study.evidence.checks.behaviour import Behaviour, behaviour
 from happe_study.evidence.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
 from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.reading import histories
-from happe_study.evidence.traces.manifest import Content
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.sealed import manifest_of
 from happe_study.evidence.traces.storage import sha256_of
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.participants.models import Participant, ParticipantState
@@ -48,22 +46,18 @@ if TYPE_CHECKING:
 
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 ROWS_AT_ONCE = 200
-TRACES_AT_ONCE = 20  # of which one may have thousands of parts
+TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts
 MILLION = 1_000_000
 
 Clocks = dict[tuple[str, str], list[Estimate]]
-Parts = dict[int, dict[int, Content]]  # of traces, by their ids and the parts' numbers
-Read = tuple[str, bytes, "PowerModel | None"]  # a run, the digest of its sealed record, the model of its watts
-
-_LAST_READ: dict[Read, Behaviour] = {}
-_READING = threading.Lock()
+Parts = dict[int, dict[int, "Kept"]]  # of traces, by their ids and the parts' numbers
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where facts come from besides the database. `deep`: read every byte of the traces."""
+    """The sources of facts besides the database. `deep`: read every byte of the traces."""
 
-    key: bytes  # that records are sealed by
+    key: bytes  # that records and manifests are sealed by
     storage: Storage
     model: PowerModel
     measures: Mapping[str, Measure] | None = None
@@ -71,7 +65,7 @@ class Sources:
 
 
 def gather(session: Session, study: Study, sources: Sources, *, conditions: bool) -> Evidence:
-    """What there is of a study. Without `conditions` nothing that could tell one is looked at, unblinded or not."""
+    """The facts of a study. Without `conditions`, leaves out all that could reveal one, even after unblinding."""
     unblinded = conditions and study.state == StudyState.UNBLINDED
     clocks = _clocks(session, study.id)
     records, unread = _records(session, study.id, sources) if unblinded else ({}, [])
@@ -89,7 +83,7 @@ def gather(session: Session, study: Study, sources: Sources, *, conditions: bool
 
 
 def _names(session: Session, study_id: int) -> dict[str, str]:
-    """What devices are called, by their codes."""
+    """The names of devices by their codes."""
     devices = session.scalars(select(Device).where(Device.study_id == study_id))
     return {device.code: device.name for device in devices}
 
@@ -99,7 +93,7 @@ def _of_study(query: Any, study_id: int) -> Any:  # noqa: ANN401 - a select
 
 
 def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, unblinded: bool) -> Iterator[RunFacts]:
-    """Runs of those who have neither withdrawn nor been replaced."""
+    """The runs of participants who have neither withdrawn nor been replaced."""
     laptop = aliased(Device)
     columns = (Run.code, Run.position, Run.application, Run.state, Run.started_us, Run.ended_us, Run.condition)
     query = (
@@ -125,16 +119,7 @@ def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, 
 
 
 def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
-    """What the records of complete runs say, by run; and the runs whose records do not open.
-
-    What the last look read is not read again, and forgotten where it is not there any more: a page of a thousand
-    records takes a tenth of the time, and what is remembered is of one study. Who comes meanwhile waits for it.
-    """
-    with _READING:
-        return _read_or_remembered(session, study_id, sources)
-
-
-def _read_or_remembered(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
+    """The records of complete runs by run; and the runs whose records do not open."""
     query = (
         select(Run.code, RunRecord.document)
         .join(Participant, Run.participant_id == Participant.id)
@@ -143,24 +128,18 @@ def _read_or_remembered(session: Session, study_id: int, sources: Sources) -> tu
         .order_by(Run.code)
     )
     found: dict[str, Behaviour] = {}
-    read: dict[Read, Behaviour] = {}
     unread = []
     for code, document in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
-        model = sources.model if code in (sources.measures or {}) else None  # watts are compared with measured ones
-        this = (code, sha256(document).digest(), model)
+        model = sources.model if code in (sources.measures or {}) else None  # the model is compared with measured watts
         try:
-            known = _LAST_READ.get(this) or behaviour(json.loads(opened(sources.key, code, document)), model)
+            found[code] = behaviour(json.loads(opened(sources.key, code, document)), model)
         except SealError:
             unread.append(code)
-        else:
-            found[code] = read[this] = known
-    _LAST_READ.clear()
-    _LAST_READ.update(read)
     return found, unread
 
 
 def _doubts(session: Session, study_id: int) -> list[tuple[str, str]]:
-    """Runs whose profiles do not follow, and what does not."""
+    """Runs with profiles that do not follow from their lessons, and the differences."""
     of = select(Profile.participant_id).join(Participant, Participant.id == Profile.participant_id)
     mine = Profile.study_id == study_id, Participant.state.not_in(GONE), ~Profile.agrees
     wrong = session.scalars(of.where(*mine).distinct().order_by(Profile.participant_id)).all()
@@ -197,56 +176,76 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
             parts = _parts(session, [row[0].id for row in every[place : place + TRACES_AT_ONCE]])
         name = trace.header["clock"]
         clock = known_clock(name, clocks.get((meter_code, name), ()))
-        missing, damaged = _compared(trace, parts[trace.id], sources)
+        manifest = _manifest(trace, sources.key)
+        missing, damaged = _compared(trace, manifest, parts[trace.id], sources)
         yield TraceFacts(
             trace=trace.client_id,
             meter=meter_code,
             laptop=laptop_code,
             clock=name,
             sealed=trace.sealed_us is not None,
-            span=_span(session, trace, clock),
+            span=_span(session, trace, manifest, clock),
             missing=missing,
             damaged=damaged,
-            gaps=tuple(_gaps(trace.header, trace.manifest, clock)) if gaps and trace.manifest else (),
+            gaps=tuple(_gaps(trace.header, manifest, clock)) if gaps and manifest else (),
         )
 
 
 def _parts(session: Session, traces: Sequence[int]) -> Parts:
-    """What came of some traces."""
-    columns = (TracePart.trace_id, TracePart.number, TracePart.bytes, TracePart.sha256)
+    """The traces' results."""
+    columns = (TracePart.number, TracePart.bytes, TracePart.sha256, TracePart.digest)
     found: Parts = {trace: {} for trace in traces}
-    for trace, number, size, digest in session.execute(select(*columns).where(TracePart.trace_id.in_(traces))):
-        found[trace][number] = Content(size, digest)
+    query = select(TracePart.trace_id, *columns).where(TracePart.trace_id.in_(traces))
+    for trace, number, size, sha256_kept, digest in session.execute(query):
+        found[trace][number] = Kept(size, sha256_kept, digest)
     return found
 
 
-def _compared(trace: Trace, here: Mapping[int, Content], sources: Sources) -> tuple[tuple[int, ...], tuple[int, ...]]:
+class Kept(NamedTuple):
+    """A part by its row: the digest of its sealed file, and the keyed digest of what the meter sent."""
+
+    bytes: int
+    sha256: str
+    digest: str
+
+
+def _manifest(trace: Trace, key: bytes) -> Json | None:
+    """A trace's manifest; None if it is missing or does not open (`happe-server check` reports that)."""
+    try:
+        return manifest_of(trace, key)
+    except SealError:
+        return None
+
+
+def _compared(
+    trace: Trace, manifest: Json | None, here: Mapping[int, Kept], sources: Sources
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Numbers of the parts that are not here, and of those that are not what the meter sent."""
     wanted = {
-        each["number"]: Content(each["bytes"], each["sha256"]) for each in (trace.manifest or {}).get("parts", ())
+        each["number"]: part_digest(sources.key, each["bytes"], each["sha256"])
+        for each in (manifest or {}).get("parts", ())
     }
-    expected: dict[int, Content | None] = dict(wanted) or {n: here.get(n) for n in range(max(here, default=-1) + 1)}
     missing, damaged = [], []
-    for number, content in sorted(expected.items()):
-        file = sources.storage.part(UUID(trace.client_id), number)
-        if content is None or number not in here or not file.exists():
+    for number in sorted(wanted or range(max(here, default=-1) + 1)):
+        file, kept = sources.storage.part(UUID(trace.client_id), number), here.get(number)
+        if kept is None or not file.exists():
             missing.append(number)
-        elif here[number] != content or not _is(file, content, deep=sources.deep):
+        elif wanted.get(number, kept.digest) != kept.digest or not _is(file, kept, deep=sources.deep):
             damaged.append(number)
     return tuple(missing), tuple(damaged)
 
 
-def _is(file: Path, content: Content, *, deep: bool) -> bool:
-    return file.stat().st_size == content.bytes and (not deep or sha256_of(file) == content.sha256)
+def _is(file: Path, kept: Kept, *, deep: bool) -> bool:
+    return file.stat().st_size == kept.bytes and (not deep or sha256_of(file) == kept.sha256)
 
 
-def _span(session: Session, trace: Trace, clock: ServerClock | None) -> tuple[int, int] | None:
+def _span(session: Session, trace: Trace, manifest: Json | None, clock: ServerClock | None) -> tuple[int, int] | None:
     """From when to when a trace goes. One that is not sealed goes up to its last part's arrival, at least."""
     begin = at_server(clock, trace.header["started"]["monotonic_us"])
     if begin is None:
         return None
-    if trace.manifest is not None:
-        end = at_server(clock, _time_base(trace.header, trace.manifest).monotonic_us(trace.manifest["end_index"]))
+    if manifest is not None:
+        end = at_server(clock, _time_base(trace.header, manifest).monotonic_us(manifest["end_index"]))
         return (begin[0], end[0]) if end else None
     last = session.scalar(
         select(TracePart.received_us).where(TracePart.trace_id == trace.id).order_by(TracePart.received_us.desc())

@@ -1,47 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The checks of a study's data, for its researchers."""
+"""The checks of a study's data, for its researchers: the last ones made, and the button to make them again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, g
-from sqlalchemy import func, select
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
-from happe_study.access.staff_page import page
+from happe_study.access.staff_page import done, or_again, page
 from happe_study.base.parts import parts
+from happe_study.base.problems import conflict
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.checks.findings import Check, Verdict
-from happe_study.evidence.checks.services import check_study
-from happe_study.runs.course.models import Run
+from happe_study.evidence.checks.job import CHECKS
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import OPEN, JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flask import Response
     from sqlalchemy.orm import Session
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.base.problems import Problem
+    from happe_study.jobs.models import Job
 
 pages = Blueprint("check_pages", __name__)
-
-MOST_RUNS = 2000  # that a page opens the records of; of more, the command line does
 
 
 @pages.get("/studies/<study>/checks")
 @staff(Right.RUN_READ)
-def checks(study: str) -> Response:
-    """What the checks say now. What could tell a condition is for who may export, after unblinding."""
+def checks(study: str, problem: Problem | None = None) -> Response:
+    """The checks' last results. Those that could reveal a condition need the right to export, after unblinding."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
-        conditions = caller().may(Right.EXPORT, found.id) and found.state == StudyState.UNBLINDED
-        too_many = _runs(session, found.id) > MOST_RUNS
-        made: list[Check] = []
-        if not too_many:
-            config, key = parts().config, parts().secrets.allocation
-            made = check_study(session, found, key, config.traces_folder, conditions=conditions)
-        return page("evidence/checks", "Checks", study=found, checks=made, too_many=too_many, Verdict=Verdict)
+        mine = _mine(session, found)
+    made = next((job for job in mine if job.state == JobState.DONE), None)
+    waiting = next((job for job in mine if job.state in OPEN), None)
+    said = made.result["checks"] if made and made.result else []
+    facts: dict[str, Any] = {"open": waiting, "last": next(iter(mine), None), "done": made, "checks": said}
+    return page("evidence/checks", "Checks", study=found, problem=problem, **facts)
 
 
-def _runs(session: Session, study_id: int) -> int:
-    """How many runs there are, or one more than a page checks."""
-    some = select(Run.id).where(Run.study_id == study_id).limit(MOST_RUNS + 1).subquery()
-    return session.scalar(select(func.count()).select_from(some)) or 0
+@pages.post("/studies/<study>/checks")
+@staff(Right.RUN_READ)
+@or_again(checks)
+def check(study: str) -> AnyResponse:
+    """Check the study as it is now."""
+    with parts().database.writing() as session:
+        found = session.get_one(Study, g.happe_study_ids(study), with_for_update=True)
+        if any(job.state in OPEN for job in _mine(session, found)):
+            raise conflict("checks", "This study is being checked. Wait until it is done.")
+        jobs.ask(session, CHECKS, caller().name, found.id, conditions=_conditions(found))
+    return done("The study is being checked.", "check_pages.checks", study=study)
+
+
+def _mine(session: Session, study: Study) -> Sequence[Job]:
+    """The jobs whose results the caller may see, the newest first."""
+    wanted = _conditions(study)
+    return [job for job in jobs.of_study(session, study.id, CHECKS) if job.arguments["conditions"] == wanted]
+
+
+def _conditions(study: Study) -> bool:
+    """Whether the caller may know conditions."""
+    return caller().may(Right.EXPORT, study.id) and study.state == StudyState.UNBLINDED

@@ -36,15 +36,17 @@ def _not_told(evidence: Evidence, without: int) -> Iterator[str]:
     if not evidence.traces:
         yield "There is no power trace."
     elif without:
-        yield f"What they have of {counted(without, 'complete run')} can't be told: a trace's time is not known."
+        yield f"Their part of {counted(without, 'complete run')} is unknown, because a trace has no known time."
     if not evidence.unblinded:
-        yield "Gaps inside of traces are looked at when the study is unblinded: samples are lost where power is high."
+        yield (
+            "Gaps inside traces are checked when the study is unblinded, because samples are lost where power is high."
+        )
     for trace in evidence.traces:
         if trace.span is None:
-            why = "no clock estimate of its meter, or its clock was set"
-            yield f"Nothing tells the server's time of trace {trace.trace}: {why}."
+            why = "its meter has no clock estimate, or somebody set its clock"
+            yield f"Trace {trace.trace} can't be placed in the server's time: {why}."
         if not trace.sealed and not evidence.unblinded:
-            yield f"Trace {trace.trace} is not sealed yet: its meter has not said that all of it has arrived."
+            yield f"Trace {trace.trace} is not sealed yet: its meter has not confirmed that all parts have arrived."
 
 
 def _trace(trace: TraceFacts, *, late: bool) -> Iterator[Finding]:
@@ -52,9 +54,9 @@ def _trace(trace: TraceFacts, *, late: bool) -> Iterator[Finding]:
     if trace.missing:
         yield Finding(where, f"{_numbers(trace.missing)} missing")
     if trace.damaged:
-        yield Finding(where, f"{_numbers(trace.damaged)} not what the meter sent: length or SHA-256 differ")
+        yield Finding(where, f"{_numbers(trace.damaged)} not what the meter sent: length or SHA-256 differs")
     if late and not trace.sealed:
-        yield Finding(where, "was never sealed: its meter has not said that all of it has arrived")
+        yield Finding(where, "was never sealed: its meter has not confirmed that all parts have arrived")
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
@@ -80,9 +82,9 @@ def _lost(run: RunFacts, best: TraceFacts, bare: int, times: tuple[int, int]) ->
     """What of a run the trace that has most of it does not have: `bare` microseconds outside, and gaps."""
     begin, end = times
     if bare >= end - begin:
-        yield Finding(f"run {run.code}", "no power trace of its laptop was recorded meanwhile")
+        yield Finding(f"run {run.code}", "no meter recorded its laptop's power during it")
     elif bare > MOST_BARE_US:
-        yield Finding(f"run {run.code}", f"{bare / SECOND_US:.1f} s of it lie outside of trace {best.trace}")
+        yield Finding(f"run {run.code}", f"{bare / SECOND_US:.1f} s of it lie outside trace {best.trace}")
     for gap in best.gaps:
         lost = min(gap.end_us, end) - max(gap.begin_us, begin)
         if lost > LEAST_GAP_US:

@@ -46,7 +46,7 @@ def check(evidence: Evidence) -> Check:
     if not evidence.unblinded:
         return Check(KEY, TITLE, "no watt", not_told=(BLINDED,), told=False)
     if evidence.measures is None:
-        return Check(KEY, TITLE, "no watt", not_told=("No measured power was given.",), told=False)
+        return Check(KEY, TITLE, "no watt", not_told=("No measured power was uploaded.",), told=False)
     by_rig, without = _ratios(evidence)
     factors = {rig: factor(ratios) for rig, ratios in by_rig.items() if len(ratios) >= FEWEST}
     off = dict(_off(factors))
@@ -68,7 +68,10 @@ def factor(ratios: Sequence[float]) -> Factor:
 
 def _not_told(by_rig: Mapping[str, Sequence[float]], without: int) -> Iterator[str]:
     if without:
-        yield f"{counted(without, 'run')} can't be compared: no measure, or a machine that the power model is not of."
+        yield (
+            f"{counted(without, 'run')} can't be compared: they have no measured power, or the power model is of "
+            "another machine."
+        )
     for rig, ratios in by_rig.items():
         if len(ratios) < FEWEST:
             yield f"{rig}: {counted(len(ratios), 'run')} are too few."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Documents in the database that were uploaded for a study's analysis."""
+"""Documents in the database for a study's analysis: uploaded, or measured by the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class DocumentKind(StrEnum):
-    """What can be uploaded for a study's analysis."""
+    """What a study's analysis can be given."""
 
     MEASURES = "power-measures"  # profiles/schema/power-measures.schema.json
     MODEL = "power-model"  # profiles/schema/power-model.schema.json
@@ -33,4 +33,4 @@ class AnalysisDocument(Base):
     sha256: Mapped[str] = mapped_column(Digest)
     content: Mapped[bytes]
     uploaded_us: Mapped[int] = mapped_column(Micros)
-    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))  # None: the server measured it

@@ -50,6 +50,7 @@ class Measure:
     to_us: int | None = None
     seconds_w: tuple[float | None, ...] = ()
     notes: tuple[str, ...] = ()
+    instrument: str = ""
 
 
 def read_measures(file: Path) -> dict[str, Measure]:
@@ -64,7 +65,7 @@ def measures_in(raw: bytes, file: str) -> dict[str, Measure]:
     found = {each.run: each for each in measures}
     if len(found) < len(measures):
         [(twice, _)] = Counter(each.run for each in measures).most_common(1)
-        raise InputError([f"{file}: run {twice} is there twice"])
+        raise InputError([f"{file}: run {twice} appears twice"])
     return found
 
 
@@ -77,7 +78,8 @@ def _measure(fields: dict[str, Any]) -> Measure:
     seconds = tuple(None if watts is None else float(watts) for watts in fields.get("seconds_w", ()))
     watts, uncertainty = float(fields["mean_w"]), float(fields["expanded_uncertainty"])
     notes = tuple(fields.get("notes", ()))
-    return Measure(fields["run"], watts, uncertainty, says, seconds_w=seconds, notes=notes, **cut)
+    by = "{device} ({kind})".format(**fields["instrument"]) if "instrument" in fields else ""
+    return Measure(fields["run"], watts, uncertainty, says, seconds_w=seconds, notes=notes, instrument=by, **cut)
 
 
 def read_model(file: Path) -> PowerModel:

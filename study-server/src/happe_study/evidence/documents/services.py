@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The measured power and the power model that were uploaded for a study's analysis."""
+"""The measured power and the power model of a study's analysis."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 READERS = {DocumentKind.MEASURES: measures_in, DocumentKind.MODEL: model_in}
 NAMES = {DocumentKind.MEASURES: "measures.json", DocumentKind.MODEL: "machine.json"}
 MOST_VALUES = 4_000_000  # counted as commas; what 32 MiB of measures have
+MOST_MEASURES = 32 << 20  # bytes of measures
 MOST_REFUSED = 200  # that are shown
 MOST_REMEMBERED = 4
 
@@ -38,7 +39,7 @@ def find(session: Session, study: Study, kind: DocumentKind) -> AnalysisDocument
 
 
 def measures(session: Session, study: Study) -> dict[str, Measure] | None:
-    """The runs' measured power, if it was uploaded."""
+    """The runs' measured power, if it is there."""
     found = find(session, study, DocumentKind.MEASURES)
     return measures_in(found.content, NAMES[DocumentKind.MEASURES]) if found else None
 
@@ -65,11 +66,24 @@ def _measures_in_short(content: bytes) -> dict[str, Any]:
     refused = [each for each in measures if each.refused]
     calibrations = sorted({each.calibration for each in measures if each.calibration})
     counts = {"measured": len(measures) - len(refused), "refused": len(refused)}
-    return {**counts, "refusals": refused[:MOST_REFUSED], "calibrations": calibrations}
+    watts = {each.run: each.mean_w for each in measures if each.mean_w is not None}
+    return {**counts, "refusals": refused[:MOST_REFUSED], "calibrations": calibrations, "watts": watts}
 
 
 def _model_in_short(content: bytes) -> dict[str, Any]:
     return {"machine": model_in(content, NAMES[DocumentKind.MODEL]).machine}
+
+
+def watts(session: Session, study: Study) -> dict[str, float]:
+    """The runs' mean power in watts by code, so far as it was uploaded. Remembered, too."""
+    of_kind = (AnalysisDocument.study_id == study.id, AnalysisDocument.kind == DocumentKind.MEASURES)
+    sha256 = session.scalar(select(AnalysisDocument.sha256).where(*of_kind))
+    known = _REMEMBERED.get(sha256 or "")
+    if known is None:
+        document = find(session, study, DocumentKind.MEASURES)
+        known = told(document) if document else {"watts": {}}
+    found: dict[str, float] = known["watts"]
+    return found
 
 
 def read(kind: DocumentKind, raw: bytes) -> None:
@@ -81,10 +95,21 @@ def read(kind: DocumentKind, raw: bytes) -> None:
 
 def keep(session: Session, study: Study, kind: DocumentKind, raw: bytes, who: Caller) -> None:
     """Keep a document that was read without an error, in the place of the one before."""
+    sha256 = _put(session, study, kind, raw, who.id)
+    append(session, "analysis.uploaded", who, study_id=study.id, study=study.name, kind=kind, sha256=sha256)
+
+
+def keep_measured(session: Session, study: Study, raw: bytes, asked_by: str) -> None:
+    """Keep the power that the server measured, in the place of what was there."""
+    sha256 = _put(session, study, DocumentKind.MEASURES, raw, None)
+    append(session, "power.measured", None, study_id=study.id, study=study.name, asked_by=asked_by, sha256=sha256)
+
+
+def _put(session: Session, study: Study, kind: DocumentKind, raw: bytes, account_id: int | None) -> str:
     known = find(session, study, kind)
     if known is None:
         known = AnalysisDocument(study_id=study.id, kind=kind)
         session.add(known)
     known.sha256 = hashlib.sha256(raw).hexdigest()
-    known.content, known.uploaded_us, known.account_id = raw, now_us(), who.id
-    append(session, "analysis.uploaded", who, study_id=study.id, study=study.name, kind=kind, sha256=known.sha256)
+    known.content, known.uploaded_us, known.account_id = raw, now_us(), account_id
+    return known.sha256

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_study.design.protocol.conditions import Keys
-from happe_study.runs.records.lessons import LEVELS
+from happe_study.runs.records.demand import LEVELS
 
 if TYPE_CHECKING:
     from happe_study.design.protocol.reading import Protocol
@@ -21,6 +21,7 @@ ORDER: Choice = (
         ("presses", "most presses first"),
         ("latest", "last taught first"),
         ("highest", "highest frequency first"),
+        ("unusual", "most unusual first"),
     ],
 )
 KEYS: Choice = (
@@ -29,8 +30,8 @@ KEYS: Choice = (
     [
         ("", "anything or nothing"),
         ("none", "no press at all"),
-        ("performance", "the performance key alone"),
-        ("power", "the power key alone"),
+        ("performance", "only the performance key"),
+        ("power", "only the power key"),
         ("both", "both keys"),
     ],
 )
@@ -51,13 +52,31 @@ LEVEL: Choice = (
 )
 MARKED: Choice = (
     "marked",
-    "Flags and notes",
-    [("", "or none"), ("flagged", "flagged"), ("unflagged", "not flagged"), ("noted", "with notes")],
+    "Reviews",
+    [
+        ("", "any"),
+        ("unreviewed", "not reviewed by me"),
+        ("reviewed", "reviewed by me"),
+        ("assigned", "assigned to me, not reviewed by me"),
+        ("flagged", "flagged"),
+        ("unflagged", "not flagged"),
+        ("noted", "with notes"),
+    ],
 )
 CHECK: Choice = (
     "check",
     "Lessons and result",
     [("", "agree or not"), ("disagrees", "don\N{RIGHT SINGLE QUOTATION MARK}t agree"), ("agrees", "agree")],
+)
+
+
+# Why a profile is flagged; whoever flags it may write other words.
+REASONS = (
+    "The ladder\N{RIGHT SINGLE QUOTATION MARK}s end limits it",
+    "Presses contradict each other",
+    "Too few presses",
+    "Records and lessons disagree",
+    "Another person or application",
 )
 
 

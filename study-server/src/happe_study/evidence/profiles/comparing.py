@@ -63,7 +63,7 @@ def _of_profile(session: Session, study_id: int, field: str, of: tuple[str, str]
         raise _wrong(field, "The study has no profile of this participant and application.")
     ladder, name = history.chapters[-1].ladder, "/".join(of)
     if lessons is None:
-        return Side(name, *of, "in the end", history.levels, ladder)
+        return Side(name, *of, "at the end", history.levels, ladder)
     if lessons > len(history.steps):
         raise _wrong(field, f"It has {len(history.steps)} lessons.")
     levels = history.after(lessons)
@@ -83,7 +83,7 @@ def _of_run(session: Session, study_id: int, field: str, code: str, moment: str)
     history = history_of(session, study_id, row.code, row.application) if row else None
     chapter = next((each for each in history.chapters if each.run == code), None) if history else None
     if row is None or chapter is None:
-        raise _wrong(field, "The study has no run of this code that served anybody.")
+        raise _wrong(field, "HAPPE governed for a participant in no run of this code.")
     levels = chapter.found if moment == "before" else chapter.left
     if levels is None:
         raise _wrong(field, "The record does not say what this run began with.")

@@ -20,7 +20,7 @@ from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import Format, encoded
 from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.searching import matching
-from happe_study.runs.records.lessons import LEVELS
+from happe_study.runs.records.demand import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,12 +71,12 @@ def prepare(session: Session, study: Study, protocol: Protocol, asked: tuple[Wan
     summed = (func.min(Profile.f_max_khz), func.max(Profile.f_max_khz), func.count())
     least, most, count = session.execute(query.with_only_columns(*summed, maintain_column_froms=True)).one()
     if count > MOST_PROFILES:
-        raise unprocessable(
-            f"These are {count} profiles, and at most {MOST_PROFILES} are written at once. Look for fewer."
-        )
+        raise unprocessable(f"These are {count} profiles. A download has at most {MOST_PROFILES}: narrow the search.")
     if form is As.JSON and least != most:
         raise conflict(
-            "machines", "These come from machines of different top speeds, of which a document has one. Take CSV."
+            "machines",
+            "These profiles come from machines with different top speeds, but a JSON document has one top speed. "
+            "Download CSV instead.",
         )
     append(session, "profile.downloaded", who, study_id=study.id, study=study.name, format=form, profiles=count)
     ordered = query.order_by(Profile.participant, Profile.application)

@@ -20,11 +20,12 @@ from happe_study.base.charts import (
     Table,
     Tick,
     categories,
-    numbers,
     seconds,
 )
+from happe_study.base.charts import ladder as of_ladder
+from happe_study.evidence.keys import KEYS
 from happe_study.evidence.profiles.words import PERCENT, ghz, percent_of, since
-from happe_study.runs.records.lessons import LEVELS
+from happe_study.runs.records.demand import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 GHZ = 1e6  # kHz
 SECOND_US = 1e6
 MILLION = 1e6
-MARGIN = 0.08  # of the ladder's width, above and below
 NAMES = [str(level) for level in range(LEVELS)]
 LEVEL = "level: the tenth of the top speed that is used"
 STEP_HEIGHT, STRIP_HEIGHT, TIME_HEIGHT, ROW_HEIGHT = 180, 28, 150, 30
-LOOKS = ("look-2", "look-1")
+LOOKS = ("look-1", "look-2", "look-3", "look-4", "look-5", "look-6", "look-7", "look-8")
+MOST_SIDES = len(LOOKS)
 
 
 def heat(khz: int, ladder: Sequence[int]) -> float:
@@ -64,22 +65,23 @@ def _cell(level: int, khz: int, ends: tuple[int, int], numbered: bool) -> Markup
 
 
 def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
-    """UAFPs on top of each other: two at most, of which the second is drawn last and whole."""
-    looks = LOOKS[-len(sides) :]
+    """UAFPs on top of each other, at most MOST_SIDES, of which the last is drawn last, whole."""
+    looks = LOOKS[: len(sides)][::-1]
     known = [(name, levels, look) for (name, levels), look in zip(sides, looks, strict=True) if levels is not None]
     layers = tuple(Step(_points(levels), look, name, until=LEVELS) for name, levels, look in known)
-    every = [*ladder, *(khz for _name, levels, _look in known for khz in levels)]
+    every = sorted({*ladder, *(khz for _name, levels, _look in known for khz in levels)})
+    y = of_ladder([khz / GHZ for khz in every], "GHz")
     said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels, _look in known)
     rows = [[str(level), *(ghz(levels[level]) for _name, levels, _look in known)] for level in range(LEVELS)]
     table = Table(["level", *(f"{name}, GHz" for name, _levels, _look in known)], rows)
-    return Chart(key, title, categories(NAMES, LEVEL), _ghz_axis(every), layers, said, STEP_HEIGHT, table)
+    return Chart(key, title, categories(NAMES, LEVEL), y, layers, said, STEP_HEIGHT, table)
 
 
 def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Chart:
     """When a run's keys were pressed, and how busy the processor was: a sign for each lesson."""
     layers = tuple(
         Marks([_mark(step) for step in mine if step.lesson.key == name], look, f"{name} key", shape)
-        for name, look, shape in (("performance", "look-2", "up"), ("power", "look-3", "down"))
+        for name, (look, shape) in KEYS.items()
     )
     length = max((chapter.ended_us - chapter.started_us) / SECOND_US, 1.0)
     y = Axis(0, 100, "utilisation, %", tuple(Tick(at, str(at)) for at in (0, 50, 100)))
@@ -119,12 +121,6 @@ def _share(counts: Mapping[int, int], khz: int, total: int) -> tuple[str, str]:
 
 def _points(levels: Levels) -> list[tuple[float, float]]:
     return [(level, khz / GHZ) for level, khz in enumerate(levels)]
-
-
-def _ghz_axis(khz: Sequence[int]) -> Axis:
-    low, high = min(khz) / GHZ, max(khz) / GHZ
-    room = max((high - low) * MARGIN, 0.05)
-    return numbers(low - room, high + room, "GHz")
 
 
 def _mark(step: history.Step) -> Mark:

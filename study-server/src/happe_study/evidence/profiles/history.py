@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a UAFP came to be: its state after each lesson, told anew by Algorithm 4, and where that is not what is stored.
+"""How a UAFP came to be: its state after each lesson, replayed by Algorithm 4, and where that is not what is stored.
 
 Pure. Frequencies are kHz of the fastest ladder, times microseconds of a run's laptop.
 """
@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from happe_study.design.protocol.conditions import T_HAPPE
-from happe_study.runs.records.lessons import LEVELS, learn
+from happe_study.runs.records.demand import LEVELS
+from happe_study.runs.records.lessons import learn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,7 +127,7 @@ def _taught(chapter: Chapter, before: int) -> tuple[list[Step], list[Doubt]]:
     levels = chapter.found
     for number, lesson in enumerate(chapter.lessons, start=before + 1):
         if levels is not None and levels[lesson.level] != lesson.from_khz:
-            says = f"lesson {number} says that level {lesson.level} was {lesson.from_khz} kHz; what came before it "
+            says = f"lesson {number} says that level {lesson.level} was {lesson.from_khz} kHz; the lessons before it "
             doubts.append(Doubt(chapter.run, f"{says}makes that {levels[lesson.level]} kHz"))
         next_levels = None if levels is None else tuple(learn(list(levels), lesson.level, lesson.to_khz))
         steps.append(Step(number, chapter, lesson, next_levels, _also(levels, next_levels, lesson.level)))
@@ -151,7 +152,7 @@ def _also(before: Levels | None, after: Levels | None, taught: int) -> tuple[tup
 def _gaps(chapters: Sequence[Chapter]) -> Iterator[Doubt]:
     """Runs that began with another UAFP than the run before them left. Each T-HAPPE run begins untaught."""
     if (first := chapters[0]).before is not None:
-        yield Doubt(first.run, "it began with a profile that no run before it left")
+        yield Doubt(first.run, "it began with a profile that no earlier run left")
     for earlier, later in pairwise(chapters):
         fresh = later.before is None and (later.condition == T_HAPPE.label or later.warm)
         if not fresh and (later.before or later.untaught) != earlier.left:

@@ -67,7 +67,7 @@ class TaughtRun(Base):
 
 # The orders of lists, each of which an index has.
 BY_NAME = ("participant", "application")
-ORDERS = {"participant": BY_NAME} | {by: (by, *BY_NAME) for by in ("presses", "last_us", "highest_khz")}
+ORDERS = {"participant": BY_NAME} | {by: (by, *BY_NAME) for by in ("presses", "last_us", "highest_khz", "unusual")}
 
 
 # What is true of few profiles, as SQLite and PostgreSQL say it.
@@ -83,7 +83,7 @@ class Profile(Base):
     """A participant's UAFP of an application as the last run left it, and what can be searched of its history.
 
     `participant` is the code of `participant_id`, for the indices. All follows from the rows above (summaries.py),
-    but for `flagged` and `notes`, which follow from the reviews.
+    except for `flagged` and `notes`, which follow from the reviews.
     """
 
     __tablename__ = "profiles"
@@ -113,8 +113,23 @@ class Profile(Base):
     changed: Mapped[bool]  # a run left it otherwise than it found it
     agrees: Mapped[bool]  # whether the lessons make of it what is stored (history.py)
     last_us: Mapped[int] = mapped_column(Micros)  # when the last run that taught it was started; 0: none did
+    unusual: Mapped[int] = mapped_column(default=0, server_default="0")  # summaries.rank
     flagged: Mapped[bool] = mapped_column(default=False)
     notes: Mapped[int] = mapped_column(default=0)
+
+
+class ProfileAssignment(Base):
+    """A profile that somebody is to review."""
+
+    __tablename__ = "profile_assignments"
+    __table_args__ = (Index("ix_profile_assignments_account_id_profile_id", "account_id", "profile_id"),)
+
+    profile_id: Mapped[int] = mapped_column(
+        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
 
 
 class ReviewKind(StrEnum):
@@ -123,14 +138,15 @@ class ReviewKind(StrEnum):
     NOTE = "note"
     FLAG = "flag"
     UNFLAG = "unflag"
+    PASS = "pass"  # noqa: S105 - not a password: there is nothing to remark
 
 
 class ProfileReview(Base):
-    """What somebody wrote about a profile: a note, or why it is flagged or not any more. Nobody changes it."""
+    """What somebody wrote about a profile: a note, a pass, why it is flagged or not any more. Nobody changes it."""
 
     __tablename__ = "profile_reviews"
     __table_args__ = (
-        CheckConstraint("kind IN ('note', 'flag', 'unflag')", "kind"),
+        CheckConstraint("kind IN ('note', 'flag', 'unflag', 'pass')", "kind"),
         Index("ix_profile_reviews_profile_id", "profile_id"),
     )
 

@@ -7,11 +7,13 @@ An address says all that a page shows, so that a link to it can be shared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from flask import Blueprint, Response, g, request, url_for
 from pydantic import ValidationError
+from sqlalchemy import func, select
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
@@ -20,29 +22,55 @@ from happe_study.base.codes import is_code
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.profiles import choices, comparing, downloads, drawing, reviews, services, words
-from happe_study.evidence.profiles.models import ReviewKind
+from happe_study.evidence.outcomes import sees_outcomes
+from happe_study.evidence.profiles import (
+    assignments,
+    choices,
+    comparing,
+    downloads,
+    drawing,
+    outcomes,
+    reviews,
+    services,
+    summaries,
+    words,
+)
+from happe_study.evidence.profiles.choices import REASONS
+from happe_study.evidence.profiles.models import Profile, ReviewKind
 from happe_study.evidence.profiles.reading import histories
-from happe_study.evidence.profiles.searching import LONGEST_CURSOR, Found, Part, Wanted, found, levels_of, matching
+from happe_study.evidence.profiles.searching import (
+    LONGEST_CURSOR,
+    Found,
+    Part,
+    Wanted,
+    beside,
+    found,
+    levels_of,
+    matching,
+)
+from happe_study.evidence.run_page.window import around
 from happe_study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row
     from sqlalchemy.orm import Session
     from werkzeug.datastructures import MultiDict
     from werkzeug.wrappers import Response as AnyResponse
 
     from happe_study.design.protocol.reading import Protocol
-    from happe_study.evidence.profiles.history import History
-    from happe_study.evidence.profiles.models import Profile
+    from happe_study.evidence.profiles.history import History, Step
 
 pages = Blueprint("profile_pages", __name__)
 
+Pair = tuple["Profile | None", "Profile | None"]  # before and after
 View = TypeVar("View", bound=Callable[..., Any])
 
 MOST_STEPS = 200  # rows of lessons on one page
 MOST_DIGITS = 6
-BLINDED = "Nobody sees what was learned before the study is unblinded: it tells the conditions."
-NO_PARTICIPANT = "Nothing was learned for this participant, or there is none of this code."
+BLINDED = "Profiles stay sealed until the study is unblinded, because they reveal conditions."
+NO_PARTICIPANT = "HAPPE learned nothing for this participant, or no participant has this code."
 NONE_SUCH = Found([], None, 0)
 
 
@@ -97,19 +125,76 @@ def heat_map(study: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def comparison(study: str) -> Response:
-    """Two profiles, or one at two times, beside each other."""
-    texts = {name: request.args.get(name, "")[: comparing.LONGEST] for name in ("one", "other")}
+    """Two to eight profiles on top of each other, or one at several times. `profile` names one each."""
+    ticked = [text[: comparing.LONGEST] for text in request.args.getlist("profile")][: drawing.MOST_SIDES + 1]
+    fields = {name: request.args.get(name, "")[: comparing.LONGEST] for name in ("one", "other")}
+    texts = {f"profile-{number}": text for number, text in enumerate(ticked, start=1)} or fields
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         sides, problem = _sides(session, row.id, texts)
-        more: dict[str, Any] = {"texts": texts, "sides": sides, "names": _names(protocol), "ghz": words.ghz}
+        if len(ticked) > drawing.MOST_SIDES:
+            sides, problem = [], unprocessable(f"At most {drawing.MOST_SIDES} profiles can be compared.")
+        more: dict[str, Any] = {"texts": fields, "sides": sides, "names": _names(protocol), "ghz": words.ghz}
         if len(sides) == len(texts):
             named = [(f"{side.participant} {side.application}, {side.when}", side.levels) for side in sides]
             ladder = sorted({khz for side in sides for khz in side.ladder})
-            more["chart"] = drawing.steps("both", "Both", named, ladder)
+            more["chart"] = drawing.steps("both", "Frequency by level", named, ladder)
         return page(
             "evidence/profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more
         )
+
+
+@pages.get("/studies/<study>/profiles/reviews")
+@staff(Right.PROFILE_READ)
+@after_unblinding
+def reviewing(study: str, problem: Problem | None = None) -> Response:
+    """How far the review is, where to go on, and how well reviewers agree."""
+    with parts().database.reading() as session:
+        row, protocol = _study(session, study)
+        queues = [
+            (text, wanted, found(session, row.id, protocol, wanted, Part(limit=1)))
+            for text, wanted in (
+                ("Assigned to you, most unusual first", Wanted(marked="assigned", sort="unusual")),
+                ("Not reviewed by you, most unusual first", Wanted(marked="unreviewed", sort="unusual")),
+                ("Flagged", Wanted(marked="flagged")),
+                ("Records and lessons disagree", Wanted(check="disagrees")),
+                ("All, most unusual first", Wanted(sort="unusual")),
+            )
+        ]
+        queues = queues if queues[0][2].rows else queues[1:]  # nothing is left that is assigned to the reader
+        more: dict[str, Any] = {"queues": queues, "state": reviews.state(session, row.id), "names": _names(protocol)}
+        more["people"] = assignments.reviewers(session, row.id)
+        return page("evidence/profile_reviews", "Reviews", study=row, problem=problem, trail=_above(study), **more)
+
+
+@pages.post("/studies/<study>/profiles/assignments")
+@staff(Right.PROFILE_ASSIGN)
+@after_unblinding
+@or_again(reviewing)
+def assign(study: str) -> AnyResponse:
+    """Assign every profile to some reviewers, or take all assignments away."""
+    do = request.form.get("do", "")
+    if do not in {"deal", "clear"}:
+        raise mistake("do", "This page has no such action.")
+    with parts().database.writing() as session:
+        row = session.get_one(Study, g.happe_study_ids(study))
+        if do == "clear":
+            assignments.clear(session, row, caller())
+            return done("No profile is assigned to anybody.", "profile_pages.reviewing", study=study)
+        made = assignments.deal(session, row, *_dealt(assignments.reviewers(session, row.id)), caller())
+    return done(f"{counted(made, 'assignment')} made.", "profile_pages.reviewing", study=study)
+
+
+def _dealt(everybody: Sequence[Row[int, str]]) -> tuple[dict[int, str], int]:
+    """To whom profiles are assigned, addresses by id, and to how many of these each profile."""
+    ticked = set(request.form.getlist("reviewer"))
+    people = {account_id: email for account_id, email in everybody if email in ticked}
+    if not people or len(people) < len(ticked):
+        raise mistake("reviewer", "Tick people who may review this study.")
+    each = request.form.get("each", "")
+    if each not in map(str, range(1, len(people) + 1)):
+        raise mistake("each", f"Must be a number from 1 to {len(people)}, the number of people ticked.")
+    return people, int(each)
 
 
 @pages.get("/studies/<study>/profiles/<code>")
@@ -138,10 +223,19 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         row, protocol = _study(session, study)
         one = _profile(session, row.id, code, application)
         history = histories(session, [one.participant_id], application)[one.participant_id, application]
-        name = _names(protocol).get(application, application)
-        trail = (*_above(study), (url_for("profile_pages.participant", study=study, code=code), code))
+        names = _names(protocol)
+        name = names.get(application, application)
+        wanted, _mistakes = _asked(request.args)
+        asked = _asked_here(wanted)
+        list_address = url_for("profile_pages.profiles", study=study, **asked)
+        trail = ((list_address, "Profiles"), (url_for("profile_pages.participant", study=study, code=code), code))
         more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
-        more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history)}
+        more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history), "asked": asked}
+        more |= {"beside": _beside(session, row, one, wanted), "moment": _moment, "names": names}
+        more |= {"group": _group(session, one), "verdict": reviews.verdict(session, one, caller().id)}
+        more |= {"reasons": REASONS, "sees_outcomes": sees_outcomes(caller(), row, protocol)}
+        more["outcomes"] = outcomes.outcomes(session, row, protocol, one) if more["sees_outcomes"] else []
+        more["reference"] = outcomes.reference(protocol)
         return page("evidence/profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
 
 
@@ -152,14 +246,26 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
 def review(study: str, code: str, application: str) -> AnyResponse:
     """Write a note, flag a profile, or take its flag away."""
     if (do := request.form.get("do", "")) not in set(ReviewKind):
-        raise mistake("do", "There is no such thing to do.")
+        raise mistake("do", "This page has no such action.")
     kind = ReviewKind(do)
-    text = _note() if kind is ReviewKind.NOTE else field("reason", longest=reviews.LONGEST_REASON, what="The reason")
+    text = _text(kind)
+    wanted, _mistakes = _asked(request.args)
     with parts().database.writing() as session:
-        reviews.review(session, _profile(session, g.happe_study_ids(study), code, application), kind, text, caller())
-    said = {ReviewKind.NOTE: "The note is kept.", ReviewKind.FLAG: "The profile is flagged."}
-    there = {"study": study, "code": code, "application": application}
-    return done(said.get(kind, "The profile is not flagged any more."), "profile_pages.profile", **there)
+        row = session.get_one(Study, g.happe_study_ids(study))
+        one = _profile(session, row.id, code, application)
+        following = beside(session, row.id, protocol_of(row), wanted, one)[1] if wanted.said() else None
+        reviews.review(session, one, kind, text, caller())
+        then = following if following and kind in {ReviewKind.FLAG, ReviewKind.PASS} else one
+        there = {"study": study, "code": then.participant, "application": then.application, **_asked_here(wanted)}
+    return done(SAID[kind], "profile_pages.profile", **there)
+
+
+SAID = {
+    ReviewKind.NOTE: "The note is saved.",
+    ReviewKind.FLAG: "The profile is flagged.",
+    ReviewKind.UNFLAG: "The profile is no longer flagged.",
+    ReviewKind.PASS: "The profile is passed.",
+}
 
 
 @pages.post("/studies/<study>/profiles/<code>/<application>/lessons")
@@ -223,7 +329,7 @@ def wanted_of(values: dict[str, Any]) -> Wanted:
         return Wanted.model_validate({name: values[name] for name in Wanted.model_fields if name in values})
     except ValidationError as error:
         wrong = [FieldError(f"/{each['loc'][0]}", WORDS.get(str(each["loc"][0]), NO_CHOICE)) for each in error.errors()]
-        raise unprocessable("There is no such list of profiles.", *wrong) from None
+        raise unprocessable("This list of profiles does not exist.", *wrong) from None
 
 
 WORDS = {
@@ -265,7 +371,7 @@ def _facts(protocol: Protocol, wanted: Wanted, *, every: bool = True) -> dict[st
     """What a list needs: of every application, or of one."""
     often = [choices.applications(protocol, every=every), choices.ORDER]
     facts = {"wanted": wanted, "names": _names(protocol), "often": often, "seldom": choices.seldom(protocol)}
-    return facts | {"drawing": drawing, "words": words}
+    return facts | {"drawing": drawing, "words": words, "asked": _asked_here(wanted)}
 
 
 def _names(protocol: Protocol) -> dict[str, str]:
@@ -281,20 +387,73 @@ def _sides(session: Session, study_id: int, texts: dict[str, str]) -> tuple[list
             sides += [comparing.side(session, study_id, name, text)] if text.strip() else []
         except Problem as problem:
             wrong += problem.errors
-    return sides, unprocessable("Not both can be found.", *wrong) if wrong else None
+    return sides, unprocessable("At least one of them can't be found.", *wrong) if wrong else None
+
+
+def _beside(session: Session, study: Study, one: Profile, wanted: Wanted) -> list[tuple[str, Pair]]:
+    """The profiles before and after one, in each list that a reader may go through."""
+    lists = [("This participant", Wanted(participant=one.participant))]
+    lists.append(("This application", Wanted(application=one.application)))
+    if wanted.said():
+        lists.append(("Your list", wanted))
+    protocol = protocol_of(study)
+    return [(text, beside(session, study.id, protocol, those, one)) for text, those in lists]
+
+
+def _asked_here(wanted: Wanted) -> dict[str, Any]:
+    """What an address says of a list, and of the page of it, so that the way back leads there."""
+    cursor = _part().cursor
+    return wanted.said() | ({"cursor": cursor} if cursor else {})
+
+
+def _moment(step: Step) -> dict[str, str]:
+    """The address, on its run's page, of the seconds around a lesson."""
+    length = (step.chapter.ended_us - step.chapter.started_us) / words.SECOND_US
+    return around(step.since_us / words.SECOND_US, length)
 
 
 def _at(history: History) -> dict[str, Any]:
-    """Which lesson is looked at (`after`; by itself the last one), and the lessons near it."""
+    """Which lesson is looked at, and the lessons near it.
+
+    `after` counts from the first lesson of `run` if that is named, else from the profile's. Without it: the last one.
+    """
     every = len(history.steps)
     text = request.args.get("after", "")
-    after = min(int(text), every) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else every
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else every
+    mine = history.of_run(request.args.get("run", ""))
+    after = min(number + (mine[0].number - 1 if mine else 0), every)
     first = max(0, min(after - MOST_STEPS // 2, every - MOST_STEPS))
     return {"after": after, "shown": history.steps[first : first + MOST_STEPS]}
 
 
 def _above(study: str) -> tuple[tuple[str, str], ...]:
     return ((url_for("profile_pages.profiles", study=study), "Profiles"),)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The profiles of an application: their median, how many they are, and one's place from the most unusual."""
+
+    median: tuple[int, ...]
+    many: int
+    place: int
+    unusual: int  # per mille
+
+
+def _group(session: Session, one: Profile) -> Group:
+    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
+    levels = levels_of(session, every)
+    middle = summaries.median([khz for khz, many in levels for _ in range(many)])
+    more = every.where(Profile.unusual > one.unusual).with_only_columns(func.count(), maintain_column_froms=True)
+    many = sum(many for _khz, many in levels)
+    return Group(middle, many, (session.scalar(more) or 0) + 1, summaries.unusual(one.khz, one.ladder, middle))
+
+
+def _text(kind: ReviewKind) -> str:
+    """What a review says: a note's lines, or a reason; a pass says nothing."""
+    if kind is ReviewKind.PASS:
+        return ""
+    return _note() if kind is ReviewKind.NOTE else field("reason", longest=reviews.LONGEST_REASON, what="The reason")
 
 
 def _note() -> str:

@@ -1,50 +1,158 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Notes on profiles, and flags with their reasons. Each stays as it was written, until the participant withdraws.
+"""Reviews of profiles: passes, flags with their reasons, notes. Each stays as written, until the participant withdraws.
+
+A reviewer's verdict on a profile is their last pass or flag. Two reviewers judge alone: a flag of one is no reason to
+refuse the other's.
 
 What is written is kept beside the profile alone; the audit log says who wrote when, about which profile.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import case, delete, exists, func, select, update
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict
-from happe_study.evidence.profiles.models import Profile, ProfileReview, ReviewKind
+from happe_study.evidence.profiles.models import Profile, ProfileAssignment, ProfileReview, ReviewKind
 from happe_study.people.accounts.models import Account
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import ColumnElement, Row
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
 
 LONGEST_NOTE = 2000
 LONGEST_REASON = 500
-ACTIONS = {ReviewKind.NOTE: "profile.noted", ReviewKind.FLAG: "profile.flagged", ReviewKind.UNFLAG: "profile.unflagged"}
+ACTIONS = {
+    kind: f"profile.{word}" for kind, word in zip(ReviewKind, ("noted", "flagged", "unflagged", "passed"), strict=True)
+}
+VERDICTS = (ReviewKind.FLAG, ReviewKind.UNFLAG, ReviewKind.PASS)
 
 
 def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who: Caller) -> ProfileReview:
-    """Write a note, flag a profile, or take the flag away. Raises Problem 409: it is flagged already, or is not."""
-    if kind is not ReviewKind.NOTE:
-        session.refresh(profile, with_for_update=True)
-        if profile.flagged == (kind is ReviewKind.FLAG):
-            raise conflict(
-                "flag", "This profile is flagged already." if profile.flagged else "This profile has no flag."
-            )
-        profile.flagged = kind is ReviewKind.FLAG
-    else:
+    """Write a note, pass or flag a profile, or take the flag away. Raises Problem 409: the same is said already."""
+    if kind is ReviewKind.NOTE:
         session.execute(update(Profile).where(Profile.id == profile.id).values(notes=Profile.notes + 1))
+    else:
+        session.refresh(profile, with_for_update=True)
+        _judge(session, profile, kind, who)
     made = ProfileReview(profile_id=profile.id, account_id=who.id or None, kind=kind, text=text, at_us=now_us())
     session.add(made)
     about = {"study_id": profile.study_id, "participant_id": profile.participant_id}
     append(session, ACTIONS[kind], who, **about, participant=profile.participant, application=profile.application)
     return made
+
+
+def _judge(session: Session, profile: Profile, kind: ReviewKind, who: Caller) -> None:
+    """Change the flag of a profile as a verdict asks."""
+    own = verdict(session, profile, who.id)
+    if kind is ReviewKind.UNFLAG and not profile.flagged:
+        raise conflict("flag", "This profile has no flag.")
+    if kind is own and (kind is ReviewKind.PASS or profile.flagged):
+        said = "You flagged" if kind is ReviewKind.FLAG else "You passed"
+        raise conflict("flag", f"{said} this profile already.")
+    if kind is not ReviewKind.PASS:
+        profile.flagged = kind is ReviewKind.FLAG
+
+
+def verdict(session: Session, profile: Profile, account_id: int) -> ReviewKind | None:
+    """What somebody said last of a profile, notes aside; None: nothing."""
+    mine = select(ProfileReview.kind).where(
+        ProfileReview.profile_id == profile.id, ProfileReview.account_id == account_id, ProfileReview.kind.in_(VERDICTS)
+    )
+    said = session.scalar(mine.order_by(ProfileReview.id.desc()).limit(1))
+    return None if said is None else ReviewKind(said)
+
+
+def judged_by(account_id: int) -> ColumnElement[bool]:
+    """Profiles that somebody has judged."""
+    mine = (ProfileReview.profile_id == Profile.id, ProfileReview.account_id == account_id)
+    return exists().where(*mine, ProfileReview.kind.in_(VERDICTS))
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """How many profiles somebody judged, flags, is assigned, and has left of these."""
+
+    email: str
+    judged: int
+    flagged: int
+    assigned: int
+    left: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of two reviewers: the profiles that both judged, the share they agree on, and Cohen's kappa (None: undefined)."""
+
+    one: str
+    other: str
+    both: int
+    share: float
+    kappa: float | None
+
+
+@dataclass(frozen=True)
+class State:
+    """How far the review of a study is."""
+
+    profiles: int
+    judged: int  # by anybody
+    reviewers: list[Reviewer]
+    agreements: list[Agreement]
+
+
+def state(session: Session, study_id: int) -> State:
+    """How far the reviewers of a study are, and how well each two of them agree."""
+    every = session.scalar(select(func.count()).select_from(Profile).where(Profile.study_id == study_id)) or 0
+    query = select(ProfileReview.profile_id, Account.email, ProfileReview.kind).join(Account)
+    query = query.join(Profile, Profile.id == ProfileReview.profile_id).where(Profile.study_id == study_id)
+    said: dict[str, dict[int, bool]] = defaultdict(dict)
+    for profile, email, kind in session.execute(
+        query.where(ProfileReview.kind.in_(VERDICTS)).order_by(ProfileReview.id)
+    ):
+        said[email][profile] = kind == ReviewKind.FLAG
+    loads = _loads(session, study_id)
+    people = [
+        Reviewer(email, len(said.get(email, ())), sum(said.get(email, {}).values()), *loads.get(email, (0, 0)))
+        for email in sorted(said.keys() | loads.keys())
+    ]
+    pairs = [_agreement(one, other, said[one], said[other]) for one, other in combinations(sorted(said), 2)]
+    return State(every, len(set().union(*said.values())), people, [pair for pair in pairs if pair.both])
+
+
+def _loads(session: Session, study_id: int) -> dict[str, tuple[int, int]]:
+    """How many profiles everybody is assigned, by address, and how many of these they have not judged."""
+    judged = exists().where(
+        ProfileReview.profile_id == ProfileAssignment.profile_id,
+        ProfileReview.account_id == ProfileAssignment.account_id,
+        ProfileReview.kind.in_(VERDICTS),
+    )
+    columns = (Account.email, func.count(), func.sum(case((judged, 0), else_=1)))
+    mine = select(*columns).join(ProfileAssignment, ProfileAssignment.account_id == Account.id).join(Profile)
+    rows = session.execute(mine.where(Profile.study_id == study_id).group_by(Account.email))
+    return {email: (assigned, left) for email, assigned, left in rows}
+
+
+def _agreement(one: str, other: str, first: dict[int, bool], second: dict[int, bool]) -> Agreement:
+    """Cohen 1960: (observed - expected) / (1 - expected)."""
+    both = sorted(first.keys() & second.keys())
+    if not both:
+        return Agreement(one, other, 0, 0.0, None)
+    observed = sum(first[each] == second[each] for each in both) / len(both)
+    share, others = (sum(said[each] for each in both) / len(both) for said in (first, second))
+    expected = share * others + (1 - share) * (1 - others)
+    kappa = None if expected == 1 else (observed - expected) / (1 - expected)
+    return Agreement(one, other, len(both), observed, kappa)
 
 
 def of_profile(session: Session, profile: Profile) -> Sequence[Row[ProfileReview, str | None]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 api = APIBlueprint("profiles", __name__, url_prefix="/api/v1", tag="Profiles")
 
-SEALED: dict[int | str, Any] = {409: {"description": "Nobody sees a profile before the study is unblinded."}}
+SEALED: dict[int | str, Any] = {409: {"description": "Profiles stay sealed until the study is unblinded."}}
 FLAGGED: dict[int | str, Any] = {
     409: {"description": "The study is blinded; or the profile has the flag already, or has none."}
 }

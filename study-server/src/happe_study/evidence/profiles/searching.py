@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlalchemy import Select, String, and_, cast, false, func, or_, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
 
+from happe_study.access.rules import caller
 from happe_study.base.codes import is_code
 from happe_study.base.problems import FieldError, unprocessable
+from happe_study.evidence.profiles import assignments, reviews
 from happe_study.evidence.profiles.models import Profile
-from happe_study.runs.records.lessons import LEVELS
+from happe_study.runs.records.demand import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement
-    from sqlalchemy.orm import InstrumentedAttribute, Session
+    from sqlalchemy.orm import Session
 
     from happe_study.design.protocol.reading import Protocol
 
@@ -48,14 +51,14 @@ class Wanted(BaseModel):
     participant: Annotated[str, Field(max_length=16)] = ""
     application: Text = ""
     condition: Text = ""
-    marked: Literal["", "flagged", "unflagged", "noted"] = ""
+    marked: Literal["", "flagged", "unflagged", "noted", "unreviewed", "reviewed", "assigned"] = ""
     keys: Literal["", "none", "performance", "power", "both"] = ""
     end: Literal["", "top", "bottom"] = ""
     change: Literal["", "changed", "unchanged"] = ""
     check: Literal["", "agrees", "disagrees"] = ""
     level: Annotated[Annotated[int, Field(ge=0, lt=LEVELS)] | None, BeforeValidator(_none_if_empty)] = None
     above_mhz: Annotated[Annotated[int, Field(ge=0, le=MOST_MHZ)] | None, BeforeValidator(_none_if_empty)] = None
-    sort: Literal["participant", "presses", "latest", "highest"] = "participant"
+    sort: Literal["participant", "presses", "latest", "highest", "unusual"] = "participant"
 
     def said(self) -> dict[str, Any]:
         """The fields that say something, for an address."""
@@ -73,12 +76,16 @@ class Found:
     count: int
 
 
+Place = tuple[int, str, str]  # of a row: what its order goes by, participant, application
+
 # What an order goes by besides participant and application, the greatest first.
 ORDERS: dict[str, InstrumentedAttribute[int]] = {
     "presses": Profile.presses,
     "latest": Profile.last_us,
     "highest": Profile.highest_khz,
+    "unusual": Profile.unusual,
 }
+Order = InstrumentedAttribute[int] | None  # None: by participant and application
 
 
 def matching(study_id: int, protocol: Protocol, wanted: Wanted) -> Select[Profile]:
@@ -94,14 +101,24 @@ def found(  # noqa: PLR0913 - a page of a list
     if count is None:
         count = session.scalar(every.with_only_columns(func.count(), maintain_column_froms=True)) or 0
     order = ORDERS.get(wanted.sort)
-    names = (Profile.participant, Profile.application)
-    columns = [*names] if order is None else [order, *names]
-    query = every.order_by(*columns if order is None else (each.desc() for each in columns))
-    if part.cursor is not None:
-        query = query.where(_after(order, *_read(part.cursor)))
+    query = every if part.cursor is None else every.where(_beyond(order, _read(part.cursor)))
+    query = query.order_by(*_sorted(order))
     rows = session.scalars(query.limit(part.limit + 1)).all() if count else []
     more, rows = len(rows) > part.limit, rows[: part.limit]
     return Found(rows, _cursor(order, rows[-1]) if more else None, count)
+
+
+def beside(
+    session: Session, study_id: int, protocol: Protocol, wanted: Wanted, one: Profile
+) -> tuple[Profile | None, Profile | None]:
+    """The profiles before and after one, in the order of what is wanted."""
+    every, order = matching(study_id, protocol, wanted), ORDERS.get(wanted.sort)
+    place = _place(order, one)
+    before, after = (
+        every.where(_beyond(order, place, back=back)).order_by(*_sorted(order, back=back)).limit(1)
+        for back in (True, False)
+    )
+    return session.scalars(before).first(), session.scalars(after).first()
 
 
 def levels_of(session: Session, query: Select[Profile]) -> list[tuple[list[int], int]]:
@@ -151,11 +168,23 @@ KEYS = {
     "power": and_(Profile.performance == 0, Profile.power > 0),
     "both": and_(Profile.performance > 0, Profile.power > 0),
 }
-MARKED = {"flagged": Profile.flagged, "unflagged": ~Profile.flagged, "noted": Profile.notes > 0}
+
+
+def _marked(mark: str) -> ColumnElement[bool]:
+    if mark in {"reviewed", "unreviewed"}:
+        mine = reviews.judged_by(caller().id)
+        return mine if mark == "reviewed" else ~mine
+    if mark == "assigned":
+        return and_(assignments.assigned_to(caller().id), ~reviews.judged_by(caller().id))
+    known: dict[str, Any] = {"flagged": Profile.flagged, "unflagged": ~Profile.flagged, "noted": Profile.notes > 0}
+    found: ColumnElement[bool] = known[mark]
+    return found
+
+
 SIMPLE: dict[str, Any] = {
     "application": lambda key: Profile.application == key,
     "condition": _taught_in,
-    "marked": MARKED.get,
+    "marked": _marked,
     "keys": KEYS.get,
     "end": {"top": Profile.hit_top, "bottom": Profile.hit_bottom}.get,
     "change": {"changed": Profile.changed, "unchanged": ~Profile.changed}.get,
@@ -163,26 +192,36 @@ SIMPLE: dict[str, Any] = {
 }
 
 
-def _after(order: InstrumentedAttribute[int] | None, value: int, code: str, application: str) -> ColumnElement[bool]:
-    """Rows behind one in an order: by names it ascends, else it descends."""
-    names = tuple_(Profile.participant, Profile.application)
-    if order is None:
-        return names > (code, application)
-    return tuple_(order, *names.clauses) < (value, code, application)
+def _sorted(order: Order, *, back: bool = False) -> list[ColumnElement[Any]]:
+    """What rows are ordered by: names ascend; with a number, everything descends. `back` reverses it."""
+    columns: list[Any] = [Profile.participant, Profile.application]
+    if order is not None:
+        columns.insert(0, order)
+    return [each.desc() for each in columns] if (order is not None) != back else columns
 
 
-def _cursor(order: InstrumentedAttribute[int] | None, last: Profile) -> str:
-    value = 0 if order is None else getattr(last, order.key)
-    place = json.dumps([value, last.participant, last.application], separators=(",", ":"))
+def _beyond(order: Order, place: Place, *, back: bool = False) -> ColumnElement[bool]:
+    """Rows behind a place in an order, or before it."""
+    names = (Profile.participant, Profile.application)
+    columns, values = (tuple_(*names), place[1:]) if order is None else (tuple_(order, *names), place)
+    return columns < values if (order is not None) != back else columns > values
+
+
+def _place(order: Order, row: Profile) -> Place:
+    return (0 if order is None else getattr(row, order.key), row.participant, row.application)
+
+
+def _cursor(order: Order, last: Profile) -> str:
+    place = json.dumps(_place(order, last), separators=(",", ":"))
     return base64.urlsafe_b64encode(place.encode()).rstrip(b"=").decode()
 
 
-def _read(cursor: str) -> tuple[int, str, str]:
+def _read(cursor: str) -> Place:
     try:
         value, code, application = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError, TypeError):
         value, code, application = None, None, None
     texts = isinstance(code, str) and is_code(code) and isinstance(application, str) and "\0" not in application
     if type(value) is not int or not 0 <= value < 1 << 62 or not texts:
-        raise unprocessable("There is no such page.", FieldError("query: cursor", "is none that was given out"))
+        raise unprocessable("There is no such page.", FieldError("query: cursor", "is not a cursor of this server"))
     return value, code, application

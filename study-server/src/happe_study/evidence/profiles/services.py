@@ -76,6 +76,8 @@ def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
         session.execute(update(RunRecord).where(RunRecord.id.in_(done)).values(taken_out=True))
         summaries.refresh(session, study_id, {row.participant_id for row, learned in read if learned is not None})
         taken.records += len(done)
+    if taken.records:
+        summaries.rank(session, study_id)
     return taken
 
 

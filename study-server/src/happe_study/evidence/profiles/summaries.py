@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from statistics import mean, median_low
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
@@ -13,12 +15,13 @@ from happe_study.evidence.profiles.reading import histories
 from happe_study.people.participants.models import Participant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy.orm import Session
 
     from happe_study.evidence.profiles.history import History
 
+PER_MILLE = 1000
 AT_ONCE = 50  # participants; each has some hundred lessons
 _NEW = insert(table(Profile))
 
@@ -28,6 +31,30 @@ def refresh(session: Session, study_id: int, participants: Collection[int]) -> N
     every = sorted(participants)
     for start in range(0, len(every), AT_ONCE):
         _refresh(session, study_id, every[start : start + AT_ONCE])
+
+
+def rank(session: Session, study_id: int) -> None:
+    """Write how unusual each profile of a study is: how far it lies from its application's median (`unusual`)."""
+    columns = (Profile.id, Profile.khz, Profile.ladder)
+    mine = select(Profile.application, *columns).where(Profile.study_id == study_id)
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for row in session.execute(mine):
+        groups[row.application].append(row)
+    for rows in groups.values():
+        middle = median([row.khz for row in rows])
+        ranked = [{"id": row.id, "unusual": unusual(row.khz, row.ladder, middle)} for row in rows]
+        session.execute(update(Profile), ranked)
+
+
+def median(profiles: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The lower median of each level, which is a frequency that somebody has."""
+    return tuple(median_low(levels) for levels in zip(*profiles, strict=True))
+
+
+def unusual(khz: Sequence[int], ladder: Sequence[int], middle: Sequence[int]) -> int:
+    """The mean distance of the levels from a group's, in per mille of the ladder's width."""
+    width = max(ladder[-1] - ladder[0], 1)
+    return round(PER_MILLE * mean(abs(one - other) for one, other in zip(khz, middle, strict=True)) / width)
 
 
 def _refresh(session: Session, study_id: int, participants: list[int]) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from happe_study.base.charts import Band, Chart, Line, Mark, Marks, Spans, Step, Table, numbers, seconds
+from happe_study.base.charts import Band, Chart, Line, Mark, Marks, Spans, Step, Table, ladder, numbers, seconds
 from happe_study.base.charts.axes import minutes
+from happe_study.evidence.keys import KEYS
 from happe_study.evidence.run_page.series import Held, joined, mean, seen, together
 
 if TYPE_CHECKING:
@@ -34,17 +35,18 @@ class Kind(NamedTuple):
     """A kind of key press, and how it is shown."""
 
     key: str
-    became: str  # counted, or not
+    counted: bool
     look: str
     name: str
     shape: str
 
 
-KINDS = (
-    Kind("performance", "counted", "look-6", "performance key", "up"),
-    Kind("performance", "not counted", "hollow", "performance key, not counted", "up"),
-    Kind("power", "counted", "look-1", "power key", "down"),
-    Kind("power", "not counted", "hollow", "power key, not counted", "down"),
+KINDS = tuple(
+    Kind(
+        key, counted, look.colour if counted else "hollow", f"{key} key{'' if counted else ', not counted'}", look.shape
+    )
+    for key, look in KEYS.items()
+    for counted in (True, False)
 )
 
 
@@ -69,7 +71,7 @@ def charts(of: RunSeries, window: Window, *, shows_x: bool) -> list[Chart]:
         "frequency",
         "Frequency",
         x,
-        numbers(0, of.highest_ghz * 1.12, "GHz", 3),
+        ladder(of.ladder_ghz, "GHz"),
         (stops, *_layers(of.frequency, window, "look-3"), *(each for each in marks if each.marks)),
         f"{_ranges(of.frequency, window, 'GHz')} {_pressed(of.presses, window)}",
         130,
@@ -79,7 +81,7 @@ def charts(of: RunSeries, window: Window, *, shows_x: bool) -> list[Chart]:
 
 
 def _marks(presses: Sequence[Press], kind: Kind) -> Marks:
-    mine = [each for each in presses if each.key == kind.key and each.counted == (kind.became == "counted")]
+    mine = [each for each in presses if each.key == kind.key and each.counted == kind.counted]
     marks = [Mark(each.at, each.ghz, _words(each, kind)) for each in mine]
     return Marks(marks, kind.look, kind.name, kind.shape)
 

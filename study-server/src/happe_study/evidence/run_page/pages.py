@@ -18,10 +18,14 @@ from happe_study.access.staff_page import page
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import SealError
+from happe_study.design.protocol.conditions import Condition, Keys
 from happe_study.design.study import Study, StudyState
+from happe_study.evidence.outcomes import sees_outcomes
 from happe_study.evidence.run_page import figure
+from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
 from happe_study.evidence.run_page.window import Window, window
+from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.storage import Storage
 from happe_study.runs.course import services
 from happe_study.runs.course.models import RunRecord
@@ -44,6 +48,10 @@ pages = Blueprint("run_view", __name__)
 
 COLUMNS = 1000  # of a chart of power
 READING_SECONDS = 0.4  # that a page spends on what no summary is kept of
+
+# The pages above a run's, for who may read runs and for others: of everybody, and of one participant.
+PEOPLE = (("participant_staff.participants", "Participants"), "participant_staff.participant")
+PROFILES = (("profile_pages.profiles", "Profiles"), "profile_pages.participant")
 
 
 @dataclass(frozen=True)
@@ -75,27 +83,39 @@ class Figure:
 
 
 @pages.get("/studies/<study>/runs/<code>")
-@staff(Right.RUN_READ)
+@staff(Right.RUN_VIEW)
 def run(study: str, code: str) -> Response:
     """One run. `from` and `to`, in seconds, are the part of it that is drawn."""
     from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - megabytes of each worker, which uploads do without
 
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
+        reads = caller().may(Right.RUN_READ, found.id)
+        if not reads and found.state != StudyState.UNBLINDED:
+            return page("evidence/profiles_sealed", "Run", study=found)
+        protocol = protocol_of(found)
         row = services.find(session, found.id, code)
-        facts = shown(session, found.id, [row])[0]
-        application = protocol_of(found).application(row.application).name
+        outcomes = sees_outcomes(caller(), found, protocol)
+        facts = shown(session, found.id, [row])[0] | ({} if outcomes or reads else {"guess": None})
+        facts |= {"rating": row.rating} if outcomes else {}
+        application = protocol.application(row.application).name
+        others = neighbours(session, row, facts["participant"])
         closed = _closed(found, row)
         record = None if closed else _record(session, row)
-        traces = measured(session, row, record, _storage(), keep=_has_room()) if record else []
-    above = (
-        (url_for("participant_staff.participants", study=study), "Participants"),
-        (url_for("participant_staff.participant", study=study, code=facts["participant"]), facts["participant"]),
-    )
+        traces = measured(session, row, record, _files(), keep=_has_room()) if record and outcomes else []
+    every, one = PEOPLE if reads else PROFILES
+    whose = url_for(one, study=study, code=facts["participant"])
+    above = ((url_for(every[0], study=study), every[1]), (whose, facts["participant"]))
     drawn, problem = _drawn(record, traces) if record else (None, None)
     if not closed and record is None:
-        closed = "Its record does not open: it was changed, or the server has another key than when it came."
+        closed = "The record does not open: it was changed, or the server's key changed after it arrived."
     more: dict[str, Any] = {"run": facts, "application": application, "closed": closed, "figure": drawn}
+    more |= {
+        "others": others,
+        "outcomes": outcomes,
+        "whose": whose,
+        "teaches": row.condition is not None and Condition.of_label(row.condition).keys is Keys.ACT,
+    }
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
 
@@ -103,11 +123,11 @@ def _closed(study: Study, row: Run) -> str:
     """Why what was recorded is not shown; nothing if it is."""
     if study.state != StudyState.UNBLINDED:
         return (
-            "What was recorded of it is sealed: utilisation, frequency, key presses and power tell its condition. "
-            "They are shown here after the study is unblinded."
+            "The record of this run is sealed, because utilisation, frequency, key presses and power reveal its "
+            "condition. This page shows them after the unblinding."
         )
-    if not caller().may(Right.EXPORT, study.id):
-        return "What was recorded of it is for those who analyse the study."
+    if not caller().may(Right.PROFILE_READ, study.id):
+        return "Only people who analyse the study or review its profiles see the record of this run."
     if row.record_us is None:
         return "Its record has not arrived."
     return ""
@@ -158,19 +178,19 @@ def _calibration(header: Json) -> tuple[str, bool]:
     """Which record was in force when a trace began, and whether it held."""
     record = header["calibration"]
     if record is None:
-        return "none: what these watts are worth is not known", False
+        return "none: the accuracy of these watts is unknown", False
     day = datetime.fromtimestamp(header["started"]["realtime_us"] // 1_000_000, UTC).date()
     name = f"{record['name']}, of {record['date']}"
     if day >= date.fromisoformat(record["expires"]):
-        return f"{name}, had expired on {record['expires']}", False
+        return f"{name}, expired on {record['expires']}", False
     if day < date.fromisoformat(record["date"]):
         return f"{name}, made after the measurement", False
-    return f"{name}, holds until {record['expires']}", True
+    return f"{name}, valid until {record['expires']}", True
 
 
-def _storage() -> Storage:
-    return Storage(parts().config.traces_folder)
+def _files() -> TraceFiles:
+    return TraceFiles(Storage(parts().config.traces_folder), parts().secrets.allocation)
 
 
 def _has_room() -> bool:
-    return _storage().free() > parts().config.limits.free_bytes
+    return _files().storage.free() > parts().config.limits.free_bytes

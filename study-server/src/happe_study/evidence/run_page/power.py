@@ -8,7 +8,7 @@ becomes the server's, then the meter's, then a position among the samples, each 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
@@ -18,8 +18,10 @@ from sqlalchemy.orm import defer
 from happe_contract.server_time import ClockSetError, server_clock
 from happe_contract.traces import ClockEstimate as Estimate
 from happe_contract.traces import Gap, Reason
+from happe_study.design.allocation.sealing import SealError
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.power_view import Recording
+from happe_study.evidence.traces.sealed import seal_of
 from happe_study.evidence.traces.summaries import Source
 from happe_study.evidence.traces.watts import NoPowerError, meter_of
 from happe_study.people.devices.models import ClockEstimate, Device
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
     from happe_contract.time_base import TimeBase
     from happe_study.evidence.traces.power_view import Stretch
-    from happe_study.evidence.traces.storage import Storage
+    from happe_study.evidence.traces.sealed import TraceFiles
     from happe_study.runs.course.models import Run
 
 SECOND_US = 1_000_000
@@ -87,7 +89,7 @@ class Measured:
     why: str = ""
 
 
-def measured(session: Session, run: Run, record: Json, storage: Storage, *, keep: bool) -> list[Measured]:
+def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, keep: bool) -> list[Measured]:
     """The traces of a run's laptop that were recorded during the run, by when they began. `keep`: summaries too."""
     if run.device_id is None:
         return []
@@ -101,9 +103,10 @@ def measured(session: Session, run: Run, record: Json, storage: Storage, *, keep
     found = []
     for trace, meter in session.execute(mine.order_by(Trace.created_us, Trace.id)):
         try:
-            placed = looked_at.placed(trace, storage, keep=keep)
-        except (NoPowerError, ClockSetError, NotPlacedError) as error:
-            found.append(Measured(trace.client_id, meter, trace.header, trace.sealed_us is not None, None, str(error)))
+            placed = looked_at.placed(trace, files, keep=keep)
+        except (NoPowerError, ClockSetError, NotPlacedError, SealError) as error:
+            why = f"its key {error}" if isinstance(error, SealError) else str(error)
+            found.append(Measured(trace.client_id, meter, trace.header, trace.sealed_us is not None, None, why))
         else:
             if placed is not None:
                 sealed = trace.sealed_us is not None
@@ -124,19 +127,19 @@ class _Looking:
     laptop_id: int
     run: Interval
 
-    def placed(self, trace: Trace, storage: Storage, *, keep: bool) -> Placed | None:
+    def placed(self, trace: Trace, files: TraceFiles, *, keep: bool) -> Placed | None:
         """A trace laid over the run; None: it was recorded at another time.
 
-        Raises NoPowerError, ClockSetError, NotPlacedError.
+        Raises NoPowerError, ClockSetError, NotPlacedError, SealError.
         """
         at_us, bound_us = self._by_meter(trace)
         started_us = trace.header["started"]["monotonic_us"]
         if at_us[1] < started_us or (trace.seconds is not None and _ended_us(trace, started_us) < at_us[0]):
             return None
-        whole = _recording(self.session, trace, storage, keep=keep)
+        whole = _recording(self.session, trace, files, keep=keep)
         recording = whole.around(*at_us)
         if recording is None and len(whole.bad) == len(whole.sources) > 0:
-            raise NotPlacedError(f"none of it can be read: {min(whole.bad.items())[1]}")
+            raise NotPlacedError(f"the trace can't be read: {min(whole.bad.items())[1]}")
         return None if recording is None else self._laid(recording, _restarts(trace, recording), at_us, bound_us)
 
     def _by_meter(self, trace: Trace) -> tuple[tuple[float, float], float]:
@@ -167,7 +170,7 @@ class _Looking:
 
 
 def _restarts(trace: Trace, recording: Recording) -> list[Gap]:
-    """The gaps in which the instrument was started anew: all, until the manifest says of what kind they are."""
+    """The gaps in which the instrument was started again: all, until the manifest says of what kind they are."""
     gaps = recording.gaps
     if not gaps or trace.manifest is None:
         return [Gap(begin, end, Reason.KILLED) for begin, end in gaps]
@@ -180,13 +183,14 @@ def _ended_us(trace: Trace, started_us: int) -> int:
     return started_us + ((trace.seconds or 0) + 1) * SECOND_US
 
 
-def _recording(session: Session, trace: Trace, storage: Storage, *, keep: bool) -> Recording:
-    """Raises NoPowerError."""
+def _recording(session: Session, trace: Trace, files: TraceFiles, *, keep: bool) -> Recording:
+    """Raises NoPowerError, SealError."""
     meter = meter_of(trace.header)
     name = UUID(trace.client_id)
     query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)
+    seal = seal_of(trace, 0, files.key)
     sources = [
-        Source(storage.part(name, number), trace.client_id, number, sha256, trace.header_sha256)
+        Source(files.storage.part(name, number), replace(seal, number=number), sha256, trace.header_sha256)
         for number, sha256 in session.execute(query)
     ]
     started = trace.header["started"]["monotonic_us"]

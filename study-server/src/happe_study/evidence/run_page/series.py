@@ -8,6 +8,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from happe_study.base.charts.axes import shortest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,13 +33,17 @@ class Held:
 
 @dataclass(frozen=True)
 class Press:
-    """A press of one of the two keys, whether it counted, the frequency (GHz) then, and what it taught."""
+    """A press of one of the two keys, whether it counted, the frequency (GHz) then, and what it taught.
+
+    `number`: which lesson of its run, from 1; 0 for none.
+    """
 
     at: float
     key: str
     counted: bool
     ghz: float
     lesson: str
+    number: int
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class RunSeries:
     seconds: float
     utilisation: dict[str, list[Held]]
     frequency: dict[str, list[Held]]
-    highest_ghz: float
+    ladder_ghz: list[float]  # of every policy, ascending
     presses: list[Press]
     interruptions: list[tuple[float, float, str]]
 
@@ -69,10 +75,8 @@ def run_series(record: Json) -> RunSeries:
             if "cur_khz" in policy:
                 frequency[f"policy {policy['id']}"].append(Held(begin, end, policy["cur_khz"] / KHZ_A_GHZ))
         before = line["t_us"]
-    ladders = [khz for ladder in record["header"]["ladders_khz"].values() for khz in ladder]
-    return RunSeries(
-        length, dict(utilisation), dict(frequency), max(ladders) / KHZ_A_GHZ, list(_presses(record)), _stops(record)
-    )
+    steps = sorted({khz / KHZ_A_GHZ for ladder in record["header"]["ladders_khz"].values() for khz in ladder})
+    return RunSeries(length, dict(utilisation), dict(frequency), steps, list(_presses(record)), _stops(record))
 
 
 def _cpus(line: Json) -> Iterator[tuple[str, float]]:
@@ -85,16 +89,16 @@ def _cpus(line: Json) -> Iterator[tuple[str, float]]:
 
 def _presses(record: Json) -> Iterator[Press]:
     """Each press. One counted if its line has a lesson of its key, and it begins a series, the first on that line."""
-    lessons = {(each["t_us"], each["key"]): each for each in record["learned"]}
+    lessons = {(each["t_us"], each["key"]): (number, each) for number, each in enumerate(record["learned"], start=1)}
     last: dict[str, int] = {}
     for line in record["observations"]:
         for press in line.get("keys", ()):
             key, at = press["key"], press["t_us"]
             begins = at - last.get(key, at - SERIES_US) >= SERIES_US
             last[key] = at
-            lesson = lessons.pop((line["t_us"], key), None) if begins else None
-            ghz = _ghz(line, lesson)
-            yield Press((at - record["started_us"]) / SECOND_US, key, lesson is not None, ghz, _taught(lesson))
+            number, lesson = lessons.pop((line["t_us"], key), (0, None)) if begins else (0, None)
+            ghz, seconds = _ghz(line, lesson), (at - record["started_us"]) / SECOND_US
+            yield Press(seconds, key, lesson is not None, ghz, _taught(lesson), number)
 
 
 def _ghz(line: Json, lesson: Json | None) -> float:
@@ -105,7 +109,7 @@ def _ghz(line: Json, lesson: Json | None) -> float:
 def _taught(lesson: Json | None) -> str:
     if lesson is None:
         return ""
-    return f"level {lesson['level']}: {lesson['from_khz'] / 1e6:.2f} to {lesson['to_khz'] / 1e6:.2f} GHz"
+    return f"level {lesson['level']}: {shortest(lesson['from_khz'] / 1e6)} to {shortest(lesson['to_khz'] / 1e6)} GHz"
 
 
 def _stops(record: Json) -> list[tuple[float, float, str]]:

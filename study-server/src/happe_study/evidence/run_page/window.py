@@ -11,6 +11,7 @@ from happe_study.base.problems import FieldError, unprocessable
 LEAST = 1e-4  # seconds: ten samples at 100 kS/s
 CLOSER = 4
 DIGITS = 6
+BESIDE = 10.0  # seconds on each side of a moment
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,22 @@ class Window:
         closer, further = self.zoomed(1 / CLOSER), self.zoomed(CLOSER)
         earlier, later = self.moved(-0.5), self.moved(0.5)
         return [
-            ("Closer", closer.query() if closer.width < self.width else None),
-            ("Further away", further.query() if not self.is_whole else None),
+            ("Zoom in", closer.query() if closer.width < self.width else None),
+            ("Zoom out", further.query() if not self.is_whole else None),
             ("Earlier", earlier.query() if earlier.begin < self.begin else None),
             ("Later", later.query() if later.end > self.end else None),
-            ("All of it", {} if not self.is_whole else None),
+            ("Whole run", {} if not self.is_whole else None),
         ]
 
 
 def written(seconds: float) -> str:
-    """Seconds as an address and a field have them."""
+    """Seconds as in an address and a field."""
     return f"{seconds:.{DIGITS}f}".rstrip("0").rstrip(".") or "0"
+
+
+def around(moment: float, length: float) -> dict[str, str]:
+    """The address of the seconds on both sides of a moment, in a run of `length` seconds."""
+    return Window(max(moment - BESIDE, 0.0), min(moment + BESIDE, length), length).query()
 
 
 def window(begin: str, end: str, length: float) -> Window:
@@ -67,7 +73,7 @@ def window(begin: str, end: str, length: float) -> Window:
     first, last = _number("from", begin, 0.0, length), _number("to", end, length, length)
     if last - first < LEAST * (1 - 1e-6):
         detail = f"Must be at least {written(LEAST)} seconds after the start, at most {written(length)}."
-        raise unprocessable("This is no part of the run.", FieldError("/to", detail))
+        raise unprocessable("This is not a part of the run.", FieldError("/to", detail))
     return Window(first, last, length)
 
 
@@ -80,7 +86,7 @@ def _number(field: str, text: str, otherwise: float, length: float) -> float:
         value = math.nan
     if not 0 <= value <= length + 10**-DIGITS:
         detail = f"Must be a number of seconds from 0 to {written(length)}."
-        raise unprocessable("This is no part of the run.", FieldError(f"/{field}", detail))
+        raise unprocessable("This is not a part of the run.", FieldError(f"/{field}", detail))
     return min(value, length)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study's power traces as folders that `happe-power` reads: docs/power-logger.md, Files.
 
-OUT/STUDY/UUID has the header, the parts, each compared with what the meter sent, the gaps, the clock estimates and the
-manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left is not taken for
-a trace; the next one begins that trace again and passes over those that are there with their manifest. One that was
-not sealed then is fetched anew.
+OUT/STUDY/UUID has the header, the parts, each opened and compared with what the meter sent, the gaps, the clock
+estimates and the manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left
+is not taken for a trace; the next one begins that trace again and skips those that are there with their
+manifest. One that was not sealed then is fetched again.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from uuid import UUID
 from sqlalchemy import select
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder
+from happe_study.design.allocation.sealing import SealError, part_digest
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.sealed import seal_of
 from happe_study.people.devices.models import ClockEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy.orm import Session
 
-    from happe_study.evidence.traces.storage import Storage
+    from happe_study.evidence.traces.sealed import TraceFiles
 
-PIECE = 1 << 20
 REPLACED = ".replaced"
 HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "clocks.jsonl", "manifest.json"
 
@@ -51,22 +52,24 @@ class Downloaded:
 @dataclass(frozen=True)
 class _Part:
     number: int
-    bytes: int
-    sha256: str
+    digest: str  # keyed, of what the meter sent
 
 
-def download(session: Session, study_id: int, storage: Storage, out: Path) -> Iterator[Downloaded]:
-    """Write each trace of a study into a folder of its own in `out`. Raises OSError."""
+def download(session: Session, study_id: int, files: TraceFiles, out: Path) -> Iterator[Downloaded]:
+    """Write each trace of an unblinded study into a folder of its own in `out`. Raises OSError."""
     traces = select(Trace).where(Trace.study_id == study_id).order_by(Trace.client_id)
     for trace in session.scalars(traces).all():
         folder = out / trace.client_id
         if (folder / MANIFEST).exists():
             yield Downloaded(trace.client_id, folder, there=True)
         elif others := _others(folder):
-            said = f"is no whole download, and has what none writes ({', '.join(others)}): move it away"
+            said = (
+                f"is not a complete download, and has files that downloads never write ({', '.join(others)}): "
+                "move it away"
+            )
             yield Downloaded(trace.client_id, folder, sealed=trace.sealed_us is not None, faults=(said,))
         else:
-            yield _downloaded(session, trace, storage, folder)
+            yield _downloaded(session, trace, files, folder)
 
 
 def _others(folder: Path) -> list[str]:
@@ -75,12 +78,13 @@ def _others(folder: Path) -> list[str]:
     return sorted({path.name for path in folder.iterdir()} - ours) if folder.exists() else []
 
 
-def _downloaded(session: Session, trace: Trace, storage: Storage, folder: Path) -> Downloaded:
-    parts = _parts(session, trace)
+def _downloaded(session: Session, trace: Trace, files: TraceFiles, folder: Path) -> Downloaded:
+    parts = _parts(session, trace, files.key)
     unfinished, replaced = (folder.with_name(f".{folder.name}{end}") for end in (UNFINISHED, REPLACED))
     for each in (unfinished, replaced):
         shutil.rmtree(each, ignore_errors=True)
-    faults = tuple(_written(session, trace, parts, storage, unfinished))
+    faults = tuple(_written(session, trace, parts, files, unfinished))
+    size = sum(path.stat().st_size for path in (unfinished / PARTS).iterdir())
     if faults:
         shutil.rmtree(unfinished)
     else:
@@ -89,30 +93,34 @@ def _downloaded(session: Session, trace: Trace, storage: Storage, folder: Path) 
         unfinished.rename(folder)
         sync_folder(folder.parent)
         shutil.rmtree(replaced, ignore_errors=True)
-    size, sealed = sum(part.bytes for part in parts), trace.sealed_us is not None
-    return Downloaded(trace.client_id, folder, len(parts), size, sealed=sealed, faults=faults)
+    return Downloaded(trace.client_id, folder, len(parts), size, sealed=trace.sealed_us is not None, faults=faults)
 
 
-def _parts(session: Session, trace: Trace) -> list[_Part]:
+def _parts(session: Session, trace: Trace, key: bytes) -> list[_Part]:
     """The parts that a trace must have: those of its manifest, else those that arrived."""
     if trace.manifest is not None:
-        return [_Part(each["number"], each["bytes"], each["sha256"]) for each in trace.manifest["parts"]]
+        said = trace.manifest["parts"]
+        return [_Part(each["number"], part_digest(key, each["bytes"], each["sha256"])) for each in said]
     rows = session.scalars(select(TracePart).where(TracePart.trace_id == trace.id).order_by(TracePart.number))
-    return [_Part(row.number, row.bytes, row.sha256) for row in rows]
+    return [_Part(row.number, row.digest) for row in rows]
 
 
-def _written(session: Session, trace: Trace, parts: Sequence[_Part], storage: Storage, folder: Path) -> Iterator[str]:
+def _written(session: Session, trace: Trace, parts: Sequence[_Part], files: TraceFiles, folder: Path) -> Iterator[str]:
     """Write a trace's folder; what is wrong with its parts."""
     (folder / PARTS).mkdir(parents=True)
     for part in parts:
-        source = storage.part(UUID(trace.client_id), part.number)
+        source = files.storage.part(UUID(trace.client_id), part.number)
         try:
-            found = _copied(source, folder / PARTS / f"{part.number:06}.parquet")
+            content = seal_of(trace, part.number, files.key).read(source)
+            found = _copied(content, folder / PARTS / f"{part.number:06}.parquet", files.key)
         except FileNotFoundError:
             yield f"part {part.number} is missing"
             continue
-        if found != part.sha256:
-            yield f"part {part.number} is not what the meter sent: its SHA-256 differs"
+        except SealError as error:
+            yield f"part {part.number} {error}"
+            continue
+        if found != part.digest:
+            yield f"part {part.number} is not as the meter sent it: its SHA-256 differs"
     manifest: dict[str, Any] = trace.manifest or {}
     _write(folder / HEADER, json.dumps(trace.header))
     _write(folder / GAPS, "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())))
@@ -135,15 +143,16 @@ def _clocks(session: Session, trace: Trace) -> Iterator[dict[str, Any]]:
         }
 
 
-def _copied(source: Path, to: Path) -> str:
-    """Copy a file onto the disk; its SHA-256. Raises OSError."""
-    digest = hashlib.sha256()
-    with source.open("rb") as read, to.open("wb") as written:
-        while piece := read.read(PIECE):
+def _copied(content: Iterable[bytes], to: Path, key: bytes) -> str:
+    """Write a part onto the disk; its keyed digest. Raises OSError, SealError."""
+    digest, size = hashlib.sha256(), 0
+    with to.open("wb") as written:
+        for piece in content:
             digest.update(piece)
             written.write(piece)
+            size += len(piece)
         sync_file(written)
-    return digest.hexdigest()
+    return part_digest(key, size, digest.hexdigest())
 
 
 def _write(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from happe_contract.strict_json import Json
 
-UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J"}
+UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J", "marker": "V"}
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ def trace_header(document: Json, *, trace: str) -> TraceHeader:
 
 def _faults(document: Json, trace: str) -> Iterator[Fault]:
     if document["id"] != trace:
-        yield Fault("/id", "is not the id of the address")
+        yield Fault("/id", "differs from the id in the address")
     names = [channel["name"] for channel in document["channels"]]
     for number, channel in enumerate(document["channels"]):
         at = f"/channels/{number}"
         if channel["name"] in names[:number]:
-            yield Fault(f"{at}/name", "is the name of a channel before")
+            yield Fault(f"{at}/name", "repeats the name of an earlier channel")
         if channel["unit"] != UNITS[channel["measures"]]:
             yield Fault(f"{at}/unit", f"must be {UNITS[channel['measures']]} for what the channel measures")
         if channel["scale"] == 0:
@@ -65,7 +65,7 @@ def _calibration_faults(calibration: Json, channels: list[str]) -> Iterator[Faul
         try:
             days[field] = date.fromisoformat(calibration[field])
         except ValueError:
-            yield Fault(f"/calibration/{field}", "is no day of the calendar")
+            yield Fault(f"/calibration/{field}", "is not a day of the calendar")
     if len(days) == len(("date", "expires")) and days["expires"] <= days["date"]:
         yield Fault("/calibration/expires", "must be later than date")
     for field in ("shunt_ohm", "divider", "supply_volt"):
@@ -73,4 +73,4 @@ def _calibration_faults(calibration: Json, channels: list[str]) -> Iterator[Faul
             yield Fault(f"/calibration/{field}/value", "must be more than 0")
     for name in calibration.get("channels", {}):
         if name not in channels:
-            yield Fault(f"/calibration/channels/{name}", "is no channel of this trace")
+            yield Fault(f"/calibration/channels/{name}", "is not a channel of this trace")

@@ -65,9 +65,8 @@ def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
     )
 
 
-def compare(said: Manifest, received: Mapping[int, Content]) -> Comparison:
-    """What of a manifest's parts is missing or otherwise among the parts received, by number."""
-    wanted = dict(enumerate(said.parts))
+def compare(wanted: Mapping[int, str], received: Mapping[int, str]) -> Comparison:
+    """What of a manifest's parts is missing or otherwise among the parts received: their digests, by number."""
     return Comparison(
         missing=tuple(number for number in wanted if number not in received),
         mismatched=tuple(n for n, content in wanted.items() if n in received and received[n] != content),
@@ -82,7 +81,7 @@ def missing(count: int, received: Collection[int], most: int) -> list[int]:
 
 def _part_faults(document: Json, trace: str) -> Iterator[Fault]:
     if document["trace"] != trace:
-        yield Fault("/trace", "is not the trace of the address")
+        yield Fault("/trace", "differs from the trace in the address")
     if document["count"] != len(document["parts"]):
         yield Fault("/count", f"is not the number of parts listed, {len(document['parts'])}")
     for position, part in enumerate(document["parts"]):
@@ -110,7 +109,7 @@ def _ledger_faults(document: Json, first_index: int) -> Iterator[Fault]:
     expected = first_index + lost[-1]
     for number, part in enumerate(document["parts"]):
         if part["first_index"] != expected:
-            yield Fault(f"/parts/{number}/first_index", f"must be {expected} by the parts and gaps before")
+            yield Fault(f"/parts/{number}/first_index", f"must be {expected}, where the parts and gaps before it end")
             return
         expected += part["samples"] + lost[number]
     if document["end_index"] != expected:

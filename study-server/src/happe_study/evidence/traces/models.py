@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces in the database. Their parts are files; a row says that one is wholly there."""
+"""Power traces in the database. Their parts are files; a row says that one is wholly there.
+
+Power tells conditions. So parts are sealed with their trace's key, and manifests until the study is unblinded; of what
+the meter sent only keyed digests are kept.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +40,13 @@ class Trace(Base):
     client_id: Mapped[str] = mapped_column(Uuid(as_uuid=False), unique=True)
     header: Mapped[dict[str, Any]]
     header_sha256: Mapped[str] = mapped_column(Digest)
+    key_sealed: Mapped[bytes]  # of its parts
     created_us: Mapped[int] = mapped_column(Micros)
-    stored_bytes: Mapped[int] = mapped_column(Micros, default=0)  # of all its parts
+    stored_bytes: Mapped[int] = mapped_column(Micros, default=0)  # of all its parts' files
     sealed_us: Mapped[int | None] = mapped_column(Micros)
-    manifest: Mapped[dict[str, Any] | None]
-    manifest_sha256: Mapped[str | None] = mapped_column(Digest)
+    manifest: Mapped[dict[str, Any] | None]  # of an unblinded study
+    manifest_sealed: Mapped[bytes | None]  # of a blinded one
+    manifest_digest: Mapped[str | None] = mapped_column(Digest)  # keyed, of the document as it came
     parts: Mapped[int | None]  # by the manifest
     seconds: Mapped[int | None]
 
@@ -54,6 +60,7 @@ class TracePart(Base):
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     trace_id: Mapped[int] = mapped_column(ForeignKey("traces.id", ondelete="CASCADE"))
     number: Mapped[int]  # from 0
-    bytes: Mapped[int] = mapped_column(Micros)
-    sha256: Mapped[str] = mapped_column(Digest)
+    bytes: Mapped[int] = mapped_column(Micros)  # of the sealed file
+    sha256: Mapped[str] = mapped_column(Digest)  # of the sealed file
+    digest: Mapped[str] = mapped_column(Digest)  # keyed, of size and SHA-256 of what the meter sent
     received_us: Mapped[int] = mapped_column(Micros)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Footer and columns of a part of a power trace, told by its number (docs/uploads.md, A part)."""
+"""Footer and columns of a part of a power trace, told by its number (docs/uploads.md, A part).
+
+A part is opened in memory: its file is sealed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from happe_contract.parts import BadPartError, read_footer
+from happe_contract.parts import BadPartError, footer_in
+from happe_study.design.allocation.sealing import SealError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,30 +22,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
+    from happe_study.evidence.traces.sealed_parts import Seal
 
 ROWS_AT_ONCE = 1 << 18
 TYPES = {"int16": "int16", "int32": "int32", "int64": "int64", "float32": "float", "float64": "double"}
 
 
-def footer_of_part(path: Path, trace: str, number: int) -> Footer:
-    """The footer of the file of a part by its trace's id and its number. Raises BadPartError."""
+def opened(path: Path, seal: Seal) -> pa.Buffer:
+    """A part, out of its sealed file. Raises BadPartError."""
     try:
-        found = read_footer(path)
+        return pa.py_buffer(seal.whole(path))
     except OSError as error:
-        raise BadPartError(f"part {number} can't be read: {error.strerror}") from error
+        raise BadPartError(f"part {seal.number} can't be read: {error.strerror}") from error
+    except SealError as error:
+        raise BadPartError(f"part {seal.number} {error}") from error
+
+
+def footer_of_part(part: pa.Buffer, trace: str, number: int) -> Footer:
+    """The footer of a part by its trace's id and its number. Raises BadPartError."""
+    try:
+        found = footer_in(pa.BufferReader(part))
+    except OSError as error:
+        raise BadPartError(f"part {number} can't be read: {type(error).__name__}") from error
     except BadPartError as error:
         raise BadPartError(f"part {number} can't be read: {error}"[:200]) from error
     if (found.trace, found.number) != (trace, number):
-        raise BadPartError(f"part {number} says that it is part {found.number!r} of trace {found.trace!r}"[:200])
+        raise BadPartError(f"part {number} claims to be part {found.number!r} of trace {found.trace!r}"[:200])
     return found
 
 
 def samples(
-    path: Path, number: int, columns: Sequence[tuple[str, str]]
+    part: pa.Buffer, number: int, columns: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[int, tuple[NDArray[np.generic], ...]]]:
     """Columns (name, dtype) of a part a piece at a time, each with its first row's number. Raises BadPartError."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.BufferReader(part)) as file:
             _require_columns(file.schema_arrow, number, columns)
             row = 0
             for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name for name, _dtype in columns]):

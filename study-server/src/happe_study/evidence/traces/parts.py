@@ -26,7 +26,7 @@ class BadHeaderError(Exception):
 
 
 def content_digest(field: str | None) -> bytes:
-    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms beside it are passed over."""
+    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms beside it are skipped."""
     if field is None:
         raise BadHeaderError("Content-Digest is missing: send sha-256=:BASE64:")
     digests = _members(field)
@@ -74,9 +74,9 @@ def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:
     if size < LEAST_BYTES:
         return f"has fewer than {LEAST_BYTES} bytes"
     if first[: len(MAGIC)] != MAGIC:
-        return "does not begin as a Parquet file does"
+        return "does not begin like a Parquet file"
     if len(last) != TAIL_BYTES or last[-len(MAGIC) :] != MAGIC:
-        return "does not end as a Parquet file does"
+        return "does not end like a Parquet file"
     footer = int.from_bytes(last[: -len(MAGIC)], "little")
     if not 0 < footer <= size - LEAST_BYTES:
         return "has a Parquet footer of impossible length"

@@ -18,7 +18,7 @@ import numpy as np
 
 from happe_contract.parts import BadPartError
 from happe_contract.time_base import TimeBase, time_base
-from happe_study.evidence.traces.part_files import footer_of_part
+from happe_study.evidence.traces.part_files import footer_of_part, opened
 from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Recording:
         return found
 
     def _from_summaries(self, mine: list[Source], until: float) -> tuple[list[Bins], list[Source]]:
-        """What is known, and what could be reckoned in time: at least one part, so that looks come to an end."""
+        """What is known, and what could be computed in time: at least one part, so that looks come to an end."""
         todo = [each for each in mine if self._read[each.number][1] is None and each.number not in self.bad]
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(lambda each: self._summarise(each, until if each is not todo[0] else None), todo))
@@ -184,7 +184,7 @@ class Recording:
             return None
         if source.number not in self._read:
             try:
-                found = known(source) or (footer_of_part(source.path, source.trace, source.number), None)
+                found = known(source) or (_footer_of(source), None)
                 self._require_possible(found[0], source.number)
                 self._read[source.number] = found
             except BadPartError as error:
@@ -257,6 +257,10 @@ class _Columns:
         count = self._count[there]
         begins = self._begin + there * self._width
         return np.stack([begins, self._low[there], self._high[there], self._total[there] / count, count], axis=1)
+
+
+def _footer_of(source: Source) -> Footer:
+    return footer_of_part(opened(source.path, source.seal), source.seal.trace, source.number)
 
 
 def _within(span: Span, begin: float, end: float) -> Span:

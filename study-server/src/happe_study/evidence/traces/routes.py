@@ -98,7 +98,9 @@ class TracesOut(BaseModel):
     next: str | None
 
 
-NOT_WHOLE = "Sealed with another manifest; or `missing`, `mismatched` and `unexpected` list the parts that are."
+NOT_WHOLE = (
+    "The trace is sealed with another manifest; or parts differ, as `missing`, `mismatched` and `unexpected` list."
+)
 PART_BODY = {
     "requestBody": {
         "required": True,
@@ -118,7 +120,7 @@ PART_BODY = {
 def put_trace(trace: UUID) -> tuple[Json, int]:
     """Begin a trace with its header. The meter chooses the id and may send it again."""
     header = services.read_header(json_body(MOST_BYTES[Kind.POWER_TRACE]), trace)
-    row, new = services.begin(parts().database, header, caller())
+    row, new = services.begin(parts().database, header, caller(), parts().secrets.allocation)
     return _state(row, 0) if new else _found(trace), 201 if new else 200
 
 
@@ -160,7 +162,8 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
     request.max_content_length = limits.part_bytes
     with _body(limits.part_bytes) as body:
         announced = _announced(number, limits.part_bytes)
-        uploads = services.Uploads(parts().database, Storage(parts().config.traces_folder), limits)
+        storage, key = Storage(parts().config.traces_folder), parts().secrets.allocation
+        uploads = services.Uploads(parts().database, storage, limits, key)
         new = uploads.put(trace, announced, body, caller())
     return {"trace": str(trace), "number": number, "sha256": announced.sha256}, 201 if new else 200
 
@@ -175,7 +178,7 @@ def seal_trace(trace: UUID) -> Json:
     with parts().database.reading() as session:
         sealing = services.read_manifest(session, raw, trace, caller())
     with parts().database.writing() as session:
-        services.seal(session, trace, sealing, caller())
+        services.seal(session, trace, sealing, caller(), parts().secrets.allocation)
     return _found(trace)
 
 

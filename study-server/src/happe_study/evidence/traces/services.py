@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING
 
@@ -21,14 +21,16 @@ from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
 from happe_study.base.uploads import of_document
-from happe_study.design.study import Study
+from happe_study.design.allocation.sealing import part_digest, record_digest
+from happe_study.design.study import Study, StudyState
 from happe_study.evidence.traces.header import TraceHeader, trace_header
-from happe_study.evidence.traces.manifest import Comparison, Content, Manifest, compare, manifest
+from happe_study.evidence.traces.manifest import Comparison, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.sealed import new_trace_key, part_room, seal_of, sealed_manifest
+from happe_study.evidence.traces.sealed_parts import sealed_bytes
 from happe_study.people.devices.models import Device
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from uuid import UUID
 
     from sqlalchemy.orm import Session
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from happe_study.access.rules import Caller
     from happe_study.base.config import Limits
     from happe_study.base.database import Database
-    from happe_study.evidence.traces.storage import Announced, Storage
+    from happe_study.evidence.traces.storage import Announced, Received, Storage
 
 SECOND = 1_000_000
 
@@ -48,7 +50,7 @@ class NotWholeProblem(Problem):
     def __init__(self, found: Comparison) -> None:
         """Tell what was found."""
         super().__init__(
-            HTTPStatus.CONFLICT, "not-whole", "The parts received are not those of the manifest. Send what is missing."
+            HTTPStatus.CONFLICT, "not-whole", "The received parts are not those of the manifest. Send the missing ones."
         )
         self.found = found
 
@@ -76,11 +78,14 @@ def read_header(raw: bytes, trace: UUID) -> Header:
         raise of_document(error) from None
 
 
-def begin(database: Database, header: Header, meter: Caller) -> tuple[Trace, bool]:
-    """Begin a trace, in a transaction of its own; whether it is new. Raises Problem 409: the id has another header."""
+def begin(database: Database, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
+    """Begin a trace, in a transaction of its own; whether it is new. Raises Problem 409: the id has another header.
+
+    `key` is the server's allocation key.
+    """
     try:
         with database.writing() as session:
-            return _begin(session, header, meter)
+            return _begin(session, header, meter, key)
     except IntegrityError:  # another meter's trace that began between our look and our insert
         raise _other_header() from None
 
@@ -101,11 +106,12 @@ def received(session: Session, trace: Trace) -> set[int]:
 
 @dataclass(frozen=True)
 class Uploads:
-    """Takes parts of traces. `put` is told who sends what; `limits` is what fits."""
+    """Takes parts of traces. `put` is told who sends what; `limits` is what fits; `key` is the allocation key."""
 
     database: Database
     storage: Storage
     limits: Limits
+    key: bytes = field(repr=False)
 
     def put(self, trace: UUID, announced: Announced, body: IO[bytes], meter: Caller) -> bool:
         """Keep a part; whether it is new. When this returns, it is on the disk.
@@ -115,29 +121,43 @@ class Uploads:
         """
         with self.database.reading() as session:
             row = find(session, trace, meter)
-            if _is_known(session, row, announced):
+            if self._is_known(session, row, announced):
                 return False
-            self._require_room(session, row, announced)
-        with self.storage.receiving(trace, announced, body) as unfinished:
+            seal, room = seal_of(row, announced.number, self.key), part_room(row.header, self.limits.part_bytes)
+            self._require_room(session, row, sealed_bytes(announced.bytes, room))
+        with self.storage.receiving(trace, announced, body, seal, room) as received:
             try:
                 with self.database.writing() as session:
-                    return self._keep(session, trace, announced, unfinished, meter)
+                    return self._keep(session, trace, announced, received, meter)
             except Exception:
                 self._tidy(trace, announced.number)
                 raise
 
-    def _keep(self, session: Session, trace: UUID, announced: Announced, unfinished: Path, meter: Caller) -> bool:
+    def _keep(self, session: Session, trace: UUID, announced: Announced, received: Received, meter: Caller) -> bool:
         row = find(session, trace, meter, lock=True)
-        if _is_known(session, row, announced):
+        if self._is_known(session, row, announced):
             return False
-        self._require_room(session, row, announced)
-        self.storage.keep(unfinished, trace, announced.number)
-        part = {"number": announced.number, "bytes": announced.bytes, "sha256": announced.sha256}
+        self._require_room(session, row, received.bytes)
+        self.storage.keep(received.path, trace, announced.number)
+        part = {"number": announced.number, "bytes": received.bytes, "sha256": received.sha256}
+        part |= {"digest": part_digest(self.key, announced.bytes, announced.sha256)}
         session.add(TracePart(trace_id=row.id, received_us=now_us(), **part))
-        row.stored_bytes += announced.bytes
+        row.stored_bytes += received.bytes
         return True
 
-    def _require_room(self, session: Session, trace: Trace, announced: Announced) -> None:
+    def _is_known(self, session: Session, row: Trace, announced: Announced) -> bool:
+        """Whether this very part is there. Problem 409 if the number has other bytes, or nothing more may come."""
+        query = select(TracePart.digest).where(TracePart.trace_id == row.id, TracePart.number == announced.number)
+        there = session.scalar(query)
+        if there is not None and there == part_digest(self.key, announced.bytes, announced.sha256):
+            return True
+        if there is not None:
+            raise conflict("part", "The server keeps an earlier part of this number with other bytes.")
+        if row.sealed_us is not None:
+            raise conflict("sealed", "The trace is sealed and takes no more parts.")
+        return False
+
+    def _require_room(self, session: Session, trace: Trace, size: int) -> None:
         """Problem 507 for what is too much for the device, the study or the disk, which the database needs, too.
 
         Meters that upload at the same moment on PostgreSQL may go beyond the study's limit by a part each.
@@ -145,11 +165,11 @@ class Uploads:
         total = select(func.coalesce(func.sum(Trace.stored_bytes), 0))
         of_device = session.scalar(total.where(Trace.device_id == trace.device_id)) or 0
         of_study = session.scalar(total.where(Trace.study_id == trace.study_id)) or 0
-        if of_device + announced.bytes > self.limits.device_bytes:
+        if of_device + size > self.limits.device_bytes:
             raise storage_full("This device has used all of its room. The server's staff can give it more.")
-        if of_study + announced.bytes > self.limits.study_bytes:
+        if of_study + size > self.limits.study_bytes:
             raise storage_full("The study has used all of its room. The server's staff can give it more.")
-        if self.storage.free() - announced.bytes < self.limits.free_bytes:
+        if self.storage.free() - size < self.limits.free_bytes:
             raise storage_full()
 
     def _tidy(self, trace: UUID, number: int) -> None:
@@ -163,7 +183,7 @@ class Uploads:
 
 @dataclass(frozen=True)
 class Sealing:
-    """A trace's manifest, as it came and as checked."""
+    """A trace's manifest, as it came and as checked. `sha256` is without the blanks that hide its length."""
 
     document: Json
     said: Manifest
@@ -176,25 +196,32 @@ def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> S
     try:
         document = schemas.read(Kind.POWER_TRACE_MANIFEST, raw)
         said = manifest(document, trace=str(trace), first_index=first_index)
-        return Sealing(document, said, hashlib.sha256(raw).hexdigest())
+        return Sealing(document, said, hashlib.sha256(raw.rstrip(b" ")).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
 
 
-def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller) -> None:
+def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: bytes) -> None:
     """Seal a trace with its manifest: from now on it takes no part. The same manifest again: nothing more.
 
     Raises Problem: 404 no such trace; 409 it is sealed with another manifest; NotWholeProblem.
     """
+    study = session.get_one(Study, meter.study_id, with_for_update={"read": True})  # nobody unblinds it meanwhile
     row = find(session, trace, meter, lock=True)
+    digest = record_digest(key, sealing.sha256)
     if row.sealed_us is not None:
-        if row.manifest_sha256 != sealing.sha256:
-            raise conflict("sealed", "The trace is sealed with another manifest, which stays.")
+        if row.manifest_digest != digest:
+            raise conflict("sealed", "The trace is sealed with another manifest. The server keeps that one.")
         return
-    comparison = compare(sealing.said, _contents(session, row))
+    wanted = {number: part_digest(key, each.bytes, each.sha256) for number, each in enumerate(sealing.said.parts)}
+    comparison = compare(wanted, _digests(session, row))
     if not comparison.whole:
         raise NotWholeProblem(comparison)
-    row.manifest, row.manifest_sha256, row.sealed_us = sealing.document, sealing.sha256, now_us()
+    row.manifest_digest, row.sealed_us = digest, now_us()
+    if study.state == StudyState.UNBLINDED:
+        row.manifest = sealing.document
+    else:
+        row.manifest_sealed = sealed_manifest(key, row.client_id, sealing.document)
     row.parts = len(sealing.said.parts)
     row.seconds = (sealing.document["ended"]["monotonic_us"] - row.header["started"]["monotonic_us"]) // SECOND
     chain.append(
@@ -203,7 +230,7 @@ def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller) -> None
         meter,
         study_id=meter.study_id,
         trace=str(trace),
-        manifest_sha256=sealing.sha256,
+        manifest_digest=digest,
         parts=row.parts,
     )
 
@@ -245,7 +272,7 @@ def _progress(row: Trace, meter: str, laptop: str | None, received: int) -> Prog
     return Progress(row.client_id, meter, laptop, row.created_us, row.sealed_us, received, row.parts, seconds)
 
 
-def _begin(session: Session, header: Header, meter: Caller) -> tuple[Trace, bool]:
+def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
     laptop_id = _named(session, header.content, meter)
     known = session.scalar(select(Trace).where(Trace.client_id == header.content.trace).options(defer(Trace.manifest)))
     if known is not None:
@@ -254,6 +281,7 @@ def _begin(session: Session, header: Header, meter: Caller) -> tuple[Trace, bool
         return known, False
     row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=header.content.trace)
     row.header, row.header_sha256, row.created_us = header.document, header.sha256, now_us()
+    row.key_sealed = new_trace_key(key, row.client_id)
     session.add(row)
     chain.append(
         session,
@@ -279,26 +307,13 @@ def _named(session: Session, content: TraceHeader, meter: Caller) -> int:
     details = {"/study": "is not this device's study", "/meter": "is not this device"}
     wrong = [FieldError(at, details.get(at, "is no laptop of this study")) for at, right in own.items() if not right]
     if laptop_id is None or wrong:
-        raise unprocessable("The header names what is not there.", *wrong)
+        raise unprocessable("The header names devices that the server does not know.", *wrong)
     return laptop_id
 
 
-def _is_known(session: Session, row: Trace, announced: Announced) -> bool:
-    """Whether this very part is there. Problem 409 if the number has other bytes, or nothing more may come."""
-    query = select(TracePart.bytes, TracePart.sha256).where(TracePart.trace_id == row.id)
-    there = session.execute(query.where(TracePart.number == announced.number)).first()
-    if there is not None and tuple(there) == (announced.bytes, announced.sha256):
-        return True
-    if there is not None:
-        raise conflict("part", "There is a part of this number with other bytes. It stays.")
-    if row.sealed_us is not None:
-        raise conflict("sealed", "The trace is sealed: nothing more may come.")
-    return False
-
-
-def _contents(session: Session, row: Trace) -> dict[int, Content]:
-    query = select(TracePart.number, TracePart.bytes, TracePart.sha256).where(TracePart.trace_id == row.id)
-    return {number: Content(size, sha256) for number, size, sha256 in session.execute(query)}
+def _digests(session: Session, row: Trace) -> dict[int, str]:
+    query = select(TracePart.number, TracePart.digest).where(TracePart.trace_id == row.id)
+    return {row.number: row.digest for row in session.execute(query)}
 
 
 def _other_header() -> Problem:

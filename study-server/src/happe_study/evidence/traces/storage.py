@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of power traces on disk: `traces/UU/UUID/NNNNN.parquet`, each made whole or not at all.
+"""Parts of power traces on disk: `traces/UU/UUID/NNNNN.sealed`, each made whole or not at all.
 
 A file is a part only while a row of the database says so. Who holds the lock of the trace's row may put a file into its
 place or remove one that no row names; nobody else touches it. What a client sends decides no path: UUID is the text of
@@ -21,16 +21,19 @@ from http import HTTPStatus
 from typing import IO, TYPE_CHECKING
 from uuid import UUID
 
-from happe_cli.disk import sync_file, sync_folder, write_all
+from happe_cli.disk import sync_file, sync_folder
 from happe_study.base.problems import Problem, storage_full, unprocessable
 from happe_study.evidence.traces.parts import TAIL_BYTES, parquet_fault
+from happe_study.evidence.traces.sealed_parts import sealed_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from happe_study.evidence.traces.sealed_parts import Seal, Writing
+
 PIECE = 1 << 20
-SUFFIX = ".parquet"
+SUFFIX = ".sealed"
 UNFINISHED = ".upload"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LEFT_ALONE_SECONDS = 60  # a file this young may be between its making and its lock
@@ -41,6 +44,15 @@ class Announced:
     """What a request says of the part that it carries."""
 
     number: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Received:
+    """A part that has been sealed into a file, and what the file is by its bytes."""
+
+    path: Path
     bytes: int
     sha256: str
 
@@ -66,8 +78,12 @@ class Storage:
         return self.folder(trace) / f"{number:05d}{SUFFIX}"
 
     @contextmanager
-    def receiving(self, trace: UUID, announced: Announced, body: IO[bytes]) -> Iterator[Path]:
-        """The part in a request's body, written and checked, under a name of its own. It is gone after the block.
+    def receiving(
+        self, trace: UUID, announced: Announced, body: IO[bytes], seal: Seal, room: int
+    ) -> Iterator[Received]:
+        """The part in a request's body, checked and sealed, under a name of its own. It is gone after the block.
+
+        Nothing of it is on the disk but sealed; its file is padded to a multiple of `room`.
 
         Raises Problem: 400 it ends early or is not what was announced, 422 it is no Parquet file, 507 no room.
         """
@@ -80,11 +96,12 @@ class Storage:
             with file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # so `sweep` sees that somebody writes it
                 with _full_is_a_problem():
-                    os.posix_fallocate(file.fileno(), 0, announced.bytes)
-                _copy(body, file, announced)
+                    os.posix_fallocate(file.fileno(), 0, sealed_bytes(announced.bytes, room))
+                    writing = seal.writing(file, announced.bytes, room)
+                _copy(body, writing, announced)
                 with _full_is_a_problem():
                     sync_file(file)
-                yield path
+                yield Received(path, writing.bytes, writing.sha256)
         finally:
             path.unlink(missing_ok=True)
 
@@ -104,7 +121,7 @@ class Storage:
         shutil.rmtree(self.folder(trace), ignore_errors=True)
 
     def traces(self) -> Iterator[UUID]:
-        """The traces that have a folder. Folders that we did not make are passed over."""
+        """The traces that have a folder. Folders that we did not make are skipped."""
         for folder in sorted(self.root.glob("??/*")):
             with suppress(ValueError):
                 if self.folder(trace := UUID(folder.name)) == folder:
@@ -125,20 +142,22 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _copy(body: IO[bytes], file: IO[bytes], announced: Announced) -> None:
+def _copy(body: IO[bytes], writing: Writing, announced: Announced) -> None:
     digest, left, first, last = hashlib.sha256(), announced.bytes, b"", b""
     while left:
         piece = _read(body, min(left, PIECE))
         digest.update(piece)
         with _full_is_a_problem():
-            write_all(file, piece)
+            writing.add(piece)
         first = first or piece[:TAIL_BYTES]
         last = (last + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
         left -= len(piece)
     if digest.hexdigest() != announced.sha256:
-        raise Problem(HTTPStatus.BAD_REQUEST, "digest", "The body does not have its Content-Digest. Send it again.")
+        raise Problem(HTTPStatus.BAD_REQUEST, "digest", "The body does not match its Content-Digest. Send it again.")
     if fault := parquet_fault(first, last, announced.bytes):
         raise unprocessable(f"The part {fault}.")
+    with _full_is_a_problem():
+        writing.end()
 
 
 def _read(body: IO[bytes], most: int) -> bytes:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A part's watts in bins of 10 ms, reckoned once and kept beside it: `NNNNN.watts`.
+"""A part's watts in bins of 10 ms, computed once and kept beside it: `NNNNN.watts`.
 
-Kept for speed alone: it is made anew if it is missing, damaged, or of other bytes or another calibration. None is made
-before the study is unblinded, as nobody may look at power then.
+Kept for speed alone: it is made again if it is missing, damaged, or of other bytes or another calibration. None is made
+before the study is unblinded, as nobody may look at power then: unlike parts, they are not sealed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_contract.parts import BadPartError, footer_of
-from happe_study.evidence.traces.part_files import footer_of_part, samples
-from happe_study.evidence.traces.storage import sha256_of
+from happe_study.evidence.traces.part_files import footer_of_part, opened, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
+    from happe_study.evidence.traces.sealed_parts import Seal
     from happe_study.evidence.traces.watts import Meter
 
 BINS_A_SECOND = 100
@@ -53,13 +54,17 @@ class Bins:
 
 @dataclass(frozen=True)
 class Source:
-    """A part to be read: its file, its trace's id, its number, and what its watts follow from."""
+    """A part to be read: its file, what it is sealed by, and what its watts follow from."""
 
     path: Path
-    trace: str
-    number: int
-    part_sha256: str
+    seal: Seal
+    part_sha256: str  # of the sealed file
     header_sha256: str
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+        return self.seal.number
 
     @property
     def kept(self) -> Path:
@@ -88,35 +93,31 @@ def known(source: Source) -> tuple[Footer, Bins] | None:
 
 
 def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Footer, Bins]:
-    """The summary of a part, reckoned, and kept if wanted and possible. Raises BadPartError."""
-    _require_same(source)
-    found = footer_of_part(source.path, source.trace, source.number)
-    bins = reckoned(watts_of(source, found, meter), step_of(meter.rate_hz))
+    """The summary of a part, computed, and kept if wanted and possible. Raises BadPartError."""
+    part = opened(source.path, source.seal)
+    found = footer_of_part(part, source.seal.trace, source.number)
+    bins = reckoned(_watts_of(part, source.number, found, meter), step_of(meter.rate_hz))
     if keep:
         with suppress(OSError):  # no room: it is made again
             _keep(source, found, bins)
     return found, bins
 
 
-def _require_same(source: Source) -> None:
-    """A summary is said to be of the bytes that arrived, so it must be of no others."""
-    try:
-        here = sha256_of(source.path)
-    except OSError as error:
-        raise BadPartError(f"part {source.number} can't be read: {type(error).__name__}") from error
-    if here != source.part_sha256:
-        raise BadPartError(f"part {source.number} is not what the meter sent")
-
-
 def watts_of(
-    source: Source, found: Footer, meter: Meter, begin: int = 0, end: int | None = None
+    source: Source, found: Footer, meter: Meter, begin: int, end: int
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """First index and watts of each stretch of a part without a gap, from index `begin` up to `end`.
 
     Raises BadPartError.
     """
+    return _watts_of(opened(source.path, source.seal), source.number, found, meter, begin, end)
+
+
+def _watts_of(  # noqa: PLR0913, PLR0917 - a stretch of a part
+    part: pa.Buffer, number: int, found: Footer, meter: Meter, begin: int = 0, end: int | None = None
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
     starts = np.cumsum([0, *(rows for _first, rows in found.runs)])
-    for row, columns in samples(source.path, source.number, meter.columns):
+    for row, columns in samples(part, number, meter.columns):
         size = len(columns[0])
         for (first, rows), start in zip(found.runs, starts.tolist(), strict=False):
             low, high = max(row, start), min(row + size, start + rows)

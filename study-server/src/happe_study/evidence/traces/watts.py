@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LACKS = {
     Lack.CHANNEL: "no channel gives watts",
-    Lack.SHUNT: "nobody measured the shunt",
+    Lack.SHUNT: "the shunt was never measured",
     Lack.SUPPLY: "the supply is neither measured nor stated",
 }
 ONE = np.ones(1)

@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Studies that are there already have none."""
+    """Studies that exist already have none."""
     op.add_column("studies", sa.Column("protocol_file", sa.Text()))
 
 

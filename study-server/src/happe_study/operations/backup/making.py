@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder, write_all
-from happe_study.app.assembly import VERSION
+from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
 from happe_study.base.config import SECRET_NAMES
+from happe_study.base.version import VERSION
 from happe_study.evidence.traces.storage import Storage
 from happe_study.operations.backup import manifest, snapshots
 
@@ -74,7 +75,7 @@ def make(
     `progress` is told bytes done and bytes in all. Raises OSError, SQLAlchemyError, ProgramError; then nothing is left.
     """
     if place.exists():
-        raise FileExistsError(errno.EEXIST, "is there already; name another", place)
+        raise FileExistsError(errno.EEXIST, "exists already; name another", place)
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", place.parent)
     work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", suffix=UNFINISHED, dir=place.parent))
@@ -122,7 +123,7 @@ def _manifest(source: Source, snapshot: snapshots.Snapshot, writer: _Writer) -> 
         database_version=snapshot.version,
         revision=snapshot.revision,
         audit=snapshot.head,
-        fingerprints=manifest.fingerprints(source.secrets),
+        fingerprints=fingerprints.of(source.secrets),
         files=writer.entries,
         missing=writer.missing,
     )

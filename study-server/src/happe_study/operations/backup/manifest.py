@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from happe_study.base.config import SECRET_NAMES
-
-if TYPE_CHECKING:
-    from happe_study.base.config import Secrets
 
 NAME = "manifest.json"
 SQLITE_FILE = "server.db"
@@ -19,10 +15,9 @@ POSTGRESQL_FILE = "database.dump"
 MOST_BYTES = 1 << 30  # of a manifest
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SECRETS = "|".join(SECRET_NAMES)
-# What a backup may hold. Restoring writes no other path.
-PATHS = (
-    rf"^({SQLITE_FILE}|{POSTGRESQL_FILE}|secrets/({_SECRETS})\.key|traces/[0-9a-f]{{2}}/{_UUID}/[0-9]{{5,9}}\.parquet)$"
-)
+# What a backup may hold: parts of power traces as .parquet until revision 0011. Restoring writes no other path.
+_PART = rf"traces/[0-9a-f]{{2}}/{_UUID}/[0-9]{{5,9}}\.(sealed|parquet)"
+PATHS = rf"^({SQLITE_FILE}|{POSTGRESQL_FILE}|secrets/({_SECRETS})\.key|{_PART})$"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Path = Annotated[str, Field(pattern=PATHS)]
@@ -96,11 +91,3 @@ def read(raw: bytes) -> Manifest:
     if len({entry.path for entry in manifest.files}) != len(manifest.files):
         raise NoBackupError(f"{NAME} can't be used: it names a file twice")
     return manifest
-
-
-def fingerprints(secrets: Secrets) -> dict[str, str]:
-    """What tells secrets apart. They are 256 random bits each, so their hashes tell nobody what they are."""
-    return {
-        name: hashlib.sha256(b"happe fingerprint " + name.encode() + getattr(secrets, name)).hexdigest()
-        for name in SECRET_NAMES
-    }

@@ -18,6 +18,7 @@ from sqlalchemy import inspect
 from happe_cli.disk import sync_file, sync_folder
 from happe_study import migrations
 from happe_study.audit.verify import Head, Report, verify_log
+from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
 from happe_study.operations.backup import manifest, postgresql
@@ -66,7 +67,7 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
     """Restore a backup, a folder or a tar, to where a configuration says, and verify the audit log.
 
     Raises NoBackupError: it is no whole backup, or not for this configuration; OSError: the place is not empty, or
-    something can't be written; ConfigError; SQLAlchemyError; ProgramError. What was begun is begun anew the next time.
+    something can't be written; ConfigError; SQLAlchemyError; ProgramError. What was begun is begun again the next time.
     """
     with _opened(place) as source:
         database = Database(config.url)
@@ -85,7 +86,9 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
 
 def _require_fit(found: Manifest, config: Config, database: Database) -> None:
     if (found.database == "sqlite") != database.is_sqlite:
-        raise NoBackupError(f"it is of a server on {found.database}, and the configuration names another database")
+        raise NoBackupError(
+            f"it comes from a server on {found.database}, but the configuration names another kind of database"
+        )
     if not migrations.is_known(found.revision):
         raise NoBackupError(f"its database is at revision {found.revision}; restore it with program {found.program}")
     there = {each.name for each in config.data.iterdir()} if config.data.exists() else set()
@@ -93,9 +96,9 @@ def _require_fit(found: Manifest, config: Config, database: Database) -> None:
         raise FileExistsError(errno.ENOTEMPTY, "is not empty; restore to an empty place", config.data)
     if database.is_sqlite:
         if Path(database.url.database or "").exists():
-            raise FileExistsError(errno.EEXIST, "is there already", database.url.database)
+            raise FileExistsError(errno.EEXIST, "exists already", database.url.database)
     elif inspect(database.engine).get_table_names():
-        raise FileExistsError(errno.ENOTEMPTY, "has tables; make it anew and empty", database.url.database)
+        raise FileExistsError(errno.ENOTEMPTY, "has tables; make it again, empty", database.url.database)
 
 
 def _stage(source: Source, stage: Path, progress: Callable[[int, int], None]) -> None:
@@ -122,7 +125,7 @@ def _copy(source: IO[bytes], target: Path, entry: Entry) -> None:
             size += len(piece)
         sync_file(file)
     if (size, digest.hexdigest()) != (entry.size, entry.sha256):
-        raise NoBackupError(f"{entry.path} is not what the manifest says; nothing was restored")
+        raise NoBackupError(f"{entry.path} differs from the manifest; nothing was restored")
 
 
 def _read(source: IO[bytes], entry: Entry) -> bytes:
@@ -166,7 +169,7 @@ def _has_secrets(config: Config) -> bool:
 def _fits(found: Manifest, config: Config) -> bool:
     """Whether the secrets that are there are those that the server had."""
     try:
-        return manifest.fingerprints(load_secrets(config.secrets_folder)) == found.fingerprints
+        return fingerprints.of(load_secrets(config.secrets_folder)) == found.fingerprints
     except ConfigError:
         return False
 
@@ -185,7 +188,7 @@ def _opened(place: Path) -> Iterator[Source]:
         with tarfile.open(place, "r:") as archive:
             yield _Tar(archive)
     except tarfile.ReadError as error:
-        raise NoBackupError(f"it is no whole archive: {error}") from error
+        raise NoBackupError(f"the archive is incomplete: {error}") from error
 
 
 class _Folder:
@@ -194,7 +197,7 @@ class _Folder:
     def __init__(self, root: Path) -> None:
         self._root = root
         if not (root / manifest.NAME).is_file():
-            raise NoBackupError(f"it has no {manifest.NAME}: it is no backup, or not a whole one")
+            raise NoBackupError(f"it has no {manifest.NAME}: it is not a backup, or an incomplete one")
         self.manifest = manifest.read((root / manifest.NAME).read_bytes())
 
     def open(self, path: str) -> IO[bytes]:
@@ -214,7 +217,7 @@ class _Tar:
         last = self._members.get(manifest.NAME)
         raw = archive.extractfile(last) if last and last.size <= manifest.MOST_BYTES else None
         if raw is None:
-            raise NoBackupError(f"it has no {manifest.NAME}: it is no backup, or not a whole one")
+            raise NoBackupError(f"it has no {manifest.NAME}: it is not a backup, or an incomplete one")
         self.manifest = manifest.read(raw.read())
 
     def open(self, path: str) -> IO[bytes]:

@@ -76,7 +76,7 @@ def _of_sqlite(database: Database, folder: Path) -> Snapshot:
 
 
 def _copy_sqlite(source: str, target: Path) -> None:
-    """By the online backup interface, in one read transaction: writers go on, and no write makes it begin anew."""
+    """By the online backup interface, in one read transaction: writers go on, and no write makes it begin again."""
     with closing(sqlite3.connect(source, isolation_level=None)) as old, closing(sqlite3.connect(target)) as new:
         old.execute("BEGIN")
         old.execute("SELECT number FROM audit_head").fetchone()  # the moment

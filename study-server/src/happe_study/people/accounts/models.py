@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from flask_security.core import UserMixin
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from happe_study.base.clock import now_us
@@ -24,6 +24,8 @@ class Account(Base, UserMixin):
     active: Mapped[bool] = mapped_column(default=True)
     password_given: Mapped[bool] = mapped_column(default=False)  # by somebody else: to be changed first of all
     password_given_us: Mapped[int | None] = mapped_column(Micros)  # when somebody else last chose the password
+    totp_secret: Mapped[bytes | None]  # sealed (second_factor.py); none: the account has no second factor
+    totp_step: Mapped[int | None] = mapped_column(BigInteger)  # of the code that was used last
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
     grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")

@@ -18,7 +18,7 @@ from happe_study.access.staff_page import done, field, mistake, or_again, page
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.design.study import Study
-from happe_study.people.accounts import services
+from happe_study.people.accounts import second_factor, services
 from happe_study.people.accounts.routes import named_study, shown
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def account(email: str, problem: Problem | None = None) -> Response:
         facts: dict[str, Any] = {
             "account": shown(session, found),
             "given": found.password_given,
+            "second_factor": found.totp_secret is not None,
             "own": found.id == caller().id,
         }
         roles = [(role, role.capitalize()) for role in Role]
@@ -98,7 +99,39 @@ def me() -> Response:
     """One's own account."""
     with parts().database.reading() as session:
         mine = services.get(session, caller().name)
-        return page("people/me", "You", account=shown(session, mine), tokens=services.token_count(session, mine))
+        tokens, has = services.token_count(session, mine), mine.totp_secret is not None
+        return page("people/me", "You", account=shown(session, mine), tokens=tokens, second_factor=has)
+
+
+@pages.get("/me/second-factor")
+@signed_in_again
+def second_factor_form(problem: Problem | None = None) -> Response:
+    """The secret for an app, and the first code that it makes."""
+    sent = request.form.get("secret", "")
+    secret = sent if second_factor.is_secret(sent) else second_factor.new_secret()
+    title, picture = "Codes from an app", second_factor.picture(secret, caller().name)
+    return page("people/second_factor", title, problem=problem, trail=_mine(), secret=secret, picture=picture)
+
+
+@pages.post("/me/second-factor")
+@signed_in_again
+@or_again(second_factor_form)
+def set_up_second_factor() -> AnyResponse:
+    """Ask for a code at each sign-in from now on."""
+    app = second_factor.App(field("secret", longest=64), field("code", longest=16))
+    with parts().database.writing() as session:
+        mine = services.get(session, caller().name)
+        second_factor.set_up(session, parts().secrets, caller(), mine, app)
+    return done("You need a code from your app to sign in from now on.", "account_pages.me")
+
+
+@pages.post("/me/second-factor/end")
+@signed_in_again
+def end_second_factor() -> AnyResponse:
+    """Ask for the password alone."""
+    with parts().database.writing() as session:
+        second_factor.remove(session, caller(), services.get(session, caller().name))
+    return done("You need only your password to sign in.", "account_pages.me")
 
 
 @pages.get("/me/token")
@@ -159,8 +192,14 @@ def _give_password(session: Session, found: Account) -> AnyResponse:
     return _password_page(found, password)
 
 
+def _remove_second_factor(session: Session, found: Account) -> AnyResponse:
+    second_factor.remove(session, caller(), found)
+    return done(f"{found.email} needs only the password to sign in.", ONE, email=found.email)
+
+
 CHANGES = {
     "grant": _grant, "revoke": _revoke, "disable": _disable, "enable": _enable, "password": _give_password,
+    "second-factor": _remove_second_factor,
 }  # fmt: skip
 
 

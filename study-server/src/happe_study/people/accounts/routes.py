@@ -109,7 +109,7 @@ def list_accounts() -> dict[str, Any]:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True)
 @api.input(NewAccount, location="json")
 @api.output(AccountOut, status_code=201)
-@api.doc(responses={409: "There is one with this address already."})
+@api.doc(responses={409: "An account with this address exists already."})
 def create_account(json_data: NewAccount) -> dict[str, Any]:
     """Make an account without roles."""
     with parts().database.writing() as session:
@@ -121,7 +121,7 @@ def create_account(json_data: NewAccount) -> dict[str, Any]:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 @api.input(GrantIn, location="json")
 @api.output(AccountOut)
-@api.doc(responses={409: "The roles do not go together, or they are one's own."})
+@api.doc(responses={409: "The roles exclude each other, or the account is the caller's own."})
 def grant(email: str, json_data: GrantIn) -> dict[str, Any]:
     """Give an account a role."""
     with parts().database.writing() as session:
@@ -134,7 +134,7 @@ def grant(email: str, json_data: GrantIn) -> dict[str, Any]:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 @api.input(GrantIn, location="json")
 @api.output(AccountOut)
-@api.doc(responses={409: "It is the last administrator, or one's own role."})
+@api.doc(responses={409: "It is the last administrator, or the caller's own role."})
 def revoke(email: str, json_data: GrantIn) -> dict[str, Any]:
     """Take a role from an account."""
     with parts().database.writing() as session:

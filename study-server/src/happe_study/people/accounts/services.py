@@ -36,7 +36,7 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
     """A new account, without any role. `given`: somebody else chose the password, so its owner must change it first."""
     address = _address(email)
     if find(session, address) is not None:
-        raise conflict("account-exists", "There is an account with this address already.")
+        raise conflict("account-exists", "An account with this address exists already.")
     account = Account(
         email=address,
         password=_hashed(password),
@@ -122,7 +122,7 @@ def set_password(session: Session, who: Caller | None, account: Account, passwor
 
 
 def keep_password(session: Session, changed: Account) -> None:
-    """Keep the password that an account's owner has chosen; a hash that was only made anew is kept too.
+    """Keep the password that an account's owner has chosen; a hash that was only made again is kept too.
 
     `changed` was read in another session: its grants and whether it is active may be others by now, and stay as they
     are.
@@ -170,7 +170,7 @@ def issue_token(session: Session, who: Caller | None, account: Account, days: in
 
 def _not_oneself(who: Caller | None, account: Account) -> None:
     if who is not None and who.id == account.id:
-        raise conflict("own-grants", "Nobody changes their own roles; ask another administrator.")
+        raise conflict("own-grants", "You can't change your own roles; ask another administrator.")
 
 
 def _renew(session: Session, account: Account) -> None:
@@ -185,7 +185,7 @@ def _address(email: str) -> str:
     except EmailNotValidError as error:
         raise unprocessable("Not an e-mail address.", FieldError("/email", str(error)[:100])) from error
     if "/" in address:
-        raise unprocessable("Not an e-mail address.", FieldError("/email", "An address with / is not taken."))
+        raise unprocessable("Not an e-mail address.", FieldError("/email", "An address must not contain /."))
     return address
 
 

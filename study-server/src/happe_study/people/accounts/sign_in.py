@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from flask import g, make_response, request, session
 from flask_login import current_user, user_logged_out
-from flask_security import LoginForm, Security, UserDatastore, user_authenticated
-from flask_security.core import RoleMixin
+from flask_security import LoginForm, Security, UserDatastore, VerifyForm, user_authenticated
+from flask_security.core import RoleMixin, UserMixin
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
+from wtforms import StringField
 
 from happe_study.access.rules import FRESH_MINUTES, Rule, Who
 from happe_study.base import limits
+from happe_study.base.codes import new_secret
+from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, bad_request
-from happe_study.people.accounts import services
+from happe_study.people.accounts import second_factor, services
 from happe_study.people.accounts.models import Account
 
 if TYPE_CHECKING:
@@ -46,8 +50,9 @@ RULES = {
 ASKS_PASSWORD = ("security.login", "security.verify", "security.change_password")
 OPEN_WITH_GIVEN_PASSWORD = {"security.change_password", "security.logout", "static"}
 OF_THE_SIGN_IN = ("_user_id", "_fresh", "_id", "fs_cc", "fs_paa")  # what signing in puts into a session
+KNOWN_COOKIE, KNOWN_SECONDS = "happe_known", 365 * 86400
 OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # and no other host, whatever a browser makes of it
-REFUSED = ("The address or the password is not right.", "error")
+REFUSED = ("The address, the password or the code is not right.", "error")
 
 
 class NoRole(RoleMixin):
@@ -55,9 +60,43 @@ class NoRole(RoleMixin):
 
 
 class SignIn(LoginForm):
-    """Address and password. Nobody is remembered beyond the session."""
+    """Address, password, and the code of who has a second factor. Nobody is remembered beyond the session."""
 
     remember = None
+    code = StringField()
+
+    def validate(self, **more: Any) -> bool:  # noqa: ANN401 - theirs
+        """Whether all are right."""
+        if not super().validate(**more):
+            return False
+        if _is_right(self.user, self.code.data):
+            return True
+        self.form_errors = [REFUSED[0]]
+        return False
+
+
+class SignInAgain(VerifyForm):
+    """Password, and the code of who has a second factor."""
+
+    code = StringField()
+
+    def validate(self, **more: Any) -> bool:  # noqa: ANN401 - theirs
+        """Whether both are right."""
+        if not super().validate(**more):
+            return False
+        if _is_right(self.user, self.code.data):
+            return True
+        self.code.errors = ["This is not a code that your app shows now, or you have used it already."]
+        return False
+
+
+def _is_right(user: UserMixin | None, code: str | None) -> bool:
+    if not isinstance(user, Account):
+        return False
+    if user.totp_secret is None:
+        return True
+    with parts().database.writing() as session:
+        return second_factor.accepts(session, parts().secrets, user, code or "")
 
 
 class Accounts(UserDatastore):
@@ -92,7 +131,9 @@ def install(app: Flask) -> None:
     """Add Flask-Security to an application."""
     found = app.extensions["happe"]
     app.config.update(_settings(found.secrets))
-    security = Security(app, Accounts(found.database), register_blueprint=True, login_form=SignIn)
+    security = Security(
+        app, Accounts(found.database), register_blueprint=True, login_form=SignIn, verify_form=SignInAgain
+    )
     security.want_json(lambda _request: False)
     security.login_manager.request_loader(lambda _request: None)  # theirs reads every JSON body, before the rules
     for endpoint in ASKS_PASSWORD:
@@ -104,7 +145,7 @@ def install(app: Flask) -> None:
     def _lead_to_new_password() -> None:
         given = current_user.is_authenticated and current_user.password_given
         if given and "Authorization" not in request.headers and request.endpoint not in OPEN_WITH_GIVEN_PASSWORD:
-            detail = "Choose a password of your own first: somebody else knows the one that you have."
+            detail = "Choose your own password first: somebody else knows your current one."
             raise Problem(HTTPStatus.FORBIDDEN, "password-given", detail)
 
     @app.before_request
@@ -112,13 +153,18 @@ def install(app: Flask) -> None:
         if request.blueprint == "security":
             for place in (*request.args.getlist("next"), *request.form.getlist("next")):
                 if place and not OWN_PATH.fullmatch(place):
-                    raise bad_request("`next` is no path of this server.")
+                    raise bad_request("`next` is not a path of this server.")
+
+
+# RFC 9106's second recommended option; the memory is in KiB. The library's own choice differs by version.
+ARGON2 = {"argon2__time_cost": 3, "argon2__memory_cost": 65536, "argon2__parallelism": 4}
 
 
 def _settings(secrets: Secrets) -> dict[str, Any]:
     return {
         "SECURITY_PASSWORD_HASH": "argon2",
         "SECURITY_PASSWORD_SCHEMES": ["argon2"],
+        "SECURITY_PASSWORD_HASH_PASSLIB_OPTIONS": ARGON2,
         "SECURITY_PASSWORD_SALT": secrets.password.hex(),
         "SECURITY_PASSWORD_LENGTH_MIN": services.SHORTEST_PASSWORD,
         "SECURITY_CHANGEABLE": True,
@@ -144,17 +190,19 @@ def _settings(secrets: Secrets) -> dict[str, Any]:
         "SECURITY_MSG_DISABLED_ACCOUNT": REFUSED,
         "SECURITY_MSG_INVALID_PASSWORD": ("This is not your password.", "error"),
         "SECURITY_MSG_PASSWORD_NOT_PROVIDED": ("Give your password.", "error"),
-        "SECURITY_MSG_PASSWORD_IS_THE_SAME": ("Choose another one than before.", "error"),
-        "SECURITY_MSG_RETYPE_PASSWORD_MISMATCH": ("This is not the same as above.", "error"),
+        "SECURITY_MSG_PASSWORD_IS_THE_SAME": ("Choose a different password than before.", "error"),
+        "SECURITY_MSG_RETYPE_PASSWORD_MISMATCH": ("The two passwords differ.", "error"),
         "SECURITY_MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions and tokens have ended.", "success"),
         "SECURITY_MSG_REAUTHENTICATION_SUCCESSFUL": ("Thank you. Go on within five minutes.", "success"),
     }
 
 
 def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
-    """A view that is given a password, as often as `limits.login` allows an address and an account.
+    """A view that is given a password. Wrong ones count, and `limits.login` says how many there may be.
 
-    Failures count for the address; every attempt counts for the account until one succeeds.
+    At the sign-in they count for the address that they come from, so nobody can lock an owner out from elsewhere. A
+    browser in which somebody has signed in to the account has a count of its own, so nobody can from the same address.
+    Of who is signed in they count for the account.
     """
 
     @wraps(view)
@@ -162,20 +210,47 @@ def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
         if request.method != "POST":
             return make_response(view())
         if request.mimetype not in {"application/x-www-form-urlencoded", "multipart/form-data"}:
-            raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "This takes a form.")
-        account = current_user.email if current_user.is_authenticated else request.form.get("email", "")
-        who = "account", account.strip().lower()[:255]
-        limits.require("login", "address", limits.address())
-        limits.count("login", *who)
+            raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Send a form.")
+        signing_in = not current_user.is_authenticated
+        account = (request.form.get("email", "") if signing_in else current_user.email).strip().lower()[:255]
+        who = _known_browser(account) or ("address", limits.address()) if signing_in else ("account", account)
+        limits.require("login", *who)
         response = make_response(view())
         if response.status_code == HTTPStatus.OK:
-            limits.count("login", "address", limits.address())
+            limits.count("login", *who)
             log.warning("password refused", endpoint=request.endpoint)
-        else:
-            limits.forget("login", *who)
+        elif signing_in and current_user.is_authenticated:
+            _know_browser(response, account)
         return response
 
     return counted
+
+
+def _known_browser(account: str) -> tuple[str, str] | None:
+    """Under what wrong passwords of a browser count in which somebody has signed in to this account; None: nobody."""
+    try:
+        known, browser = _signer().loads(request.cookies.get(KNOWN_COOKIE, ""), max_age=KNOWN_SECONDS)
+    except (BadSignature, ValueError):
+        return None
+    return ("browser", browser) if known == account else None
+
+
+def _know_browser(response: Response, account: str) -> None:
+    """Let a browser keep that somebody has signed in to this account. It lets nobody in."""
+    https = parts().config.https
+    response.set_cookie(
+        KNOWN_COOKIE,
+        _signer().dumps([account, new_secret()]),
+        max_age=KNOWN_SECONDS,
+        path="/sign-in",
+        httponly=True,
+        samesite="Strict",
+        secure=https,
+    )
+
+
+def _signer() -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(parts().secrets.session, salt=KNOWN_COOKIE)
 
 
 def _renew_session(_app: Flask, **_about: object) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, g, request, url_for
 from sqlalchemy import select
@@ -41,14 +41,11 @@ def devices(study: str) -> Response:
     with parts().database.reading() as session:
         found = _study(session, study)
         rows = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name)).all()
-        return page(
-            "people/devices",
-            "Devices",
-            study=found,
-            rows=rows,
-            clocks=services.last_clocks(session, found.id),
-            now=now_us(),
-        )
+        clocks = services.last_clocks(session, found.id)
+        compared = {number: clock.server_us for number, clock in clocks.items()}
+        contacts = {one.id: max(one.heartbeat_us or 0, compared.get(one.id, 0)) or None for one in rows}
+        more: dict[str, Any] = {"rows": rows, "clocks": clocks, "contacts": contacts, "now": now_us()}
+        return page("people/devices", "Devices", study=found, **more)
 
 
 @pages.get("/studies/<study>/new-device")

@@ -38,7 +38,10 @@ class NewDevice(Strict):
 
 
 class Heartbeat(Strict):
-    """What a device says of itself. Free room is in whole GiB: a size to the byte would tell what was recorded."""
+    """What a device says of itself. Free room is in whole GiB: a size to the byte would tell what was recorded.
+
+    A meter that records adds the gaps of its trace, without reasons: saturation would tell of power.
+    """
 
     state: Literal["idle", "running", "recording", "uploading", "fault"]
     software: Annotated[
@@ -46,6 +49,8 @@ class Heartbeat(Strict):
     ]
     free_gib: Annotated[int, Field(ge=0, le=1 << 40)]
     spool: Annotated[int, Field(ge=0, le=1 << 40)]  # records or parts not yet uploaded
+    gaps: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+    lost_seconds: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
 
 
 class DeviceOut(BaseModel):
@@ -86,12 +91,18 @@ class Enrolment(Strict):
 
 
 class Enrolled(BaseModel):
-    """A device's own name and token. The token is shown this once."""
+    """A device's own name and token. The token is shown only once."""
 
     device: str
     study: str
     kind: DeviceKind
     token: str
+
+
+class LaptopsOut(BaseModel):
+    """The codes of a study's laptops, ascending."""
+
+    laptops: list[str]
 
 
 class Clock(BaseModel):
@@ -134,9 +145,9 @@ def list_devices(study: str) -> Json:
 @staff(Right.DEVICE_MANAGE)
 @api.input(NewDevice)
 @api.output(Invitation, 201)
-@api.doc(responses={409: "The study has a device of this name."})
+@api.doc(responses={409: "The study already has a device of this name."})
 def create_device(study: str, json_data: NewDevice) -> Json:
-    """Name a new device. The enrolment code is shown this once, works once and for a day."""
+    """Name a new device. The enrolment code is shown only once, works once and for a day."""
     study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
         row, code = services.create(session, study_id, json_data.name, json_data.kind, caller())
@@ -188,6 +199,16 @@ def beat(json_data: Heartbeat) -> str:
     with parts().database.writing() as session:
         services.heartbeat(session, caller().id, json_data.model_dump())
     return ""
+
+
+@api.get("/device/laptops")
+@device()
+@api.output(LaptopsOut)
+def list_laptops() -> Json:
+    """The laptops of the device's study: what a meter may measure."""
+    of_study = (Device.study_id == caller().study_id) & (Device.kind == DeviceKind.LAPTOP)
+    with parts().database.reading() as session:
+        return {"laptops": [*session.scalars(select(Device.code).where(of_study).order_by(Device.code))]}
 
 
 @api.get("/clock")

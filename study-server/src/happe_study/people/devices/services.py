@@ -38,13 +38,15 @@ ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works
 
 
 def create(session: Session, study_id: int, name: str, kind: DeviceKind, who: Caller | None) -> tuple[Device, str]:
-    """A new device of a study, and the code that it enrols with, which is shown this once. 409: the name is taken."""
+    """A new device of a study, and the code that it enrols with, which is shown only once. 409: the name is taken."""
     try:
         device = fresh.add(
             session, lambda code: Device(study_id=study_id, code=code, name=name, kind=kind, created_us=now_us())
         )
     except IntegrityError:
-        raise conflict("device-name", "The study has a device of this name.", FieldError("/name", "is taken")) from None
+        raise conflict(
+            "device-name", "The study already has a device of this name.", FieldError("/name", "is taken")
+        ) from None
     code = _offer(device)
     chain.append(session, "device.created", who, study_id=study_id, device=device.code, name=name, kind=kind)
     return device, code
@@ -79,7 +81,7 @@ def revoke(session: Session, device: Device, who: Caller | None) -> None:
 
 
 def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
-    """The device whose enrolment code this is, and its token, which is shown this once.
+    """The device whose enrolment code this is, and its token, which is shown only once.
 
     A laptop gives its X25519 public key in base64. 403: no such code, or not any more. 422: a bad key; the code stays.
     """

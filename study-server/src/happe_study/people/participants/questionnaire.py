@@ -32,7 +32,7 @@ class Answers:
 
 
 def read(items: Iterable[Item], form: Mapping[str, str]) -> Answers:
-    """The answers in a form. Fields that are no item's are passed over; an optional item may be left empty."""
+    """The answers in a form. Fields that are no item's are skipped; an optional item may be left empty."""
     found = Answers()
     for item in items:
         text = clean(form.get(item.key, ""))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Run, Runs
 
 
+MOST_MISSING = 0.05  # of a condition's runs, of those that a model is fitted to
+
+
 class Terms(NamedTuple):
     """Columns of a design matrix, runs by terms, and the terms' names."""
 
@@ -39,6 +42,22 @@ def compared(runs: Runs, reference: str) -> Terms:
     return of_condition(runs.rows, conditions)
 
 
+def require_complete(there: Runs, every: Runs) -> None:
+    """Refusal of a model if more than a twentieth of a condition's runs have no figure: the reasons may be the result.
+
+    Every participant should have each application that anybody had under the condition.
+    """
+    for condition in every.conditions:
+        applications = {run.application for run in every.under([condition]).rows}
+        wanted = len(every.participants) * len(applications)
+        share = 1 - len(there.under([condition]).rows) / wanted
+        if share > MOST_MISSING:
+            raise Refusal(
+                f"{share:.1%} of the runs under {condition} have no figure; above {MOST_MISSING:.0%} a model may show "
+                "only why they are missing"
+            )
+
+
 def of_condition(runs: Sequence[Run], conditions: Sequence[str]) -> Terms:
     """Conditions, the first as the base."""
     return Terms(indicators([run.condition for run in runs], conditions), tuple(conditions[1:]))
@@ -56,7 +75,7 @@ def changing_places(runs: Runs) -> Runs:
     }
     kept = [condition for condition, found in places.items() if len(found) > 1]
     if len(kept) <= 1:
-        raise Refusal("everybody had the conditions in the same order, so that period and condition are one")
+        raise Refusal("everybody had the conditions in the same order, so period and condition can't be separated")
     return runs.under(kept)
 
 

@@ -129,10 +129,110 @@ def distribution(questions: Mapping[str, Mapping[str, int]]) -> Figure:
 
 LONGEST = 32  # characters of an answer
 LONGEST_TITLE = 20  # of a panel
+LONGEST_ROW = 52
 
 
 def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its limits."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@styled
+def forest(rows: Sequence[Interval]) -> Figure:
+    """Savings in percent, each with its interval."""
+    figure = _figure(0.5 + 0.21 * len(rows))
+    panel = figure.subplots()
+    _intervals(panel, rows)
+    panel.axvline(0, color=QUIET, linewidth=0.8)
+    panel.set_xlabel("power saved, %")
+    return figure
+
+
+@styled
+def non_inferiority(rows: Sequence[Interval], margin: float) -> Figure:
+    """Differences of ratings with their intervals; where an interval is inferior, the ground is shaded."""
+    figure = _figure(0.75 + 0.28 * len(rows))
+    panel = figure.subplots()
+    _intervals(panel, rows)
+    panel.axvline(0, color=QUIET, linewidth=0.8)
+    panel.axvline(-margin, color=ORANGE, linestyle="--", linewidth=1.2)
+    left, right = panel.get_xlim()
+    left, right = min(left, -1.5 * margin), max(right, 0.5 * margin)
+    panel.axvspan(left, -margin, color=ORANGE, alpha=0.08, linewidth=0)
+    panel.set_xlim(left, right)
+    panel.set_xlabel("difference of ratings, points; dashed: minus the margin; shaded: inferior")
+    return figure
+
+
+def _intervals(panel: Axes, rows: Sequence[Interval]) -> None:
+    for place, row in enumerate(rows):
+        panel.plot([row.low, row.high], [place, place], color=BLUE, linewidth=1.4)
+        panel.plot([row.value], [place], color=BLUE, marker="o", markersize=4)
+    panel.set_yticks(range(len(rows)), [_short(row.name, LONGEST_ROW) for row in rows])
+    panel.set_ylim(len(rows) - 0.5, -0.5)
+    panel.grid(visible=False, axis="y")
+
+
+@styled
+def normal_plot(ordered: Floats, expected: Floats) -> Figure:
+    """Residuals in order beside the normal's quantiles; on the line, they are normal."""
+    figure = _figure(3.2)
+    panel = figure.subplots()
+    panel.plot(expected, expected, color=QUIET, linewidth=0.8)
+    panel.plot(expected, ordered, color=BLUE, marker="o", markersize=2.5, linestyle="none")
+    panel.set_xlabel("normal quantile")
+    panel.set_ylabel("residual, standard deviations")
+    return figure
+
+
+@styled
+def curve(rows: Sequence[Interval]) -> Figure:
+    """Savings in percent, each with its interval, and below, the choices that each is made of."""
+    choices = list(dict.fromkeys(choice for row in rows for choice in row.name.split(", ")))
+    figure = _figure(2.4 + 0.18 * len(choices))
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.0, 0.18 * len(choices)])
+    for place, row in enumerate(rows):
+        above.plot([place, place], [row.low, row.high], color=BLUE, linewidth=1.0)
+        above.plot([place], [row.value], color=BLUE, marker="o", markersize=3)
+        made = [choices.index(choice) for choice in row.name.split(", ")]
+        below.plot([place] * len(made), made, color=INK, marker="o", markersize=2.5, linestyle="none")
+    above.set_ylabel("power saved, %")
+    below.set_yticks(range(len(choices)), choices)
+    below.set_ylim(len(choices) - 0.5, -0.5)
+    below.set_xticks([])
+    return figure
+
+
+@styled
+def flow(boxes: Sequence[tuple[str, str]]) -> Figure:
+    """CONSORT's flow: boxes below each other, and beside each, who or which runs left there ("": none)."""
+    heights = [0.2 + 0.16 * max(text.count("\n") + 1, aside.count("\n") + 1) for text, aside in boxes]
+    figure = _figure(sum(heights) + 0.25 * len(boxes))
+    panel = figure.subplots()
+    panel.axis("off")
+    panel.set(xlim=(0, 10), ylim=(-sum(heights) - 0.25 * (len(boxes) - 1), 0.05))
+    look: dict[str, Any] = {"boxstyle": "square,pad=0.35", "facecolor": "white", "edgecolor": QUIET, "linewidth": 0.8}
+    top = 0.0
+    for n, ((text, aside), height) in enumerate(zip(boxes, heights, strict=True)):
+        middle = top - height / 2
+        if n:
+            arrow = {"arrowstyle": "->", "color": QUIET}
+            panel.annotate("", (2.6, top - 0.02), (2.6, top + 0.3), arrowprops=arrow)
+        if aside:
+            panel.annotate("", (5.3, middle), (2.6, middle), arrowprops={"arrowstyle": "->", "color": QUIET})
+            panel.text(5.35, middle, aside, va="center", ha="left", fontsize=7.5, bbox=look)
+        panel.text(2.6, middle, text, va="center", ha="center", bbox=look, zorder=3)
+        top -= height + 0.25
+    return figure
 
 
 @dataclass(frozen=True)
@@ -148,16 +248,18 @@ class UserMeans:
 
 @styled
 def by_user(participants: Sequence[str], conditions: Sequence[UserMeans], scale: tuple[int, int]) -> Figure:
-    """Figure A.4: each participant's mean power and rating under two conditions; bars are a standard deviation."""
+    """Figure A.4: each one's mean power and rating under two conditions; bars: a standard deviation, on the scale."""
     figure = _figure(5.2)
     above, below = figure.subplots(2, 1, sharex=True)
     places = np.arange(1, len(participants) + 1)
     for found, look, aside in zip(conditions, LOOKS, (-0.13, 0.13), strict=True):
+        sd = np.nan_to_num(found.rating_sd)
+        on_scale = np.minimum(sd, found.rating_mean - scale[0]), np.minimum(sd, scale[1] - found.rating_mean)
         for panel, mean, spread in (
-            (above, found.power_mean_w, found.power_sd_w),
-            (below, found.rating_mean, found.rating_sd),
+            (above, found.power_mean_w, np.nan_to_num(found.power_sd_w)),
+            (below, found.rating_mean, np.maximum(0, on_scale)),
         ):
-            panel.errorbar(places + aside, mean, np.nan_to_num(spread), **MARK, **look, label=found.condition)
+            panel.errorbar(places + aside, mean, spread, **MARK, **look, label=found.condition)
     above.set_title("power, W")
     below.set_title("rating")
     below.set_ylim(scale[0] - 0.5, scale[1] + 0.9)

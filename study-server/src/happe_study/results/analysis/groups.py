@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis import intervals
+from happe_study.results.analysis.intervals import Unseen
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.savings import improvement
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Panel
 
 FEWEST_IN_GROUP = 2
+SOME_SAVE_NOTHING = Unseen(lowest=0.0)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _group(panel: Panel, conditions: Sequence[str], reference: str, answer: str)
         if not np.isnan(pair[0][:, n]).all()
     ]
     try:
-        estimate = intervals.of_means(own_savings(panel, conditions, reference))
+        estimate = intervals.of_pairs(own_savings(panel, conditions, reference)[:, None], SOME_SAVE_NOTHING)
     except Refusal:
         estimate = None
     return Group(answer, len(panel.participants), float(np.mean(ratios)), estimate)
@@ -98,7 +100,7 @@ def welch(samples: Sequence[Floats]) -> tuple[float, tuple[float, float], float]
     sizes = np.array([len(each) for each in samples], dtype=float)
     variances = np.array([each.var(ddof=1) for each in samples])
     if not (variances > 0).all():
-        raise Refusal("a group whose participants all save alike has no scatter to compare with")
+        raise Refusal("all participants of a group save the same, so there is no scatter to compare with")
     weights = sizes / variances
     means = np.array([each.mean() for each in samples])
     k, total = len(samples), weights.sum()

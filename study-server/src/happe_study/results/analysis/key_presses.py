@@ -4,20 +4,22 @@
     presses ~ NB(mean mu, variance mu + alpha mu^2),   log mu = log(minutes) + x b
 
 Maximum likelihood (Cameron and Trivedi, Regression Analysis of Count Data, section 3.3). exp(b) is a ratio of rates.
-Presses of one person resemble each other, so standard errors are the sandwich's, clustered by participant with the
-correction G/(G-1) (N-1)/(N-k), and tests are Student's t with G - 1 degrees of freedom (Cameron and Miller, Journal of
-Human Resources 50, 2015). With alpha at 0 it is a Poisson regression, and says so. The sandwich keeps intervals honest
-even where presses are not negative-binomial, as long as the means are right; with few participants it is narrow still.
+Presses of one person resemble each other, so errors are by participant (`clustered`), with Student's t and one degree
+of freedom less than participants. With alpha at 0 it is a Poisson regression, and says so. Intervals hold even where
+presses are not negative-binomial, as long as the means are right.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
 
+from happe_study.results.analysis import clustered
+from happe_study.results.analysis.intervals import FEWEST, student, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ _NO_SCATTER = (float(np.log(SMALLEST_ALPHA)), float(np.log(SMALLEST_ALPHA)))
 LEAST_GAIN = 1e-3  # in log likelihood, that alpha must bring to be kept
 LARGEST_EFFECT = 12.0  # in log rate: what is larger grows without end
 LARGEST_ERROR = 8.0  # in log rate
-FEWEST = 5  # participants
+INTERCEPT = "(intercept)"
 STEP = 1e-5  # of the differences that the information is taken from
 
 
@@ -67,7 +69,7 @@ def fit(
     """Fit the model; an intercept is added. Refusal where no finite estimate exists."""
     y, exposure = np.asarray(counts, dtype=float), np.asarray(minutes, dtype=float)
     x = np.column_stack([np.ones(len(y)), np.asarray(columns, dtype=float).reshape(len(y), -1)])
-    named = ("(intercept)", *names)
+    named = (INTERCEPT, *names)
     people = np.unique(np.asarray(participants), return_inverse=True)[1]
     _require_estimable(y, exposure, x, int(people.max()) + 1)
     start = np.zeros(x.shape[1])
@@ -76,12 +78,14 @@ def fit(
     found, poisson = _best(data, start)
     beta, alpha = found[:-1], 0.0 if poisson else float(np.exp(found[-1]))
     _require_finite(beta, named)
-    errors = _clustered(data, found, people, poisson=poisson)
+    errors, dofs = _errors(data, found, people)
     _require_known(errors, named)
-    dof = int(people.max())
-    rates = tuple(_rate(*each, dof) for each in zip(named, beta.tolist(), errors.tolist(), strict=False))
+    count = int(people.max()) + 1
+    rates = tuple(
+        _rate(*each, count) for each in zip(named, beta.tolist(), errors.tolist(), dofs.tolist(), strict=True)
+    )
     likelihood = float(data.log_p(found).sum())
-    return Fit(rates, alpha, likelihood, len(y), int(y.sum()), dof + 1)
+    return Fit(rates, alpha, likelihood, len(y), int(y.sum()), count)
 
 
 def _require_estimable(y: Floats, exposure: Floats, x: Floats, people: int) -> None:
@@ -92,7 +96,7 @@ def _require_estimable(y: Floats, exposure: Floats, x: Floats, people: int) -> N
     if y.sum() == 0:
         raise Refusal("nobody pressed the key")
     if np.linalg.matrix_rank(x) < x.shape[1]:
-        raise Refusal("the terms of the model cannot be told apart in these runs")
+        raise Refusal("these runs can't separate the terms of the model")
 
 
 def _require_finite(beta: Floats, names: Sequence[str]) -> None:
@@ -102,9 +106,9 @@ def _require_finite(beta: Floats, names: Sequence[str]) -> None:
 
 
 def _require_known(errors: Floats, names: Sequence[str]) -> None:
-    for name, error in zip(names, errors, strict=False):
+    for name, error in zip(names, errors, strict=True):
         if not 0 < error <= LARGEST_ERROR:
-            raise Refusal(f"the presses do not say how well {name} is known")
+            raise Refusal(f"the presses do not show how uncertain {name} is")
 
 
 class _Data(NamedTuple):
@@ -159,24 +163,27 @@ def _maximum(data: _Data, start: Floats, log_alpha: tuple[float, float]) -> Floa
     return found
 
 
-def _clustered(data: _Data, free: Floats, people: NDArray[np.int64], *, poisson: bool) -> Floats:
-    """Standard errors: bread from the observed information, meat from the participants' sums of scores."""
-    used = len(free) - poisson
-    moves = STEP * np.eye(len(free))[:used]
-    slopes = [data.scores(free + move).sum(axis=0) - data.scores(free - move).sum(axis=0) for move in moves]
-    information = -np.array(slopes)[:, :used] / (2 * STEP)
-    if np.linalg.eigvalsh((information + information.T) / 2).min() <= 0:
-        raise Refusal("the likelihood has no proper maximum: too few presses for this model")
-    sums = np.zeros((int(people.max()) + 1, used))
-    np.add.at(sums, people, data.scores(free)[:, :used])
-    bread = np.linalg.inv(information)
-    clusters, runs = len(sums), len(data.y)
-    correction = clusters / (clusters - 1) * (runs - 1) / (runs - used)
-    errors: Floats = np.sqrt(np.diag(correction * bread @ (sums.T @ sums) @ bread))
-    return errors
+def _errors(data: _Data, free: Floats, people: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The effects' standard errors by participant, and their degrees of freedom.
+
+    Alpha is taken as known: NB2's effects do not depend on it.
+    """
+    moves = STEP * np.eye(len(free))[:-1]
+    slopes = [_by_person(data.scores(free + move) - data.scores(free - move), people) for move in moves]
+    informations = -np.stack(slopes, axis=1) / (2 * STEP)
+    covariance = clustered.jackknifed(_by_person(data.scores(free), people), informations)
+    return np.sqrt(np.diag(covariance)), clustered.freedom(informations)
 
 
-def _rate(name: str, estimate: float, error: float, dof: int) -> Rate:
-    half = float(stats.t.ppf(0.975, dof)) * error
+def _by_person(scores: Floats, people: NDArray[np.int64]) -> Floats:
+    """The effects' part of the scores, summed for each participant."""
+    sums = np.zeros((int(people.max()) + 1, scores.shape[1] - 1))
+    np.add.at(sums, people, scores[:, :-1])
+    return sums
+
+
+def _rate(name: str, estimate: float, error: float, dof: float, participants: int) -> Rate:
     t = estimate / error
-    return Rate(name, estimate, error, t, float(2 * stats.t.sf(abs(t), dof)), estimate - half, estimate + half)
+    p = float(2 * stats.t.sf(abs(t), dof))
+    interval = student if name == INTERCEPT else partial(towards_nothing, participants=participants)
+    return Rate(name, estimate, error, t, p, *interval(estimate, error, dof))

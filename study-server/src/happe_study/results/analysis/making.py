@@ -5,26 +5,41 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from happe_study.base.version import VERSION
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
-from happe_study.evidence.documents.reading import MOST_TOLD, InputError, read_measures, read_model
-from happe_study.results.analysis import best_possible, intervals
+from happe_study.evidence.documents.reading import InputError, read_measures, read_model
+from happe_study.results.analysis import best_possible
 from happe_study.results.analysis.reading import read_export, with_power
 from happe_study.results.analysis.report import Report
-from happe_study.results.analysis.sections import paper, people, pictures, power, ratings, runs
+from happe_study.results.analysis.sections import (
+    answer,
+    diagnostics,
+    methods,
+    paper,
+    participants,
+    people,
+    pictures,
+    power,
+    ratings,
+    runs,
+    specifications,
+)
 from happe_study.results.analysis.study import Study, not_finite
+from happe_study.results.analysis.tidy import Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.report import Section
-    from happe_study.results.analysis.tidy import Runs
 
 SECTIONS: tuple[Callable[[Study], Section], ...] = (
+    participants.section,
     runs.section,
     paper.section,
     power.saving_section,
@@ -35,12 +50,19 @@ SECTIONS: tuple[Callable[[Study], Section], ...] = (
     people.presses_section,
     people.blinding_section,
     people.groups_section,
+    diagnostics.section,
+    specifications.section,
     pictures.section,
+    methods.section,
 )
 FIXED_ORDER = (
-    "Everybody had the conditions in the same order, as in the paper, and knew it: whatever changes with time, like "
-    "practice or boredom, cannot be told from the conditions. Nothing here shows cause."
+    "Everybody had the conditions in the same order, as in the paper, and knew it: effects of time, like practice or "
+    "boredom, can't be separated from the conditions. The report does not show causes."
 )
+
+
+RUN = "run "
+MOST_RUNS = 5  # that a note names
 
 
 @dataclass(frozen=True)
@@ -51,7 +73,6 @@ class Given:
     power: Path | None = None
     protocol: Path | None = None
     machine: Path | None = None
-    resamples: int = intervals.RESAMPLES
 
 
 def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Report:
@@ -59,13 +80,17 @@ def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Repo
     progress("reading the export")
     export = read_export(given.export)
     if not export.runs.rows:
-        raise InputError([f"{given.export}: no run of it counts: none is complete"])
+        raise InputError([f"{given.export}: it has no complete run"])
     study, warnings = _study(given, export)
     made = []
     for section in SECTIONS:
         progress(f"{section.__module__.rpartition('.')[2]}: {section.__name__.replace('_', ' ')}")
         made.append(_sound(section(study)))
-    return Report(export.study, _title(study), _facts(given, study), warnings, made)
+    data = {each.key: each.data for each in made}
+    first = _sound(answer.section(study, data))
+    return Report(
+        export.study, _title(study), _facts(given, study), [*answer.faults(study, data), *warnings], [first, *made]
+    )
 
 
 def _sound(section: Section) -> Section:
@@ -73,7 +98,7 @@ def _sound(section: Section) -> Section:
     place = not_finite(section.data)
     if place is None:
         return section
-    why = f"{place}: is no number, which is a mistake of the program's; please report it"
+    why = f"{place}: is not a number; this is a fault of the program, please report it"
     return replace(section, tables=(), pictures=(), data=None, refused=(*section.refused, why))
 
 
@@ -82,34 +107,47 @@ def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
     measured, notes = with_power(export.runs, measures) if given.power else (export.runs, _NO_POWER)
     protocol = _protocol(given, export)
     model = read_model(given.machine) if given.machine else best_possible.T61
-    study = Study(export, measured, protocol, measures, model, given.resamples)
-    _check_ratings(given, study)
-    return study, [*_order_warnings(measured), *notes]
+    study, faults = _on_scale(Study(export, measured, protocol, measures, model))
+    return study, [*faults, *_order_warnings(study), *_folded(notes)]
 
 
-def _check_ratings(given: Given, study: Study) -> None:
-    """InputError names the ratings that are not on the scale."""
+def _folded(notes: Sequence[str]) -> list[str]:
+    """Notes of runs, those that say the same as one."""
+    said: dict[str, list[str]] = {}
+    for note in notes:
+        run, found, what = note.partition(": ")
+        said.setdefault(what if found and run.startswith(RUN) else note, []).append(run.removeprefix(RUN))
+    return [
+        f"{len(runs)} runs: {what}: {', '.join(runs[:MOST_RUNS])}{', ...' if len(runs) > MOST_RUNS else ''}"
+        if len(runs) > 1
+        else next(note for note in notes if note.endswith(what))
+        for what, runs in said.items()
+    ]
+
+
+def _on_scale(study: Study) -> tuple[Study, list[str]]:
+    """The study without ratings that are not on the scale, and a fault for each of these."""
     lowest, highest = study.scale
     scale = "the scale of the protocol" if study.protocol else "the paper's scale; --protocol gives another one"
-    [file] = [given.export / name for name in study.export.digests if name.startswith(f"{study.export.study}-ratings.")]
     wrong = [run for run in study.runs.rows if run.rating is not None and not lowest <= run.rating <= highest]
-    if wrong:
-        lines = [
-            f"{file}: run {run.run}: rating: is {run.rating}, must be {lowest} to {highest}, {scale}" for run in wrong
-        ]
-        raise InputError(lines[:MOST_TOLD])
+    rows = tuple(replace(run, rating=None) if run in wrong else run for run in study.runs.rows)
+    faults = [
+        f"Fault: run {run.run}: rating: is {run.rating}, must be {lowest} to {highest}, {scale}; so this run has no "
+        "rating here."
+        for run in wrong
+    ]
+    return study._replace(runs=Runs(rows)), faults
 
 
-def _order_warnings(runs: Runs) -> list[str]:
+def _order_warnings(study: Study) -> list[str]:
     """What cannot be told apart because of the order of the runs."""
-    places = {name: {run.place for run in runs.rows if run.condition == name} for name in runs.conditions}
-    still = [name for name, found in places.items() if len(found) == 1]
-    if len(places) > 1 and len(still) == len(places):
+    if study.one_order:
         return [FIXED_ORDER]
-    return [f"{name} was always in the same place: what changes with time cannot be told from it." for name in still]
+    still = study.runs.always_in_one_place
+    return [f"{name} was always in the same place: effects of time can't be separated from it." for name in still]
 
 
-_NO_POWER = ["No measured power was given (--power): everything about power is missing."]
+_NO_POWER = ["No measured power was given (--power), so the report has no power figures."]
 
 
 def _protocol(given: Given, export: Export) -> Protocol | None:
@@ -119,7 +157,7 @@ def _protocol(given: Given, export: Export) -> Protocol | None:
         return _read_protocol(locked.encode(), "the export's protocol") if locked is not None else None
     content = given.protocol.read_bytes()
     if locked is not None and content.decode("utf-8-sig", "replace") != locked:
-        raise InputError([f"{given.protocol}: is not the protocol that was locked, which the export has"])
+        raise InputError([f"{given.protocol}: is not the locked protocol of the export"])
     protocol = _read_protocol(content, str(given.protocol))
     if protocol.name != export.study:
         raise InputError([f"{given.protocol}: is the protocol of {protocol.name}, the export is of {export.study}"])
@@ -143,8 +181,13 @@ def _facts(given: Given, study: Study) -> list[tuple[str, str]]:
     for name, file in (("Power", given.power), ("Machine", given.machine)):
         facts.append((name, f"{file.name}, SHA-256 {_digest(file)}" if file else "not given"))
     facts += [(name, f"SHA-256 {digest}") for name, digest in study.export.digests.items()]
-    facts.append(("Resamples", f"{given.resamples}, seed {intervals.SEED}"))
+    facts.append(("Made with", _versions()))
     return facts
+
+
+def _versions() -> str:
+    """The program's and its libraries', which the figures come from."""
+    return ", ".join((f"happe-server {VERSION}", *(f"{name} {version(name)}" for name in ("numpy", "scipy"))))
 
 
 def _protocol_fact(given: Given, export: Export) -> str:

@@ -34,7 +34,7 @@ DIGITS = 12  # significant, that a mean of printed figures is right to: a 4.875 
 
 
 def rounded(value: float, places: int = 2) -> Decimal:
-    """A figure as the paper prints it: half away from zero, as school has it, decided on 12 significant digits."""
+    """A figure as the paper prints it: half away from zero, as in school, decided on 12 significant digits."""
     return Decimal(f"{value:.{DIGITS}g}").quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 

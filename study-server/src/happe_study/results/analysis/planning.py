@@ -3,27 +3,32 @@
 
 Each simulated participant rates each application under both conditions. Behind a rating is a normal satisfaction: the
 person's own level, the person's own liking of the treatment, and chance; its variance is 1 and thresholds cut it into
-the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it.
-The study that comes out is tested as the real one is (`noninferiority`). Seeds are fixed.
+the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it. What each
+one saves is normal on the scale of logarithms. Or participants are drawn from a study that there is, real or simulated.
+The study that comes out is tested as the real one is (`noninferiority`, `savings`). Seeds are fixed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
 
-from happe_study.results.analysis.noninferiority import reckoned
+from happe_study.results.analysis.intervals import FEWEST, LEVEL, limits, require
 from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.savings import NOTHING_SAVED
+from happe_study.results.analysis.tidy import satisfaction, watts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
-    from happe_study.results.analysis.tidy import Floats
+    from happe_study.results.analysis.noninferiority import Wanted
+    from happe_study.results.analysis.tidy import Floats, Runs
 
 STUDIES = 2000
+DISLIKE = 2  # points
 SEED = 20100917
 # How often each rating from 1 on was given under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Of the two
 # histograms that print Trackballs' cell it is the one with the longer tail.
@@ -35,23 +40,47 @@ class Assumptions:
     """What is assumed of ratings: of each application, how often each point of the scale is given under the reference.
 
     Variances are parts of 1: between people, of their liking; chance is the rest. `shift` is that of the satisfaction
-    behind a rating, in its standard deviations.
+    behind a rating, in its standard deviations. A `minority` rates the treatment DISLIKE points lower than that.
+    `saving` is the typical one, `spread` the standard deviation of people's mean log ratios of power.
     """
 
     frequencies: tuple[tuple[int, ...], ...] = PAPER_RATINGS
     between: float = 0.3
     liking: float = 0.05
     shift: float = 0.0
+    minority: float = 0.0
+    saving: float = 0.25
+    spread: float = 0.06
+
+
+class People(NamedTuple):
+    """Each one's mean difference of ratings, and mean log ratio of power: studies x participants."""
+
+    differences: Floats
+    log_ratios: Floats
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a study is to show: non-inferiority, and a saving above `saving`. A part of those who begin drops out."""
+
+    test: Wanted
+    saving: float = 0.2
+    dropout: float = 0.0
 
 
 @dataclass(frozen=True)
 class Power:
-    """The share of simulated studies that show non-inferiority, its Monte Carlo error, and the true difference."""
+    """The shares of simulated studies that show what they should, and the Monte Carlo error of the first.
+
+    `participants` begin, `left` are there at the end.
+    """
 
     participants: int
+    left: int
     power: float
     error: float
-    difference: float
+    saving_power: float
     studies: int
 
 
@@ -85,40 +114,60 @@ def _shifted(assumed: Assumptions, shift: float) -> Assumptions:
     return replace(assumed, shift=shift)
 
 
-def simulated(assumed: Assumptions, participants: int, studies: int, seed: int = SEED) -> Floats:
-    """Each participant's mean difference in each simulated study: studies x participants."""
+def rated(assumed: Assumptions, people: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """Ratings from 1 on under the treatment and under the reference: people x applications."""
     chance = 1 - assumed.between
     if assumed.between < 0 or assumed.liking < 0 or chance <= 0:
         raise Refusal("the variances between people and of their liking must be at least 0, and leave some for chance")
-    generator = np.random.default_rng(seed)
     cuts = thresholds(assumed)
-    shape = (studies, participants, len(cuts))
-    level = generator.normal(0, np.sqrt(assumed.between), (studies, participants, 1))
-    liking = generator.normal(assumed.shift, np.sqrt(assumed.liking), (studies, participants, 1))
-    base = level + generator.normal(0, np.sqrt(chance), shape)
-    treated = level + liking + generator.normal(0, np.sqrt(chance), shape)
-    gaps = [np.searchsorted(cut, treated[..., n]) - np.searchsorted(cut, base[..., n]) for n, cut in enumerate(cuts)]
-    means: Floats = np.mean(gaps, axis=0)
-    return means
+    level = generator.normal(0, np.sqrt(assumed.between), (people, 1))
+    liking = generator.normal(assumed.shift, np.sqrt(assumed.liking), (people, 1))
+    base = level + generator.normal(0, np.sqrt(chance), (people, len(cuts)))
+    treated = level + liking + generator.normal(0, np.sqrt(chance), (people, len(cuts)))
+    return _points(cuts, treated), _points(cuts, base)
 
 
-def power(
-    assumed: Assumptions,
-    participants: int,
-    *,
-    margin: float,
-    alpha: float,
-    studies: int = STUDIES,
-) -> Power:
-    """How often studies of this size show non-inferiority. A study without any scatter shows nothing."""
-    if participants <= 1:
-        raise Refusal("fewer than two participants")
-    p = reckoned(simulated(assumed, participants, studies), margin)[2]
-    share = float((p < alpha).mean())
-    error = float(np.sqrt(share * (1 - share) / studies))
-    return Power(participants, share, error, difference(assumed), studies)
+def _points(cuts: Floats, satisfied: Floats) -> Floats:
+    points = np.column_stack([np.searchsorted(cut, satisfied[:, n]) for n, cut in enumerate(cuts)])
+    return points.astype(np.float64) + 1
 
 
-def sizes(assumed: Assumptions, counts: Sequence[int], *, margin: float, alpha: float) -> list[Power]:
-    """The power of each number of participants."""
-    return [power(assumed, n, margin=margin, alpha=alpha) for n in counts]
+def simulated(assumed: Assumptions, participants: int, studies: int, seed: int = SEED) -> People:
+    """Studies of people as assumed."""
+    generator = np.random.default_rng(seed)
+    treated, base = rated(assumed, studies * participants, generator)
+    dislike = generator.random((len(base), 1)) < assumed.minority
+    treated = np.where(dislike, np.maximum(1, treated - DISLIKE), treated)
+    means: Floats = (treated - base).mean(axis=1).reshape(studies, participants)
+    return People(means, generator.normal(np.log1p(-assumed.saving), assumed.spread, means.shape))
+
+
+def drawn(people: People, participants: int, studies: int, seed: int = SEED) -> People:
+    """Studies of people who are drawn, with replacement, from those of a study (without its first axis)."""
+    generator = np.random.default_rng(seed)
+    who = generator.integers(len(people.differences), size=(studies, participants))
+    return People(people.differences[who], people.log_ratios[who])
+
+
+def people_of(runs: Runs, treatment: str, reference: str) -> People:
+    """Those of a study who have every pair of runs with ratings and power. Refusal if there are too few."""
+    rated_pair, power_pair = (runs.panel(figure).pairs(treatment, reference) for figure in (satisfaction, watts))
+    gaps, ratios = rated_pair[0] - rated_pair[1], np.log(power_pair[0] / power_pair[1])
+    whole = ~(np.isnan(gaps) | np.isnan(ratios)).any(axis=1)
+    require(int(whole.sum()))
+    return People(gaps[whole].mean(axis=1), ratios[whole].mean(axis=1))
+
+
+def power(participants: int, goal: Goal, draw: Callable[[int, int], People], studies: int = STUDIES) -> Power:
+    """How often studies of this size show what they should. `draw` gets numbers of participants and of studies.
+
+    A study without any scatter, or with too few people left, shows nothing.
+    """
+    left = round(participants * (1 - goal.dropout))
+    if left < FEWEST:
+        return Power(participants, left, 0.0, 0.0, 0.0, studies)
+    people = draw(left, studies)
+    share = float((goal.test.p(people.differences) < goal.test.alpha).mean())
+    highest = limits(people.log_ratios, (1 - LEVEL) / 2, NOTHING_SAVED)[1]
+    saved = float((-np.expm1(highest) > goal.saving).mean())
+    return Power(participants, left, share, float(np.sqrt(share * (1 - share) / studies)), saved, studies)

@@ -7,9 +7,9 @@
 The last four are random, normal and independent. participant:condition is there because people differ in how much they
 save: without it runs of one person would count as independent evidence of a condition's effect. An effect is a ratio
 of geometric means, 1 - exp(b) a saving. Tests and intervals are Student's t with Satterthwaite's degrees of freedom
-(Biometrics Bulletin 2, 1946; as lmerTest reckons them: Kuznetsova, Brockhoff and Christensen, J. Stat. Software 82,
-2017). Assumed: one variance of participant:condition for all conditions; where HAPPE's spread is the wider one, as in
-the paper, the bootstrap of `savings` is the safer interval. REML: Patterson and Thompson, Biometrika 58, 1971.
+(Biometrics Bulletin 2, 1946; as lmerTest computes them: Kuznetsova, Brockhoff and Christensen, J. Stat. Software 82,
+2017), and the interval allows for an unseen tenth on whom a term has no effect (`intervals`). Assumed: one variance of
+participant:condition for all conditions. REML: Patterson and Thompson, Biometrika 58, 1971.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize, stats
 
+from happe_study.results.analysis.intervals import towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 1e-4  # of a random part's standard deviation relative to the residual's; below it, it is taken as 0
 STEP = 1e-3  # relative, of the differences that second derivatives are taken from
-STARTS = (0.3, 1.0, 3.0)
+STARTS = (0.1, 1.0, 10.0)  # variances
 FEWEST_PARTICIPANTS = 3
 
 
@@ -80,9 +81,9 @@ def fit(
     if not model.parts:
         return _fit(model, np.empty(0), ())
     found = min((_minimum(model, start) for start in STARTS), key=lambda each: float(each.fun))
-    kept = [n for n, ratio in enumerate(found.x) if ratio > SMALLEST]
-    smaller = model.only(kept)
-    return _fit(smaller, found.x[kept], model.parts)
+    ratios = np.sqrt(found.x)
+    kept = [n for n, ratio in enumerate(ratios) if ratio > SMALLEST]
+    return _fit(model.only(kept), ratios[kept], model.parts)
 
 
 @dataclass(frozen=True)
@@ -155,16 +156,19 @@ class _Model:
             log_v,
         )
 
-    def profiled(self, ratios: Floats) -> tuple[float, Floats]:
-        """-2 log restricted likelihood at the best fixed effects and residual variance, and its gradient."""
-        at = self.solved(ratios)
+    def profiled(self, variances: Floats) -> tuple[float, Floats]:
+        """-2 log restricted likelihood at the best fixed effects and residual variance, and its gradient.
+
+        By variances in units of the residual's: by deviations the slope at 0 is 0, where a search would stay forever.
+        """
+        at = self.solved(np.sqrt(variances))
         value = at.log_v + self.free * (1 + np.log(2 * np.pi * at.rest / self.free))
         by_variance = (
             np.einsum("nrs,knsr->k", at.inverse, self.shared)
             - np.einsum("nri,knrs,nsj,ij->k", at.weighted, self.shared, at.weighted, at.xx_inverse, optimize=True)
             - self.free / at.rest * np.einsum("nr,knrs,ns->k", at.pulled, self.shared, at.pulled, optimize=True)
         )
-        return float(value), 2 * ratios * by_variance
+        return float(value), by_variance
 
     def criterion(self, parameters: Floats) -> float:
         """The same at any variance. `parameters`: random standard deviations, and the residual's last."""
@@ -205,17 +209,17 @@ def _require_estimable(values: Floats, design: Floats, people: int) -> None:
     if people < FEWEST_PARTICIPANTS:
         raise Refusal(f"{people} participants; a model of how they differ needs at least {FEWEST_PARTICIPANTS}")
     if np.linalg.matrix_rank(design) < design.shape[1]:
-        raise Refusal("the terms of the model cannot be told apart in these runs")
+        raise Refusal("these runs can't separate the terms of the model")
     if len(values) <= design.shape[1]:
         raise Refusal("as many terms as runs")
     rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
     if float(rest @ rest) <= 1e-20 * max(1.0, float(values @ values)):
-        raise Refusal("the runs have no scatter to reckon with")
+        raise Refusal("the runs do not differ, so the model can't be fitted")
 
 
 def _minimum(model: _Model, start: float) -> optimize.OptimizeResult:
     x0 = np.full(len(model.parts), start)
-    bounds = [(0.0, 1e3)] * len(x0)
+    bounds = [(0.0, 1e6)] * len(x0)
     options = {"ftol": 1e-14, "gtol": 1e-7}
     return optimize.minimize(model.profiled, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
@@ -228,16 +232,16 @@ def _fit(model: _Model, ratios: Floats, parts: Sequence[str]) -> Fit:
     covariance = model.covariance(parameters)
     dofs = _satterthwaite(model, parameters, covariance)
     terms = tuple(
-        _term(name, value, float(np.sqrt(variance)), dof)
+        _term(name, value, float(np.sqrt(variance)), dof, len(model.y))
         for name, value, variance, dof in zip(model.names, at.beta.tolist(), np.diag(covariance), dofs, strict=True)
     )
-    return Fit(terms, deviations | {"residual": sigma}, model.profiled(ratios)[0], model.size, len(model.y))
+    return Fit(terms, deviations | {"residual": sigma}, model.profiled(ratios**2)[0], model.size, len(model.y))
 
 
-def _term(name: str, estimate: float, error: float, dof: float) -> Term:
-    half = float(stats.t.ppf(0.975, dof)) * error
+def _term(name: str, estimate: float, error: float, dof: float, participants: int) -> Term:
     t = estimate / error
-    return Term(name, estimate, error, dof, t, float(2 * stats.t.sf(abs(t), dof)), estimate - half, estimate + half)
+    p = float(2 * stats.t.sf(abs(t), dof))
+    return Term(name, estimate, error, dof, t, p, *towards_nothing(estimate, error, dof, participants))
 
 
 def _satterthwaite(model: _Model, parameters: Floats, covariance: Floats) -> list[float]:
@@ -253,7 +257,7 @@ def _satterthwaite(model: _Model, parameters: Floats, covariance: Floats) -> lis
     variances = np.diag(covariance)
     dofs = [float(2 * v**2 / (g @ spread @ g)) for v, g in zip(variances, slopes.T, strict=True)]
     if not all(np.isfinite(dof) and dof > 0 for dof in dofs):
-        raise Refusal("the runs do not say how well the variances are known")
+        raise Refusal("the runs do not show how uncertain the variances are")
     return dofs
 
 

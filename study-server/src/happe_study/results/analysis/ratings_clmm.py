@@ -4,11 +4,11 @@
     logit P(rating of participant i <= j) = theta_j - x b - u_i,   u_i ~ N(0, sigma^2)
 
 the model and signs of clmm2 and clmm of R's package ordinal (Christensen, A tutorial on fitting cumulative link mixed
-models with clmm2). Maximum likelihood; u is integrated out by adaptive Gauss-Hermite quadrature with 25 nodes a
+models with clmm2). Maximum likelihood; u is integrated out by adaptive Gauss-Hermite quadrature with 41 nodes a
 participant, about the mode and with the curvature of each one's integrand (Liu and Pierce, Biometrika 81, 1994).
-Standard errors are from the observed information, tests are Wald's (normal), and the likelihood ratio's for all
-conditions together. Assumed: a condition moves every threshold alike (proportional odds) and everybody alike; it is
-the second that a cluster bootstrap does without. Points of the scale that nobody used have no threshold.
+Errors of effects are by participant (`clustered`), as people differ in how they like a condition, with Student's t;
+the model's own, from the observed information, stand beside. Assumed: a condition moves every threshold alike
+(proportional odds). Points of the scale that nobody used have no threshold.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize, special, stats
 
+from happe_study.results.analysis import clustered
+from happe_study.results.analysis.intervals import FEWEST, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -30,10 +32,9 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-NODES = 25
+NODES = 41
 NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-10
-FEWEST_PARTICIPANTS = 3
 SMALLEST_SIGMA = 1e-3  # below it the variance is taken as 0
 LEAST_GAIN = 1e-6  # in log likelihood, that a random effect must bring to be kept
 LARGEST_EFFECT = 12.0  # log odds; what is larger grows without end: separation
@@ -43,12 +44,16 @@ STEP = 1e-4  # of the differences that the information is taken from
 
 @dataclass(frozen=True)
 class Effect:
-    """A coefficient: `estimate` is a log odds ratio, above 0 for higher ratings; two-sided p; 95 % interval (Wald)."""
+    """A coefficient: `estimate` is a log odds ratio, above 0 for higher ratings; two-sided p; 95 % interval.
+
+    `error` is by participant; `model_error` is right only if a condition moves everybody alike.
+    """
 
     name: str
     estimate: float
     error: float
-    z: float
+    model_error: float
+    t: float
     p: float
     low: float
     high: float
@@ -75,15 +80,15 @@ class Fit:
     parameters: int
     ratings: int
     participants: int
-    covariance: Floats = field(repr=False)  # of thresholds, then effects
+    covariance: Floats = field(repr=False)  # of effects, by participant
 
 
 @dataclass(frozen=True)
-class RatioTest:
-    """A likelihood ratio test between nested models."""
+class JointTest:
+    """A test that several effects are all 0."""
 
-    statistic: float
-    dof: int
+    f: float
+    dof: tuple[int, int]
     p: float
 
 
@@ -96,13 +101,12 @@ def fit(ratings: Sequence[int], columns: Floats, names: Sequence[str], participa
     return _fit(model, best if mixed else start, with_sigma=mixed)
 
 
-def likelihood_ratio(full: Fit, smaller: Fit) -> RatioTest:
-    """The test of the terms that the smaller model lacks (chi-squared)."""
-    if len(full.effects) <= len(smaller.effects):
-        raise Refusal("the models have the same terms, so that there is nothing to test")
-    statistic = max(0.0, 2 * (full.log_likelihood - smaller.log_likelihood))
-    dof = len(full.effects) - len(smaller.effects)
-    return RatioTest(statistic, dof, float(stats.chi2.sf(statistic, dof)))
+def test_together(fitted: Fit, names: Sequence[str]) -> JointTest:
+    """The test of some effects together. Refusal for too few participants."""
+    at = [n for n, each in enumerate(fitted.effects) if each.name in names]
+    estimates = np.array([fitted.effects[n].estimate for n in at])
+    f, k, rest, p = clustered.together(estimates, fitted.covariance[np.ix_(at, at)], fitted.participants)
+    return JointTest(f, (k, rest), p)
 
 
 @dataclass(frozen=True)
@@ -122,8 +126,8 @@ class _Model:
         people = sorted(set(participants))
         if len(points) <= 1:
             raise Refusal("all ratings are equal" if points else "there are no ratings")
-        if len(people) < FEWEST_PARTICIPANTS:
-            raise Refusal(f"{len(people)} participants; a variance between them needs at least {FEWEST_PARTICIPANTS}")
+        if len(people) < FEWEST:
+            raise Refusal(f"{len(people)} participants; errors by participant need at least {FEWEST}")
         owner = np.array([people.index(each) for each in participants])
         order = np.argsort(owner, kind="stable")
         matrix = np.asarray(columns, dtype=float).reshape(len(ratings), len(names))
@@ -157,7 +161,7 @@ class _Model:
         return matrix
 
     def likelihood(self, natural: Floats, *, with_sigma: bool) -> tuple[float, Floats]:
-        """The log likelihood and its gradient by the natural parameters."""
+        """The log likelihood and its gradient by the natural parameters, of each participant."""
         cuts = np.concatenate([[-np.inf], natural[: self.cuts], [np.inf]])
         effects = natural[self.cuts : self.cuts + len(self.names)]
         shift = self.columns @ effects
@@ -165,7 +169,7 @@ class _Model:
         if with_sigma:
             return self._mixed(upper, lower, float(np.exp(natural[-1])))
         log_p, by_upper, by_lower, _ = _logistic(upper, lower)
-        return float(log_p.sum()), self._gradient(by_upper, by_lower)
+        return float(log_p.sum()), self._scores(by_upper, by_lower)
 
     def _mixed(self, upper: Floats, lower: Floats, sigma: float) -> tuple[float, Floats]:
         """With u = sigma v and v standard normal; the nodes of each participant stand about the mode of v."""
@@ -180,10 +184,10 @@ class _Model:
         each = special.logsumexp(log_terms, axis=1)
         share = np.exp(log_terms - each[:, None])  # of each node in the participant's integral
         mean = share[self.owner]
-        gradient = self._gradient((mean * by_upper).sum(axis=1), (mean * by_lower).sum(axis=1))
+        scores = self._scores((mean * by_upper).sum(axis=1), (mean * by_lower).sum(axis=1))
         by_u = -np.add.reduceat(by_upper + by_lower, self.at)
-        by_log_sigma = float((share * by_u * sigma * v).sum())
-        return float(each.sum()), np.append(gradient, by_log_sigma)
+        by_log_sigma = (share * by_u * sigma * v).sum(axis=1)
+        return float(each.sum()), np.column_stack([scores, by_log_sigma])
 
     def _modes(self, upper: Floats, lower: Floats, sigma: float) -> tuple[Floats, Floats]:
         """The mode of each participant's integrand in v, and its spread there (Newton; it is log-concave)."""
@@ -199,11 +203,13 @@ class _Model:
                 break
         return v, 1 / np.sqrt(bend)
 
-    def _gradient(self, by_upper: Floats, by_lower: Floats) -> Floats:
-        cuts = np.zeros(self.cuts + 2)
-        np.add.at(cuts, self.ratings + 1, by_upper)
-        np.add.at(cuts, self.ratings, by_lower)
-        return np.concatenate([cuts[1:-1], -self.columns.T @ (by_upper + by_lower)])
+    def _scores(self, by_upper: Floats, by_lower: Floats) -> Floats:
+        """Each participant's derivatives by thresholds and effects, from those of each rating."""
+        cuts = np.zeros((len(self.at), self.cuts + 2))
+        np.add.at(cuts, (self.owner, self.ratings + 1), by_upper)
+        np.add.at(cuts, (self.owner, self.ratings), by_lower)
+        effects = -np.add.reduceat(self.columns * (by_upper + by_lower)[:, None], self.at)
+        return np.hstack([cuts[:, 1:-1], effects])
 
 
 def _logistic(upper: Floats, lower: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -223,13 +229,13 @@ def _logistic(upper: Floats, lower: Floats) -> tuple[Floats, Floats, Floats, Flo
 def _require_full_rank(columns: Floats) -> None:
     with_mean = np.column_stack([np.ones(len(columns)), columns])
     if np.linalg.matrix_rank(with_mean) < with_mean.shape[1]:
-        raise Refusal("the terms of the model cannot be told apart in these runs")
+        raise Refusal("these runs can't separate the terms of the model")
 
 
 def _maximum(model: _Model, start: Floats, *, with_sigma: bool) -> optimize.OptimizeResult:
     def loss(free: Floats) -> tuple[float, Floats]:
-        value, gradient = model.likelihood(model.natural(free), with_sigma=with_sigma)
-        return -value, -(model.jacobian(free).T @ gradient)
+        value, scores = model.likelihood(model.natural(free), with_sigma=with_sigma)
+        return -value, -(model.jacobian(free).T @ scores.sum(axis=0))
 
     bounds = [(-30.0, 30.0)] * (len(start) - with_sigma) + [(-12.0, 4.0)] * with_sigma
     found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_STRICT)
@@ -246,19 +252,24 @@ _STRICT = {"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-8}
 
 def _fit(model: _Model, found: optimize.OptimizeResult, *, with_sigma: bool) -> Fit:
     natural = model.natural(found.x)
-    covariance = _covariance(model, natural, with_sigma=with_sigma)
-    errors = np.sqrt(np.diag(covariance))
-    _require_known(model, errors)
-    shown = model.cuts + len(model.names)
+    informations = _informations(model, natural, with_sigma=with_sigma)
+    model_errors = np.sqrt(np.diag(_inverse(informations.sum(axis=0))))
+    _require_known(model, model_errors)
+    covariance = clustered.jackknifed(model.likelihood(natural, with_sigma=with_sigma)[1], informations)
+    errors, people = np.sqrt(np.diag(covariance)), len(model.at)
+    shown = slice(model.cuts, model.cuts + len(model.names))
+    dofs = clustered.freedom(informations)
+    columns = np.column_stack([natural[: len(errors)], errors, model_errors, dofs])[shown].tolist()
+    effects = tuple(_effect(name, each, people) for name, each in zip(model.names, columns, strict=True))
     return Fit(
-        tuple(map(_effect, model.names, natural[model.cuts : shown].tolist(), errors[model.cuts : shown].tolist())),
-        tuple(map(Threshold, model.points, model.points[1:], natural[: model.cuts].tolist(), errors.tolist())),
+        effects,
+        tuple(map(Threshold, model.points, model.points[1:], natural.tolist(), model_errors.tolist())),
         float(np.exp(natural[-1])) if with_sigma else 0.0,
         -float(found.fun),
         len(natural),
         len(model.ratings),
-        len(model.at),
-        covariance[:shown, :shown],
+        people,
+        covariance[shown, shown],
     )
 
 
@@ -268,23 +279,27 @@ def _require_known(model: _Model, errors: Floats) -> None:
             raise Refusal(f"{name} separates the ratings so well that its effect has no bound")
 
 
-def _covariance(model: _Model, natural: Floats, *, with_sigma: bool) -> Floats:
-    """The inverse of the observed information, by central differences of the gradient. Refusal if there is none."""
-    size = len(natural)
-    steps = STEP * np.eye(size)
-    rows = [
+def _informations(model: _Model, natural: Floats, *, with_sigma: bool) -> Floats:
+    """Each participant's observed information, by central differences of the scores."""
+    slopes = [
         model.likelihood(natural + step, with_sigma=with_sigma)[1]
         - model.likelihood(natural - step, with_sigma=with_sigma)[1]
-        for step in steps
+        for step in STEP * np.eye(len(natural))
     ]
-    information = -np.array(rows) / (2 * STEP)
+    return -np.stack(slopes, axis=1) / (2 * STEP)
+
+
+def _inverse(information: Floats) -> Floats:
+    """Refusal if there is none."""
     information = (information + information.T) / 2
     if not np.isfinite(information).all() or np.linalg.eigvalsh(information).min() <= 0:
         raise Refusal("the likelihood has no proper maximum: too few ratings for this model")
     return np.asarray(np.linalg.inv(information), dtype=float)
 
 
-def _effect(name: str, estimate: float, error: float) -> Effect:
-    z = estimate / error
-    half = float(stats.norm.ppf(0.975)) * error
-    return Effect(name, estimate, error, z, float(2 * stats.norm.sf(abs(z))), estimate - half, estimate + half)
+def _effect(name: str, found: Sequence[float], participants: int) -> Effect:
+    """`found`: the estimate, its error, the model's error, degrees of freedom."""
+    estimate, error, model_error, dof = found
+    t = estimate / error
+    p = float(2 * stats.t.sf(abs(t), dof))
+    return Effect(name, estimate, error, model_error, t, p, *towards_nothing(estimate, error, dof, participants))

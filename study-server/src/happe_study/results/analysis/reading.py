@@ -36,6 +36,7 @@ TOO_MUCH = (
     "here. Look at the shunt, its range and the calibration."
 )
 Row = dict[str, Any]
+Place = tuple[int, str]
 
 # The columns that are needed of each table, and what they are; tables after the first three may be absent.
 NEEDED: dict[str, dict[str, type]] = {
@@ -62,12 +63,13 @@ BLINDED = {"condition", "guess", "protocol"}
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that does not count, and why."""
+    """A run that does not count, and why. `place` is its place among the application's runs."""
 
     run: str
     participant: str
     condition: str
     why: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -98,14 +100,15 @@ def read_export(folder: Path) -> Export:
     files = _files(folder)
     tables = {name: _table(name, file) for name, file in files.items()}
     people = {row["participant"]: row["state"] for row in tables["participants"]}
-    counting, left_out = _sorted_out(tables["runs"], people, files["runs"])
+    places = _places(tables["runs"])
+    counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
     ratings = {row["run"]: row for row in tables["ratings"]}
     presses = _presses(tables.get("keys"), tables.get("records"))
     lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in tables.get("records", ())}
     runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
     return Export(
         study=files["runs"].name.removesuffix(f"-runs{files['runs'].suffix}"),
-        runs=Runs(tuple(_in_order(runs, tables["runs"]))),
+        runs=Runs(tuple(_in_order(runs, places))),
         left_out=tuple(left_out),
         answers=_answers(tables["participants"], people),
         participants=Counter(people.values()),
@@ -124,13 +127,13 @@ def _locked(file: Path, rows: list[Row]) -> str:
 
 
 def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[str]]:
-    """The runs with their measured power, and what is to be said of runs without, faults first.
+    """The runs with their measured power, and what is to be reported of runs without, faults first.
 
     A figure of more power than a laptop takes is a fault, and set aside.
     """
     known = {run.run for run in runs.rows}
     faults = []
-    notes = [f"run {code}: is measured but not among the runs that count" for code in sorted(set(measures) - known)]
+    notes = [f"run {code}: is measured, but does not count" for code in sorted(set(measures) - known)]
     made = []
     for run in runs.rows:
         measure = measures.get(run.run)
@@ -146,7 +149,7 @@ def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[
 def _files(folder: Path) -> dict[str, Path]:
     """The export's tables, all of one study."""
     if not folder.is_dir():
-        raise InputError([f"{folder}: is no folder; give the one that `happe-server study export` wrote"])
+        raise InputError([f"{folder}: is not a folder; give the one that `happe-server study export` wrote"])
     found: dict[str, Path] = {}
     for table in NEEDED:
         here = sorted(file for form in Format for file in folder.glob(f"*-{table}.{form}"))
@@ -167,7 +170,7 @@ def _table(name: str, file: Path) -> list[Row]:
     rows, columns = _rows(file)
     for column in NEEDED[name]:
         if column not in columns:
-            why = "; the export is from before the study was unblinded" if column in BLINDED else ""
+            why = "; the export was made before the unblinding" if column in BLINDED else ""
             raise InputError([f"{file}: has no column {column}{why}"])
     wrong = [fault for number, row in enumerate(rows, start=1) for fault in _faults(name, row, f"{file}: row {number}")]
     if wrong:
@@ -216,20 +219,22 @@ def _faults(table: str, row: Row, where: str) -> Iterable[str]:
             yield f"{where}: {column}: must be a whole number, is {value!r}"
 
 
-def _sorted_out(rows: Iterable[Row], people: Mapping[str, str], file: Path) -> tuple[list[Row], list[LeftOut]]:
+def _sorted_out(
+    rows: Iterable[Row], people: Mapping[str, str], file: Path, places: Mapping[str, Place]
+) -> tuple[list[Row], list[LeftOut]]:
     counting: list[Row] = []
     left_out: list[LeftOut] = []
     taken: dict[tuple[str, ...], str] = {}
     for row in rows:
         if row["participant"] not in people:
-            raise InputError([f"{file}: run {row['run']}: nobody is participant {row['participant']}"])
+            raise InputError([f"{file}: run {row['run']}: the export has no participant {row['participant']}"])
         why = _why_left_out(row, people[row["participant"]])
         if why:
-            left_out.append(LeftOut(row["run"], row["participant"], row["condition"], why))
+            left_out.append(LeftOut(row["run"], row["participant"], row["condition"], why, places[row["run"]][0]))
             continue
         other = taken.setdefault((row["participant"], row["application"], row["condition"]), row["run"])
         if other != row["run"]:
-            raise InputError([f"{file}: runs {other} and {row['run']} are both the complete one of one place"])
+            raise InputError([f"{file}: runs {other} and {row['run']} are both the complete run of the same place"])
         counting.append(row)
     return counting, left_out
 
@@ -259,18 +264,28 @@ def _run(row: Row, rating: Row | None, presses: tuple[int, int] | None, seconds:
     )
 
 
-def _in_order(runs: Iterable[Run], rows: Iterable[Row]) -> Iterable[Run]:
-    """By participant and position, each with its place among the application's runs and the condition before.
+def _places(rows: Iterable[Row]) -> dict[str, Place]:
+    """Each run's place among the participant's runs of the application, and the condition before it.
 
     Runs that do not count have places too: they were begun, or their time was.
     """
     orders: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
-    for row in sorted(rows, key=lambda each: each["position"]):
+    ordered = sorted(rows, key=lambda each: each["position"])
+    for row in ordered:
         orders[row["participant"], row["application"]][row["position"]] = row["condition"]
+    found = {}
+    for row in ordered:
+        order = orders[row["participant"], row["application"]]
+        at = list(order).index(row["position"])
+        found[row["run"]] = at + 1, list(order.values())[at - 1] if at else ""
+    return found
+
+
+def _in_order(runs: Iterable[Run], places: Mapping[str, Place]) -> Iterable[Run]:
+    """By participant and position, each with its place."""
     for run in sorted(runs, key=lambda each: (each.participant, each.position)):
-        order = orders[run.participant, run.application]
-        at = list(order).index(run.position)
-        yield replace(run, place=at + 1, before=list(order.values())[at - 1] if at else "")
+        place, before = places[run.run]
+        yield replace(run, place=place, before=before)
 
 
 def _presses(keys: Iterable[Row] | None, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:

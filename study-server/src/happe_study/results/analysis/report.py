@@ -60,7 +60,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report. `facts` are what it was made from; `warnings` are said before anything else."""
+    """A whole report. `facts` are what it was made from; `warnings` are reported before anything else."""
 
     study: str
     title: str

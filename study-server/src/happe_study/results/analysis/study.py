@@ -37,7 +37,6 @@ class Study(NamedTuple):
     protocol: Protocol | None
     measures: dict[str, Measure]
     model: PowerModel
-    resamples: int
 
     @property
     def reference(self) -> str:
@@ -53,6 +52,11 @@ class Study(NamedTuple):
         return (self.protocol.rating.lowest, self.protocol.rating.highest) if self.protocol else SCALE
 
     @property
+    def one_order(self) -> bool:
+        """Whether everybody had the conditions in the same order."""
+        return len(self.runs.conditions) > 1 and len(self.runs.always_in_one_place) == len(self.runs.conditions)
+
+    @property
     def treatments(self) -> tuple[str, ...]:
         """All other conditions."""
         return tuple(condition for condition in self.runs.conditions if condition != self.reference)
@@ -64,14 +68,15 @@ class Study(NamedTuple):
 
     @property
     def meter(self) -> tuple[str, ...]:
-        """What is to be said below a table of watts: how well they are known, by which calibration, and its notes."""
+        """The note below a table of watts: their uncertainty, the instrument and its calibration."""
         known = [run.uncertainty_w for run in self.runs.rows if run.uncertainty_w is not None]
         if not known:
             return ()
         mean, most = fixed(fmean(known)), fixed(max(known))
         said = f"A run's expanded uncertainty (k = 2) is {mean} W in the mean, {most} W at most."
-        used = {measure.calibration for measure in self.measures.values()} - {""}
-        return (said, *(f"Calibration: {calibration}" for calibration in sorted(used)), *self._notes())
+        instruments = {f"Instrument: {each.instrument}" for each in self.measures.values() if each.instrument}
+        calibrations = {f"Calibration: {each.calibration}" for each in self.measures.values() if each.calibration}
+        return (said, *sorted(instruments), *sorted(calibrations), *self._notes())
 
     def _notes(self) -> list[str]:
         """What was noted of measures, the commonest first."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tidy table that everything is reckoned from, one row a run, and the arrays that are cut out of it."""
+"""The tidy table that everything is computed from, one row a run, and the arrays that are cut out of it."""
 
 from __future__ import annotations
 
@@ -103,6 +103,12 @@ class Runs:
     def conditions(self) -> tuple[str, ...]:
         """Every condition: ondemand first, then as the paper lists them, then by name."""
         return tuple(sorted({run.condition for run in self.rows}, key=condition_order))
+
+    @property
+    def always_in_one_place(self) -> list[str]:
+        """The conditions that everybody had in the same place."""
+        places = {name: {run.place for run in self.rows if run.condition == name} for name in self.conditions}
+        return [name for name, found in places.items() if len(found) == 1]
 
     def panel(self, quantity: Callable[[Run], float | None]) -> Panel:
         """A quantity by participant, application and condition. Refusal if two runs are in one place."""

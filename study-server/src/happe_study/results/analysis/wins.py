@@ -2,27 +2,29 @@
 """The paired win probability: how likely a person rates the treatment above the reference, ties counted half.
 
 Each participant's score is the mean over applications of 1 (rated higher), 1/2 (alike) or 0, and their mean is the
-estimate of P(higher) + P(alike) / 2; 0.5 is no preference. The interval is Student's t on the participants' scores, cut
-to 0..1. The test is two-sided and by signs: under H0 each participant's score is as likely to lie as far on the other
-side of 0.5. It is exact over all flips for up to 16 participants that lean to one side; else 20,000 flips are drawn and
-the observed one is counted (Phipson and Smyth, Statistical Applications in Genetics 9, 2010). It takes nothing but the
-order of two ratings by one person of one application.
+estimate of P(higher) + P(alike) / 2; 0.5 is no preference. `intervals` has the limits, cut to 0..1; the unseen tenth
+may rate all of one condition higher. The test is two-sided and by signs: under H0 each participant's score is as likely
+to lie as far on the other side of 0.5. It is exact over all flips for up to 16 participants that lean to one side; else
+20,000 flips are drawn and the observed one is counted (Phipson and Smyth, Statistical Applications in Genetics 9,
+2010). It takes nothing but the order of two ratings by one person of one application.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.results.analysis.intervals import SEED, Estimate, of_means
+from happe_study.results.analysis.intervals import Estimate, Unseen, of_pairs, worst_and_best
 
 if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Panel
 
 MOST_EXACT = 16
 FLIPS = 20_000
+SEED = 20100916
+EITHER = Unseen(0.0, 1.0)
 ALIKE = 1e-12
 
 
@@ -43,18 +45,22 @@ class Wins:
 def wins(panel: Panel, treatment: str, reference: str) -> Wins:
     """The win probability of a panel of ratings. Refusal for too few participants or none that leans to a side."""
     treated, base = panel.pairs(treatment, reference)
-    there = ~np.isnan(treated)
-    signs = np.sign(np.where(there, treated - base, 0))
-    kept = there.any(axis=1)
-    scores = (signs[kept].sum(axis=1) / there[kept].sum(axis=1) + 1) / 2
-    found = of_means(scores)
-    higher, alike, lower = (int(((signs == sign) & there).sum()) for sign in (1, 0, -1))
-    return Wins(treatment, reference, higher, alike, lower, int((~there).sum()), _cut(found), flip_p(scores - 1 / 2))
+    signs = np.sign(treated - base)
+    found = of_pairs((signs + 1) / 2, EITHER)
+    higher, alike, lower = (int((signs == sign).sum()) for sign in (1, 0, -1))
+    return Wins(treatment, reference, higher, alike, lower, int(np.isnan(signs).sum()), _cut(found), _p(signs))
+
+
+def _p(signs: Floats) -> float:
+    """The p that holds whatever the missing pairs were: 1 if they may turn the mean round."""
+    lowest, highest = (each.mean(axis=1) for each in worst_and_best(signs))
+    if lowest.mean() * highest.mean() < 0:
+        return 1.0
+    return max(flip_p(lowest), flip_p(highest))
 
 
 def _cut(found: Estimate) -> Estimate:
-    low, high = max(0.0, found.low), min(1.0, found.high)
-    return Estimate(found.value, low, high, found.error, found.participants, found.method, found.level)
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def flip_p(leanings: Floats) -> float:

@@ -75,6 +75,7 @@ def _record(record: Json) -> Iterator[Row]:
         "governor": machine["governor"],
         "driver": machine["driver"],
         "cpu": machine["cpu"],
+        "epp": machine.get("epp"),
         "kernel": machine.get("kernel"),
     }
 
@@ -87,6 +88,7 @@ def _samples(record: Json) -> Iterator[Row]:
                 "t_us": line["t_us"],
                 "served": line["user"] is not None,
                 "app": line["app"],
+                "source": line.get("source"),
             }
             frequency = {"policy": policy["id"], "cur_khz": policy.get("cur_khz")}
             for cpu, util_ppm in enumerate(policy["util_ppm"]):
@@ -101,7 +103,7 @@ def _keys(record: Json) -> Iterator[Row]:
 
 RECORDS = Table(
     "records",
-    "What laptops recorded of runs: one row a record.",
+    "The laptops' records of runs: one row a record.",
     (
         RUN,
         Column("record", Kind.TEXT, "The record's id."),
@@ -110,11 +112,12 @@ RECORDS = Table(
         Column("ended_us", Kind.INTEGER, "When it ended.", "microseconds of that clock"),
         Column("indicator", Kind.BOOLEAN, "Whether the remaining battery time was on the screen."),
         Column("samples", Kind.INTEGER, "How many sample periods there are."),
-        Column("interruptions", Kind.INTEGER, "How often something came between participant and application."),
+        Column("interruptions", Kind.INTEGER, "How often something interrupted the participant."),
         Column("backend", Kind.TEXT, "How frequencies were set: setspeed, cap, observe or simulated."),
         Column("governor", Kind.TEXT, "The kernel's governor in force."),
         Column("driver", Kind.TEXT, "The kernel's frequency driver."),
         Column("cpu", Kind.TEXT, "The CPU's model name."),
+        Column("epp", Kind.TEXT, "The energy performance preference in force. Empty: the driver has none."),
         Column("kernel", Kind.TEXT, "The kernel's release."),
     ),
     inside(_record),
@@ -133,6 +136,7 @@ SAMPLES = Table(
         Column("util_ppm", Kind.INTEGER, "How much of the period the CPU was busy.", PPM),
         Column("served", Kind.BOOLEAN, "Whether HAPPE governed."),
         Column("app", Kind.TEXT, "The application of focus. Empty: none, or HAPPE did not govern."),
+        Column("source", Kind.TEXT, "What the laptop ran on: mains or battery. Empty: it is not known."),
     ),
     inside(_samples),
     blinded=True,

@@ -22,7 +22,7 @@ api = APIBlueprint("exports", __name__, url_prefix="/api/v1", tag="Exports")
 
 RESPONSES: dict[int | str, dict[str, str | dict[str, dict[str, Any]]]] = {
     200: {"description": "The file.", "content": {kind.split(";")[0]: BINARY for kind in MEDIA_TYPES.values()}},
-    409: {"description": "Nobody gets this before the study is unblinded; or the server's key is another."},
+    409: {"description": "It stays sealed until the study is unblinded; or the server has another key."},
 }
 
 

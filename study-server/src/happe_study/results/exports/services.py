@@ -97,7 +97,7 @@ def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Exp
     if not table.rights <= rights:
         raise forbidden()
     if not table.is_open(study.state):
-        raise conflict("blinded", "Nobody gets this before the study is unblinded.")
+        raise conflict("blinded", "This stays sealed until the study is unblinded.")
     columns = table.seen(study.state, rights)
     if study.state == StudyState.UNBLINDED:
         seed_of(study, secrets)  # another key would find every record damaged
@@ -136,8 +136,8 @@ DICTIONARY = (
     Column("table", Kind.TEXT, "The table's name."),
     Column("column", Kind.TEXT, "The column's name."),
     Column("type", Kind.TEXT, "text, integer, number or boolean."),
-    Column("unit", Kind.TEXT, "What an integer or number counts. Empty: nothing but itself."),
-    Column("blinded", Kind.BOOLEAN, "Whether nobody gets it before the study is unblinded."),
+    Column("unit", Kind.TEXT, "What an integer or number counts. Empty: it is a plain count."),
+    Column("blinded", Kind.BOOLEAN, "Whether it stays sealed until the study is unblinded."),
     Column("about", Kind.TEXT, "What it says."),
 )
 

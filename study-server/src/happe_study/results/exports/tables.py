@@ -88,10 +88,14 @@ PEOPLE = (
     text("state", Participant.state, "invited, consented, enrolled, done, withdrawn or replaced."),
     text("stratum", Participant.stratum, "The answer that the strata go by. Empty: there are none, or not yet."),
     text("consent_version", Participant.consent_version, "The version of the consent that was agreed to."),
-    text("on_withdrawal", Participant.on_withdrawal, "What the consent says of the data of who withdraws."),
+    text(
+        "on_withdrawal",
+        Participant.on_withdrawal,
+        "What happens to the data if the participant withdraws, by the consent.",
+    ),
     micros("created_us", Participant.created_us, "When the participant was invited."),
     micros("consent_us", Participant.consent_us, "When the participant agreed."),
-    micros("enrolled_us", Participant.enrolled_us, "When the participant was given runs."),
+    micros("enrolled_us", Participant.enrolled_us, "When the participant got runs."),
     micros("handout_us", Participant.handout_us, "When the participant had read the handout."),
     micros("done_us", Participant.done_us, "When every run was complete."),
     micros("ended_us", Participant.ended_us, "When the participant withdrew or was replaced."),
@@ -124,7 +128,7 @@ def _runs(study_id: int) -> Select[Any]:
 
 RUNS = Table(
     "runs",
-    "Every run, those that were aborted or replaced too.",
+    "Every run, also aborted and replaced ones.",
     (
         RUN,
         PARTICIPANT,
@@ -137,7 +141,7 @@ RUNS = Table(
         text("state", Run.state, "planned, started, rated, complete, aborted or replaced."),
         text("laptop", LAPTOP.code, "The laptop's code."),
         micros("started_us", Run.started_us, "When the laptop started it."),
-        micros("ended_us", Run.ended_us, "When the laptop said that it had ended."),
+        micros("ended_us", Run.ended_us, "When the laptop reported its end."),
         micros("record_us", Run.record_us, "When its record arrived."),
         micros("completed_us", Run.completed_us, "When it was complete."),
         micros("aborted_us", Run.aborted_us, "When it was aborted."),
@@ -191,7 +195,7 @@ def _profiles(study_id: int) -> Select[Any]:
 
 PROFILES = Table(
     "profiles",
-    "The user application frequency profile before and after each run in which there was one.",
+    "The user application frequency profile (UAFP) before and after each run that had one.",
     (
         RUN,
         PARTICIPANT,
@@ -315,7 +319,14 @@ TRACES = Table(
         micros("created_us", Trace.created_us, "When the trace was announced."),
         micros("sealed_us", Trace.sealed_us, "When the server had all of it."),
         integer("parts", _PARTS, "How many parts have arrived."),
-        integer("bytes", _BYTES, "The parts' size.", "bytes", of=lambda size: size and int(size), blinded=True),
+        integer(
+            "bytes",
+            _BYTES,
+            "The room that its parts take on the server.",
+            "bytes",
+            of=lambda size: size and int(size),
+            blinded=True,
+        ),
         text("clock", Trace.header, "The meter's clock.", of=_within("clock"), blinded=True),
         Column(
             "rate_hz", Kind.NUMBER, "Nominal samples a second.", "Hz", Trace.header, _within("rate_hz"), blinded=True

@@ -19,6 +19,7 @@ from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.devices.services import last_clocks
 from happe_study.results.overview.status import status
+from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
 
@@ -55,6 +56,13 @@ class DeviceNow:
     clock: ClockEstimate | None
     uploads: Uploads | None
 
+    @property
+    def contact_us(self) -> int | None:
+        """When it was last in contact: it reported, compared clocks, or uploaded."""
+        upload = self.uploads.last_us if self.uploads else None
+        compared = self.clock.server_us if self.clock else None
+        return max((at for at in (self.device.heartbeat_us, compared, upload) if at), default=None)
+
 
 @dataclass(frozen=True)
 class Attention:
@@ -72,6 +80,7 @@ class Progress:
     status: dict[str, Any]
     devices: list[DeviceNow]
     attention: list[Attention]
+    upcoming: list[Next]
 
     @property
     def places(self) -> int:
@@ -92,7 +101,7 @@ class Progress:
     def said(self) -> str:
         """All of it in a sentence."""
         status = self.status
-        attention = f"; {len(self.attention)} to look after" if self.attention else ""
+        attention = f"; {len(self.attention)} need attention" if self.attention else ""
         return (
             f"{status['participants']['done']} of {self.places} participants are done, "
             f"{status['runs']['complete']} of {self.runs} runs complete{attention}."
@@ -105,7 +114,8 @@ def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progre
     devices = _devices(session, study) if sees_devices else []
     attention = [each for device in devices for each in _of_device(device)]
     attention += _of_runs(session, study) if sees_runs else []
-    return Progress(status(session, study), devices, attention)
+    those = upcoming(session, study) if sees_runs and study.state == StudyState.LOCKED else []
+    return Progress(status(session, study), devices, attention, those)
 
 
 def _devices(session: Session, study: Study) -> list[DeviceNow]:
@@ -142,7 +152,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
     age_us = now_us() - (device.heartbeat_us or 0)
     if now.uploads and now.uploads.traces > now.uploads.sealed:
         if said.get("state") == "recording" and age_us > SILENT_US:
-            found.append(Attention(f"{device.name} was recording and has fallen silent", at_us=device.heartbeat_us))
+            found.append(Attention(f"{device.name} was recording, but no longer reports", at_us=device.heartbeat_us))
         elif now.uploads.last_us and now_us() - now.uploads.last_us > LATE_US:
             found.append(Attention(f"{device.name} has a trace that is not sealed", at_us=now.uploads.last_us))
     if age_us < STALE_US:
@@ -153,7 +163,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
         if now.clock and now.clock.uncertainty_us > MOST_CLOCK_US:
             known = f"{now.clock.uncertainty_us / 1000:.0f} ms"
             found.append(
-                Attention(f"the clock of {device.name} is known within {known} alone", at_us=now.clock.server_us)
+                Attention(f"the clock of {device.name} is known only within {known}", at_us=now.clock.server_us)
             )
         if device.kind == DeviceKind.METER and now.clock is None:
             found.append(Attention(f"the clock of {device.name} was never compared with the server"))
@@ -171,7 +181,7 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
     found = []
     for query, words, column in (
         (started, "was started and is not rated", "started_us"),
-        (rated.order_by(Run.code), "is rated, but its record has not come", "rated_us"),
+        (rated.order_by(Run.code), "is rated, but its record has not arrived", "rated_us"),
         (guess.order_by(Run.code), "is rated, but its condition was not guessed", "rated_us"),
     ):
         rows = session.scalars(query.limit(MOST_NAMED)).all()

@@ -19,10 +19,14 @@ from happe_study.design.study import Study, StudyState
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.models import DocumentKind
 from happe_study.evidence.documents.reading import InputError
+from happe_study.evidence.measuring import services as measuring
+from happe_study.evidence.measuring.job import MEASURING
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import OPEN
 from happe_study.people.accounts.models import Account
 from happe_study.results.reports import services
 from happe_study.results.reports.job import PAGE
-from happe_study.results.reports.services import BLINDED, Stage
+from happe_study.results.reports.services import BLINDED
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 pages = Blueprint("report_pages", __name__)
 
 MIB = 1 << 20
-MOST_BYTES = {DocumentKind.MEASURES: 32 * MIB, DocumentKind.MODEL: MIB}
+MOST_BYTES = {DocumentKind.MEASURES: documents.MOST_MEASURES, DocumentKind.MODEL: MIB}
 FIELDS = {DocumentKind.MEASURES: "measures", DocumentKind.MODEL: "machine"}
 WORDS = {DocumentKind.MEASURES: "measured power", DocumentKind.MODEL: "a machine's power model"}
 DOWNLOADS = ("report.html", "report.pdf", "results.json", "measures.json", "machine.json")
@@ -53,9 +57,11 @@ def report(study: str, problem: Problem | None = None) -> Response:
         if found.state != StudyState.UNBLINDED:
             return page("results/report_later", "Report", study=found, problem=problem, protocol=protocol)
         inputs = {kind: _uploaded(session, found, kind) for kind in DocumentKind}
-    reports = services.shown(parts(), study_id)
-    facts: dict[str, Any] = {"inputs": inputs, "reports": reports, "protocol": protocol, "Stage": Stage}
-    making = next((each for each in reports if each.stage is Stage.MAKING), None)
+        reports = services.shown(session, study_id)
+        measured = next(iter(jobs.of_study(session, study_id, MEASURING)), None)
+    facts: dict[str, Any] = {"inputs": inputs, "reports": reports, "protocol": protocol, "measured": measured}
+    facts["measuring"] = measured if measured and measured.state in OPEN else None
+    making = next((each for each in reports if each.job.state in OPEN), None)
     return page("results/report", "Report", study=found, problem=problem, making=making, **facts)
 
 
@@ -74,8 +80,21 @@ def upload(study: str, what: str) -> AnyResponse:
     except InputError as error:
         raise _wrong(what, error) from None
     with parts().database.writing() as session:
-        documents.keep(session, _unblinded(session, g.happe_study_ids(study)), kind, raw, caller())
+        found = _unblinded(session, g.happe_study_ids(study))
+        if kind is DocumentKind.MEASURES:
+            measuring.give_up(session, found)
+        documents.keep(session, found, kind, raw, caller())
     return done(f"{WORDS[kind][:1].upper()}{WORDS[kind][1:]} is there.", "report_pages.report", study=study)
+
+
+@pages.post("/studies/<study>/report/power")
+@staff(Right.EXPORT)
+@or_again(report)
+def measure(study: str) -> AnyResponse:
+    """Let the server measure the power of every run."""
+    with parts().database.writing() as session:
+        measuring.begin(session, session.get_one(Study, g.happe_study_ids(study)), caller())
+    return done("The server measures the power of all complete runs.", "report_pages.report", study=study)
 
 
 @pages.post("/studies/<study>/report")
@@ -83,7 +102,8 @@ def upload(study: str, what: str) -> AnyResponse:
 @or_again(report)
 def make(study: str) -> AnyResponse:
     """Begin a report."""
-    number = services.begin(parts(), g.happe_study_ids(study), caller())
+    with parts().database.writing() as session:
+        number = services.begin(session, g.happe_study_ids(study), parts().secrets, caller())
     return done(f"Report {number} is being made.", "report_pages.report", study=study)
 
 
@@ -127,7 +147,7 @@ def _uploaded(session: Session, study: Study, kind: DocumentKind) -> dict[str, A
     found = documents.find(session, study, kind)
     if found is None:
         return None
-    by = session.get_one(Account, found.account_id).email
+    by = None if found.account_id is None else session.get_one(Account, found.account_id).email
     return {"sha256": found.sha256, "uploaded_us": found.uploaded_us, "by": by, **documents.told(found)}
 
 
@@ -145,5 +165,5 @@ def _sent(what: str, most: int) -> bytes:
 def _wrong(what: str, error: InputError) -> Problem:
     """What is wrong with a document: each line of the reader's is `: PLACE: what is wrong`."""
     lines = [line.lstrip(": ") for line in error.lines[:MOST_TOLD]]
-    said = f"The file was not taken. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
-    return unprocessable("Nothing was changed yet. Look at what is marked below.", FieldError(f"/{what}", said))
+    said = f"The file was not accepted. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
+    return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{what}", said))

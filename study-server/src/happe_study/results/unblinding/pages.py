@@ -12,7 +12,7 @@ from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import field, mistake, or_again, page
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, unprocessable
-from happe_study.design.study import Study
+from happe_study.design.study import Study, StudyState
 from happe_study.results.unblinding import services
 from happe_study.results.unblinding.services import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.runs.course import services as runs
@@ -57,8 +57,18 @@ def unblind(study: str) -> Response:
 @pages.get("/studies/<study>/unblinding/run")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
-    """What unblinding one run means."""
-    return _page("results/unblind_run", "Unblind one run in an emergency", study, problem)
+    """What unblinding one run means: first which run it is, then which other runs it reveals."""
+    title, code = "Unblind one run in an emergency", (request.values.get("run", "")[:16]).strip().upper()
+    with parts().database.reading() as session:
+        found = session.get_one(Study, g.happe_study_ids(study))
+        try:
+            run = runs.find(session, found.id, code) if code else None
+        except Problem:
+            run, problem = None, problem or mistake("run", "The study has no run with this code.")
+        reveals = services.revealed_by(session, found, run) if run and found.state == StudyState.LOCKED else []
+        return page(
+            "results/unblind_run", title, study=found, problem=problem, trail=_above(study), run=run, reveals=reveals
+        )
 
 
 @pages.post("/studies/<study>/unblinding/run")
@@ -74,7 +84,7 @@ def unblind_run(study: str) -> Response:
         try:
             run = runs.find(session, found.id, code)
         except Problem:
-            raise mistake("run", "The study has no run of this code.") from None
+            raise mistake("run", "The study has no run with this code.") from None
         condition = services.unblind_run(session, found, run, parts().secrets, order)
         return page(
             "results/unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run

@@ -21,7 +21,7 @@ from happe_study.studies.services import find
 api = APIBlueprint("unblinding", __name__, url_prefix="/api/v1", tag="Studies")
 
 Json = dict[str, Any]
-MAY_NOT = "You are no custodian, have not been one for long enough, or must give your password again."
+MAY_NOT = "You are not a custodian, must still wait as a new custodian, or must give your password again."
 NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # but tab and newline
 
 
@@ -42,7 +42,8 @@ class UnblindedOut(CommitmentOut):
     """Seed and salt, and whether the allocation computed from them is the one that was sealed.
 
     `other_slots` counts slots, `other_runs` and `unreadable_runs` name runs (the first hundred), for which it is not;
-    `unreadable_records` names runs whose record is not as it was kept.
+    `unreadable_records` names runs whose record is not as it was kept, `unreadable_traces` power traces whose manifest
+    is not.
     """
 
     agrees: bool
@@ -51,6 +52,7 @@ class UnblindedOut(CommitmentOut):
     other_runs: list[str]
     unreadable_runs: list[str]
     unreadable_records: list[str]
+    unreadable_traces: list[str]
 
 
 class UnblindedRunOut(BaseModel):

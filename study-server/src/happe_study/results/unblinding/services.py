@@ -19,8 +19,11 @@ from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.design.allocation.plan import plan, verify
 from happe_study.design.allocation.sealing import SealError, open_condition, open_slot
+from happe_study.design.protocol.reading import Nesting
 from happe_study.design.study import StudyState
+from happe_study.evidence.measuring.services import begin_by_itself
 from happe_study.evidence.profiles.services import take_out
+from happe_study.evidence.traces.sealed import open_manifests
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
@@ -58,9 +61,10 @@ class Check:
     """Whether what was sealed is what the revealed seed gives.
 
     `commitment`: whether seed and salt are the ones committed to. `slots` counts those whose sealed plan is another
-    than the one computed anew. `runs` are the codes of runs that are not as planned: as their participant's slot says;
+    than the one computed again. `runs` are the codes of runs that are not as planned: as their participant's slot says;
     for a participant who gave it back, as one of the study's slots says. `unreadable` are runs whose seal does not
-    open, and whose condition nobody knows. `records` are runs whose record does not open, or is none.
+    open, and whose condition nobody knows. `records` are runs whose record does not open, or is none. `traces` are
+    power traces whose manifest does not open.
     """
 
     commitment: bool
@@ -68,11 +72,12 @@ class Check:
     runs: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     records: list[str] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
 
     @property
     def agrees(self) -> bool:
         """Whether everything is as it was sealed."""
-        return self.commitment and not (self.slots or self.runs or self.unreadable or self.records)
+        return self.commitment and not (self.slots or self.runs or self.unreadable or self.records or self.traces)
 
     def summary(self) -> dict[str, Any]:
         """What answers and the audit log say: counts, and the first hundred codes."""
@@ -83,12 +88,13 @@ class Check:
             "other_runs": sorted(self.runs)[:MOST_LISTED],
             "unreadable_runs": sorted(self.unreadable)[:MOST_LISTED],
             "unreadable_records": sorted(self.records)[:MOST_LISTED],
+            "unreadable_traces": sorted(self.traces)[:MOST_LISTED],
         }
 
 
 @dataclass(frozen=True)
 class _Plans:
-    """The slots computed anew, by place, and the places that participants hold."""
+    """The slots computed again, by place, and the places that participants hold."""
 
     by_place: dict[Place, SlotPlan]
     held: dict[int, Place]
@@ -103,6 +109,8 @@ class _Plans:
 
 def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> Check:
     """Write every run's condition, and reveal seed and salt. It can't be undone.
+
+    If there are power traces, a job begins to measure the runs.
 
     Whatever the check finds, the runs get the conditions under which they were made, and the audit log says what was
     found. Raises Problem 422: the confirmation is not the study's name, or a bad reason; 409: the study is not locked,
@@ -119,6 +127,8 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
         _write(session, participants, secrets, plans, check)
     study.state, study.unblinded_us = StudyState.UNBLINDED, now_us()
     check.records = take_out(session, study.id, secrets).unreadable
+    check.traces = open_manifests(session, study.id, secrets.allocation)
+    begin_by_itself(session, study, order.who)
     about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
     append(session, "study.unblinded", order.who, study_id=study.id, **about)
     return check
@@ -126,6 +136,8 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
 
 def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, order: Order) -> str:
     """The label of one run's condition, in an emergency. See above for why it is stored nowhere.
+
+    The audit log has the other runs that it reveals.
 
     Raises Problem 422: the confirmation is not the run's code, or a bad reason; 409: the study is not locked, or the
     seal does not open.
@@ -138,8 +150,36 @@ def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, orde
     except SealError:
         raise wrong_key() from None
     about = {"study_id": study.id, "participant_id": run.participant_id}
-    append(session, "run.unblinded", order.who, **about, run=run.code, reason=order.reason)
+    reveals = revealed_by(session, study, run)
+    append(session, "run.unblinded", order.who, **about, run=run.code, reason=order.reason, reveals=reveals)
     return label
+
+
+def revealed_by(session: Session, study: Study, run: Run) -> list[str]:
+    """The codes of the participant's other runs whose conditions follow from one run's, whatever it is.
+
+    A design says in which orders an application goes through the conditions. A run is revealed if each condition of the
+    one at its place leaves one at the other's, and the design does not say that one beforehand.
+    """
+    protocol = protocol_of(study)
+    query = select(Run.code, Run.position, Run.application).where(Run.participant_id == run.participant_id)
+    mine = session.execute(query.order_by(Run.position, Run.attempt)).all()
+    positions: dict[str, list[int]] = {}
+    for _code, position, application in mine:
+        known = positions.setdefault(application, [])
+        if position not in known:
+            known.append(position)
+    labels = [[condition.label for condition in sequence] for sequence in protocol.sequences]
+    here = positions[run.application].index(run.position)
+    found = []
+    for code, position, application in mine:
+        there = positions[application].index(position)
+        together = application == run.application or protocol.order.nesting is Nesting.BLOCK
+        pairs = {(sequence[here], sequence[there]) for sequence in labels}
+        follows = len(pairs) == len({one for one, _other in pairs})
+        if code != run.code and together and follows and len({sequence[there] for sequence in labels}) > 1:
+            found.append(code)
+    return sorted(found)
 
 
 def _require(order: Order, name: str) -> None:
@@ -147,13 +187,13 @@ def _require(order: Order, name: str) -> None:
     if not SHORTEST_REASON <= len(order.reason.strip()) <= LONGEST_REASON:
         wrong.append(FieldError("/reason", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters"))
     if order.confirmation != name:
-        wrong.append(FieldError("/confirmation", "is not the name or code of what is to be unblinded"))
+        wrong.append(FieldError("/confirmation", "must repeat the name of the study or the code of the run"))
     if wrong:
         raise unprocessable("Nothing was unblinded.", *wrong)
 
 
 def _check_slots(session: Session, study: Study, secrets: Secrets, check: Check) -> _Plans:
-    """Compare each sealed slot with the one computed anew."""
+    """Compare each sealed slot with the one computed again."""
     computed = plan(protocol_of(study), study.seed or b"", study.salt or b"")
     by_place = {
         (stratum, position): slot for stratum, slots in computed.items() for position, slot in enumerate(slots, start=1)

@@ -89,7 +89,7 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
 
 
 def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
-    """A run and its record under the run's new code, to which its condition and the record are sealed anew."""
+    """A run and its record under the run's new code, to which its condition and the record are sealed again."""
     former, code = run.code, names[run.code]
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)

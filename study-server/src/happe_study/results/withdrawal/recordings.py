@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 
+SECOND_US = 1_000_000
+
+
 @dataclass(frozen=True)
 class Recording:
     """A power trace whose files are to be deleted once the transaction is committed."""
@@ -49,14 +52,14 @@ def forget(session: Session, recordings: Sequence[Recording]) -> None:
 def span(session: Session, trace: Trace) -> Span:
     """When a trace was recorded, by its meter's clock estimates; without any, by the meter's own wall clock.
 
-    The end of a trace that is not sealed is when its last part came.
+    A sealed trace ended within a second of what its row says. The end of another is when its last part came.
     """
     started = trace.header["started"]
     offset = _offset(session, trace, started["monotonic_us"])
     if offset is None:
         offset = started["realtime_us"] - started["monotonic_us"]
-    if trace.manifest is not None:
-        end = trace.manifest["ended"]["monotonic_us"] + offset
+    if trace.seconds is not None:
+        end = started["monotonic_us"] + (trace.seconds + 1) * SECOND_US + offset
     else:
         last = select(func.max(TracePart.received_us)).where(TracePart.trace_id == trace.id)
         end = session.scalar(last) or trace.created_us

@@ -11,7 +11,6 @@ from happe_study.access.rules import Who
 from happe_study.audit.chain import append
 from happe_study.evidence.traces.storage import Storage
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
-from happe_study.results.reports import forgetting
 from happe_study.results.withdrawal import erasure
 from happe_study.runs.participation.services import end
 
@@ -55,10 +54,6 @@ def withdraw(session: Session, participant: Participant, secrets: Secrets, who: 
 
 
 def delete_files(gone: Withdrawal, config: Config) -> None:
-    """Delete from the disk, after the commit: erased power traces, and the data of everybody in a report that died.
-
-    What a crash leaves, the next start of the server sweeps.
-    """
+    """Delete erased traces from the disk, after the commit. What a crash leaves, the server's next start sweeps."""
     for recording in gone.recordings:
         Storage(config.traces_folder).remove(UUID(recording.client_id))
-    forgetting.sweep(config.data)

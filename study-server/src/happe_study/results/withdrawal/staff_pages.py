@@ -42,4 +42,4 @@ def withdraw(study: str, code: str) -> AnyResponse:
         one = find(session, g.happe_study_ids(study), code)
         withdrawn = services.withdraw(session, one, parts().secrets, caller())
     services.delete_files(withdrawn, parts().config)
-    return done_with("The participant has withdrawn. Their link is dead.", study)
+    return done_with("The participant has withdrawn. Their link no longer works.", study)

@@ -69,7 +69,7 @@ class RunState(BaseModel):
 @device(DeviceKind.LAPTOP)
 @api.input(Start)
 @api.output(Sealed)
-@api.doc(responses={409: "It can't be started now, by this laptop, or under this id; `type` says which."})
+@api.doc(responses={409: "It can't be started now, by this laptop, or under this id; `type` gives the reason."})
 def start_run(code: str, json_data: Start) -> dict[str, str]:
     """Start the next run of the participant who sits here. The same id again, while the run is on: the same answer."""
     with parts().database.writing() as session:
@@ -81,7 +81,7 @@ def start_run(code: str, json_data: Start) -> dict[str, str]:
 @api.put("/runs/<code>/end")
 @device(DeviceKind.LAPTOP)
 @api.output(RunState)
-@api.doc(responses={403: "Another laptop started it.", 409: "It is not on, or has not lasted as planned."})
+@api.doc(responses={403: "Another laptop started it.", 409: "It is not in progress, or has not lasted as planned."})
 def end_run(code: str) -> dict[str, str]:
     """Say that a run has ended. Its participant may now rate it."""
     with parts().database.writing() as session:

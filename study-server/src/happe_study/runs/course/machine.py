@@ -87,7 +87,7 @@ class Run:
 
 
 def is_repeated(run: Run, event: Event) -> bool:
-    """Whether an event has happened before and may be said again, to no effect: the caller compares what was said.
+    """Whether an event has happened before; repeating it has no effect. The caller compares the contents.
 
     A start may be repeated only while the run is on: afterwards nobody needs its condition any more.
     """

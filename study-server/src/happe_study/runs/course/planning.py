@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A participant's runs as their slot has them: planned at enrolment, planned anew, given back with the slot."""
+"""A participant's runs as in their slot: planned at enrolment, planned again, restored with the slot."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def _require_open(session: Session, study: Study) -> None:
     """Problem 409 unless the study is locked; until the transaction ends it is not unblinded."""
     state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True))
     if state != StudyState.LOCKED:
-        raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
+        raise conflict(
+            "not-open", "The study does not take participants: it is not locked yet, or is already unblinded."
+        )
 
 
 def _run(participant: Participant, planned: PlannedRun, protocol: Protocol, secrets: Secrets) -> Run:

@@ -83,7 +83,7 @@ SHOWN = frozenset(RunOut.model_fields) - {"participant", "device", "rating", "gu
 @staff(Right.RUN_READ)
 @api.input(RunsPage, location="query")
 @api.output(RunsOut)
-@api.doc(responses={422: "There is no such state, code or page."})
+@api.doc(responses={422: "The state, code or page does not exist."})
 def list_runs(study: str, query_data: RunsPage) -> Json:
     """List a study's runs."""
     study_id: int = g.happe_study_ids(study)
@@ -126,7 +126,7 @@ def abort_run(study: str, code: str, json_data: Abortion) -> Json:
 @api.post("/studies/<study>/runs/<code>/replacement")
 @staff(Right.RUN_MANAGE)
 @api.output(RunOut, 201)
-@api.doc(responses={409: "It is not aborted, or its participant takes no part any more."})
+@api.doc(responses={409: "It is not aborted, or its participant no longer takes part."})
 def replace_run(study: str, code: str) -> Json:
     """Plan another attempt in the place of an aborted run, under a new code. Again: the same attempt."""
     study_id: int = g.happe_study_ids(study)

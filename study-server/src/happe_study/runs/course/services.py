@@ -2,7 +2,7 @@
 """What happens to runs: started by a laptop, rated and guessed by the participant, recorded, aborted, replaced.
 
 Every function takes a session of `writing()` and raises Problem. machine.py says what may happen when; an event that
-has happened may be said again, in the same words, to no effect. All runs of a participant change one at a time.
+has happened may be reported again, in the same words, to no effect. All runs of a participant change one at a time.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def find_own(session: Session, participant_id: int, code: str) -> Run:
 
 
 def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Secrets) -> bytes:
-    """A laptop starts the participant's next run; what it is told of the condition, sealed to it: always 560 bytes.
+    """A laptop starts the participant's next run; what it learns of the condition, sealed to it: always 560 bytes.
 
     Under the same `start_id` again, while the run is on: the same bytes. 409: the participant does not sit at the
     laptop (`no-sitting`), another run comes first (`not-next`), the run is not planned (`run-state`), was started
@@ -87,6 +87,8 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     _happens(session, run, Event.START, protocol)
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     document = condition_document(study.name, participant, run, condition, protocol.ondemand)
+    if protocol.epp is not None:
+        document["epp"] = protocol.epp
     run.start_sealed = seal_for_device(laptop.public_key or b"", document)
     run.start_id, run.device_id = start_id, device.id
     key_sha256 = fingerprint(laptop.public_key) or ""
@@ -123,7 +125,9 @@ def require_lasted(session: Session, run: Run, least_share: float) -> None:
     if run.state != State.STARTED or run.started_us is None:
         return
     if now_us() < run.started_us + int(least_share * run.seconds * SECOND_US):
-        raise conflict("too-early", f"A run of {run.seconds} seconds can't have ended yet. Abort it if it can't go on.")
+        raise conflict(
+            "too-early", f"A run of {run.seconds} seconds can't have ended yet. Abort it if it can't continue."
+        )
 
 
 def end(session: Session, run: Run, device: Caller) -> None:
@@ -150,7 +154,7 @@ def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -
         run.rating, run.rating_id = rating, client_id
         _log(session, "rated", run, participant, who)
     elif (run.rating, run.rating_id) != (rating, client_id):
-        raise conflict("rated", "This run has been rated before. The first rating stays.")
+        raise conflict("rated", "This run is already rated. The first rating stays.")
 
 
 def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) -> None:
@@ -162,12 +166,12 @@ def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) 
     _require_device(session, run, participant, who)
     protocol = protocol_of(study)
     if protocol.guess.ask and choice not in {offered.key for offered in protocol.guess_choices}:
-        raise unprocessable("No such answer is offered.", FieldError("/guess", "must be one of those offered"))
+        raise unprocessable("This is not one of the answers.", FieldError("/guess", "must be one of those offered"))
     if _happens(session, run, Event.GUESS, protocol):
         run.guess, run.guess_id = choice, client_id
         _log(session, "guessed", run, participant, who)
     elif (run.guess, run.guess_id) != (choice, client_id):
-        raise conflict("guessed", "You have guessed for this run before. The first guess stays.")
+        raise conflict("guessed", "You have already guessed for this run. The first guess stays.")
 
 
 def recorded(session: Session, run: Run, study: Study) -> None:
@@ -186,7 +190,7 @@ def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
         run.abort_reason = reason
         _log(session, "aborted", run, participant, who, reason=reason)
     elif run.abort_reason != reason:
-        raise conflict("aborted", "This run has been aborted before, for another reason.")
+        raise conflict("aborted", "This run was already aborted for another reason.")
 
 
 def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) -> Run:
@@ -279,13 +283,13 @@ def _sits(session: Session, participant: Participant, device: Caller) -> bool:
 
 def _require_sitting(session: Session, participant: Participant, device: Caller) -> None:
     if not _sits(session, participant, device):
-        raise conflict("no-sitting", "The participant does not sit at this laptop.")
+        raise conflict("no-sitting", "The participant is not using this laptop.")
 
 
 def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
     """Problem 409 unless the laptop repeats the start of a run that is on, and can open what it was told then."""
     if (run.start_id, run.device_id) != (start_id, laptop.id):
-        raise conflict("started", "This run has been started before, under another id.")
+        raise conflict("started", "This run was already started under another id.")
     if (laptop.enrolled_us or 0) > (run.started_us or 0):
         raise conflict("renewed", "This laptop has another key than when the run was started. Abort the run.")
 

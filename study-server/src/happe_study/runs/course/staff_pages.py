@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about a run: abort it, and plan it anew."""
+"""Staff's pages about a run: abort it, and plan it again."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def abort(study: str, code: str) -> AnyResponse:
     with parts().database.writing() as session:
         run = services.find(session, g.happe_study_ids(study), code)
         services.abort(session, run, reason, caller())
-        return _back(session, run, study, f"Run {code} is aborted. It can be planned anew.")
+        return _back(session, run, study, f"Run {code} is aborted. You can plan it again.")
 
 
 @pages.get("/studies/<study>/runs/<code>/repeat")
 @staff(Right.RUN_MANAGE)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What planning anew means."""
-    return _form("runs/repeat", f"Plan run {code} anew", study, code, problem)
+    """What planning again means."""
+    return _form("runs/repeat", f"Plan run {code} again", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/repeat")

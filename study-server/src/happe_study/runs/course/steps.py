@@ -33,7 +33,7 @@ class Moment(StrEnum):
     PLAYS = "plays"
     RATES = "rates"
     GUESSES = "guesses"
-    STOPPED = "stopped"  # aborted, and not planned anew yet
+    STOPPED = "stopped"  # aborted, and not planned again yet
 
 
 _UNDER_WAY = frozenset({Moment.PLAYS, Moment.RATES, Moment.GUESSES})

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, g, make_response, redirect, render_template, url_for
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from happe_study.access.rules import Who, caller
-from happe_study.base.limits import count
+from happe_study.base import limits
 from happe_study.base.parts import parts
-from happe_study.base.problems import Problem
+from happe_study.base.problems import Problem, of_fault
 from happe_study.design.study import Study
 from happe_study.people.callers import PARTICIPANT_COOKIE
 from happe_study.people.participants.models import Participant
@@ -104,7 +104,11 @@ def prepare(blueprint: Blueprint) -> None:
 
     @blueprint.before_request
     def _limit() -> None:
-        count("participant", request.remote_addr or "")
+        who = g.get("happe_caller")
+        if who is not None and who.who is Who.PARTICIPANT:
+            limits.count("participant", "participant", str(who.id))  # a classroom may have one address
+        else:
+            limits.count("participant", "address", limits.address())
 
     @blueprint.errorhandler(Problem)
     def _problem(problem: Problem) -> Response:
@@ -119,6 +123,10 @@ def prepare(blueprint: Blueprint) -> None:
         if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
             return error
         return trouble(HTTPStatus(error.code))
+
+    @blueprint.errorhandler(Exception)
+    def _unexpected(error: Exception) -> Response:
+        return trouble(of_fault(error).status)
 
 
 def trouble(status: HTTPStatus, kind: str = "", detail: str = "") -> Response:

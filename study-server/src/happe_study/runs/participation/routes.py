@@ -46,7 +46,7 @@ class Replacement(Strict):
 
 
 class InvitedOut(BaseModel):
-    """A new participant and their link, which is shown this once."""
+    """A new participant and their link, which is shown only once."""
 
     code: Code
     link: str
@@ -98,7 +98,7 @@ SHOWN = frozenset(ParticipantOut.model_fields) - {"runs", "complete"}
 @api.output(InvitationsOut, 201)
 @api.doc(responses={409: "The study is not locked yet, or is unblinded."})
 def invite_participants(study: str, json_data: Invitations) -> Json:
-    """Invite participants: a link for each, which is shown this once."""
+    """Invite participants: a link for each, which is shown only once."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         row = session.get_one(Study, study_id)

@@ -33,7 +33,7 @@ WATCH_SECONDS = 10
 ASKS = {Moment.RATES: "rating", Moment.GUESSES: "guess"}
 TITLES = {
     Moment.WAITS: "Run {} of {} comes next",
-    Moment.PLAYS: "Run {} of {} is on",
+    Moment.PLAYS: "Run {} of {} is in progress",
     Moment.RATES: "Rate run {} of {}",
     Moment.GUESSES: "Your guess about run {} of {}",
     Moment.STOPPED: "Run {} of {} was stopped",

@@ -5,8 +5,8 @@
        +--------------------+---------------------+------replace-----> replaced
        +--------------------+---------------------+------withdraw----> withdrawn <-- done
 
-Every function takes a session of `writing()` and raises Problem. What has been done already may be said again, in the
-same words, to no effect.
+Every function takes a session of `writing()` and raises Problem. What has been done already may be reported again, in
+the same words, to no effect.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ ON_REPLACEMENT = "the participant dropped out"
 
 
 def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
-    """A new participant and the token of their link, which is shown this once. 409: the study is not open."""
+    """A new participant and the token of their link, which is shown only once. 409: the study is not open."""
     session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED:
-        raise conflict("not-open", "The study takes no participants now: it is not locked yet, or is unblinded.")
+        raise conflict(
+            "not-open", "The study does not take participants: it is not locked yet, or is already unblinded."
+        )
     participant = fresh.add(session, lambda code: Participant(study_id=study.id, code=code, created_us=now_us()))
     token = tokens.issue(session, TokenKind.PARTICIPANT, participant.id)
     _log(session, "invited", participant, who)
@@ -71,12 +73,12 @@ def consent(session: Session, participant: Participant, version: str, on_withdra
     if participant.state != ParticipantState.INVITED:
         if (participant.consent_version, participant.on_withdrawal) == (version, on_withdrawal):
             return
-        raise conflict("consented", "You have agreed before. What you agreed to stays as it is.")
+        raise conflict("consented", "You have already agreed. The text that you agreed to stays valid.")
     if version != protocol.consent.version:
         raise unprocessable("The text of the consent has changed. Please read it again.")
     if on_withdrawal not in protocol.consent.withdrawal:
-        wrong = FieldError("on_withdrawal", "Choose what is to happen with your data if you withdraw.")
-        raise unprocessable("Please say what is to happen with your data if you withdraw.", wrong)
+        wrong = FieldError("on_withdrawal", "Choose what should happen to your data if you withdraw.")
+        raise unprocessable("Please say what should happen to your data if you withdraw.", wrong)
     participant.consent_version, participant.consent_us = version, now_us()
     participant.on_withdrawal = OnWithdrawal(on_withdrawal)
     participant.state = ParticipantState.CONSENTED
@@ -97,7 +99,7 @@ def answer(
     if participant.state != ParticipantState.CONSENTED:
         if participant.answers is not None and participant.answers == found.kept:
             return
-        raise conflict("answered", "The questionnaire is not open now. Your earlier answers stay as they are.")
+        raise conflict("answered", "The questionnaire is closed now. Your earlier answers stay valid.")
     if found.wrong:
         errors = [FieldError(key, detail) for key, detail in found.wrong.items()]
         raise unprocessable("Some answers are missing or can't be used.", *errors)

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, field, mistake, or_again, page
-from happe_study.base.paging import Page, rows_after
+from happe_study.base.paging import MOST_ROWS, Page, rows_after
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict
 from happe_study.design.study import Study
@@ -47,11 +47,12 @@ def participants(study: str) -> Response:
         query = select(Participant).where(Participant.study_id == found.id)
         if state in set(ParticipantState):
             query = query.where(Participant.state == state)
-        where = Page(cursor=request.args.get("cursor", "")[:64] or None)
+        where = Page(cursor=request.args.get("cursor", "")[:64] or None, limit=MOST_ROWS)
         rows, following = rows_after(session, query, Participant.code, where)
         more: dict[str, Any] = {
             "rows": shown(session, rows),
             "next": following,
+            "paged": where.cursor is not None,
             "state": state,
             "states": list(ParticipantState),
         }

@@ -6,32 +6,15 @@ Units are the trace's: kHz, ppm and microseconds, all integers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault
+from happe_study.runs.records.demand import LEVELS, Ladder, Seen, level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from happe_contract.strict_json import Json
-
-LEVELS = 10
-MILLION = 1_000_000
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """A policy's frequencies in kHz, ascending, and the real speed of those that were calibrated."""
-
-    khz: tuple[int, ...]
-    speeds: Mapping[int, int]
-
-    def level(self, util_ppm: int, cur_khz: int) -> int:
-        """The level, 0 to 9: docs/traces.md, Level."""
-        top = self.khz[-1]
-        full = MILLION * self.speeds.get(top, top)
-        return min(LEVELS - 1, util_ppm * self.speeds.get(cur_khz, cur_khz) * LEVELS // full)
 
 
 def ladders(header: Json) -> dict[int, Ladder]:
@@ -43,6 +26,12 @@ def ladders(header: Json) -> dict[int, Ladder]:
     }
 
 
+def domains(header: Json) -> dict[int, frozenset[int]]:
+    """The domain of each policy, of a header without faults."""
+    given = header.get("domains") or [[int(policy)] for policy in header["ladders_khz"]]
+    return {policy: frozenset(domain) for domain in given for policy in domain}
+
+
 def untaught(header: Json) -> list[int]:
     """A new UAFP: docs/traces.md, New UAFPs."""
     known = header["ladders_khz"].values()
@@ -50,15 +39,16 @@ def untaught(header: Json) -> list[int]:
     return [min(khz[0] * ref // khz[-1] for khz in known)] * LEVELS
 
 
-def learn(levels: list[int], level: int, khz: int) -> list[int]:
-    """Algorithm 4: ten kHz in, ten kHz out."""
-    below = [min(value, khz) for value in levels[:level]]
-    return [*below, khz, *(max(value, khz) for value in levels[level + 1 :])]
+def learn(levels: list[int], at: int, khz: int) -> list[int]:
+    """Algorithm 4, at a level: ten kHz in, ten kHz out."""
+    below = [min(value, khz) for value in levels[:at]]
+    return [*below, khz, *(max(value, khz) for value in levels[at + 1 :])]
 
 
 def lesson_faults(document: Json) -> Iterator[Fault]:
     """What is wrong with `learned`, in a record whose header and observations are without faults."""
     known = ladders(document["header"])
+    together = domains(document["header"])
     lines = {line["t_us"]: line for line in document["observations"]}
     last = -1
     for number, lesson in enumerate(document["learned"]):
@@ -68,14 +58,15 @@ def lesson_faults(document: Json) -> Iterator[Fault]:
         last = lesson["t_us"]
         line = lines.get(lesson["t_us"])
         if line is None:
-            yield Fault(f"{at}/t_us", "is no observation's t_us")
+            yield Fault(f"{at}/t_us", "is not the t_us of an observation")
         elif line["user"] is None or line["app"] is None:
-            yield Fault(at, "was learned while nobody was served")
+            yield Fault(at, "was learned while HAPPE governed for no user")
         else:
-            yield from _disagreements(at, lesson, line, known)
+            yield from _disagreements(at, lesson, line)
+            yield from _level_faults(at, lesson, line, known, together)
 
 
-def _disagreements(at: str, lesson: Json, line: Json, known: Mapping[int, Ladder]) -> Iterator[Fault]:
+def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
     """What a lesson says otherwise than the observation it belongs to."""
     seen = next((policy for policy in line["policies"] if policy["id"] == lesson["policy"]), None)
     if seen is None:
@@ -87,9 +78,26 @@ def _disagreements(at: str, lesson: Json, line: Json, known: Mapping[int, Ladder
         yield Fault(f"{at}/cur_khz", f"is {seen['cur_khz']} in the observation")
     if (busiest := max(seen["util_ppm"])) != lesson["util_ppm"]:
         yield Fault(f"{at}/util_ppm", f"is {busiest} in the observation")
-    level = known[lesson["policy"]].level(lesson["util_ppm"], lesson["cur_khz"])
-    if level != lesson["level"]:
-        yield Fault(f"{at}/level", f"is {level} by util_ppm and cur_khz")
+
+
+def _level_faults(
+    at: str, lesson: Json, line: Json, known: Mapping[int, Ladder], together: Mapping[int, frozenset[int]]
+) -> Iterator[Fault]:
+    """Whether a lesson's level is its domain's. Where a setting of the domain was left out, nobody can tell."""
+    domain = together.get(lesson["policy"], frozenset())
+    listed = {policy["id"]: policy for policy in line["policies"] if policy["id"] in domain}
+    if lesson["policy"] not in listed:
+        return
+    told = {"cur_khz": lesson["cur_khz"]} | ({"util_ppm": [lesson["util_ppm"]]} if len(domain) == 1 else {})
+    listed[lesson["policy"]] = listed[lesson["policy"]] | told
+    if any("cur_khz" not in policy for policy in listed.values()):
+        return
+    seen = [
+        Seen(known[number], policy["cur_khz"], policy.get("ran_khz"), policy["util_ppm"])
+        for number, policy in listed.items()
+    ]
+    if (found := level(seen, alone=len(domain) == 1)) != lesson["level"]:
+        yield Fault(f"{at}/level", f"is {found} by util_ppm and cur_khz")
 
 
 def profile_faults(document: Json) -> Iterator[Fault]:
@@ -97,14 +105,14 @@ def profile_faults(document: Json) -> Iterator[Fault]:
     before, after = document["profile_before"], document["profile_after"]
     if not document["learned"]:
         if after != before and not (before is None and after == untaught(document["header"])):
-            yield Fault("/profile_after", "is not profile_before, though nothing was learned")
+            yield Fault("/profile_after", "differs from profile_before, though nothing was learned")
         return
     if before is None and document["header"].get("settings", {}).get("warm_start", False):
         return  # what it began with is not in the record
     levels = before or untaught(document["header"])
     for number, lesson in enumerate(document["learned"]):
         if levels[lesson["level"]] != lesson["from_khz"]:
-            yield Fault(f"/learned/{number}/from_khz", f"is {levels[lesson['level']]} by what came before")
+            yield Fault(f"/learned/{number}/from_khz", f"is {levels[lesson['level']]} by the lessons before")
         levels = learn(levels, lesson["level"], lesson["to_khz"])
     if after != levels:
         yield Fault("/profile_after", "is not what `learned` makes of profile_before")

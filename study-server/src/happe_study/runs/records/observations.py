@@ -24,10 +24,11 @@ def header_faults(header: Json) -> Iterator[Fault]:
     for policy, khz in header.get("calibrated_khz", {}).items():
         at = f"/header/calibrated_khz/{policy}"
         if policy not in ladders:
-            yield Fault(at, "is of no policy in ladders_khz")
+            yield Fault(at, "is not of a policy in ladders_khz")
         elif len(khz) != len(ladders[policy]):
             yield Fault(at, "must be as long as the policy's ladder")
         yield from ascending(at, khz)
+    yield from _domain_faults(header)
     known = set()
     for number, uafp in enumerate(header.get("uafp", ())):
         at = f"/header/uafp/{number}"
@@ -36,6 +37,22 @@ def header_faults(header: Json) -> Iterator[Fault]:
         if (uafp["user"], uafp["app"]) in known:
             yield Fault(at, "is a second profile of this user and application")
         known.add((uafp["user"], uafp["app"]))
+
+
+def _domain_faults(header: Json) -> Iterator[Fault]:
+    """Faults of domains that are given: they name each policy exactly once."""
+    missing = {int(policy) for policy in header["ladders_khz"]}
+    named = set()
+    for number, domain in enumerate(header.get("domains", ())):
+        for place, policy in enumerate(domain):
+            at = f"/header/domains/{number}/{place}"
+            if policy in named:
+                yield Fault(at, "is in a domain already")
+            elif policy not in missing:
+                yield Fault(at, "is not in ladders_khz")
+            named.add(policy)
+    if named and (left_out := missing - named):
+        yield Fault("/header/domains", f"does not name policy {min(left_out)}")
 
 
 def ascending(at: str, khz: list[int]) -> Iterator[Fault]:

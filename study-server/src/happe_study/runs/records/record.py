@@ -88,9 +88,9 @@ def _profile(khz: list[int] | None) -> tuple[int, ...] | None:
 
 def _address_faults(document: Json, run: str, client_id: str) -> Iterator[Fault]:
     if document["run"] != run:
-        yield Fault("/run", "is not the run of the address")
+        yield Fault("/run", "differs from the run in the address")
     if document["id"] != client_id:
-        yield Fault("/id", "is not the id of the address")
+        yield Fault("/id", "differs from the id in the address")
 
 
 def _own_faults(document: Json) -> Iterator[Fault]:

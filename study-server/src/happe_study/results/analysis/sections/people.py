@@ -26,21 +26,22 @@ if TYPE_CHECKING:
 MOST_ANSWERS = 8
 PRESSES = (
     "A series of presses with gaps under a second is one press. Training is T-HAPPE; the operating phase is O-HAPPE "
-    "and B-HAPPE together, which the paper does not say but describes alike."
+    "and B-HAPPE together, which the paper implies but does not say."
 )
 RATES = (
-    "Negative-binomial regression with the run's minutes as exposure; errors clustered by participant, Student's t. A "
-    "rate ratio above 1: pressed more often than under the first condition."
+    "Negative-binomial regression with the run's minutes as exposure; errors by participant (jackknife), Student's t. "
+    "A rate ratio above 1: pressed more often than under the first condition."
 )
 BLINDING = (
     "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
-    "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: percentile bootstrap "
-    "of participants. The published standard error takes every guess as another person's."
+    "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: jackknife by "
+    "participant, Student's t. The published standard error takes every guess as another person's."
 )
 GROUPS = (
     "The mean over applications and HAPPE conditions of the group's improvement (section A.5.6), and Welch's analysis "
-    "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions. Nobody "
-    "was assigned to a group, so a difference has other explanations than the answer."
+    "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions; those "
+    "that make the same groups count as one. Nobody was assigned to a group, so a difference has other explanations "
+    "than the answer."
 )
 
 
@@ -151,8 +152,10 @@ def groups_section(study: Study) -> Section:
         for key, answers in sorted(study.export.answers.items())
         if (made := attempt(refused, key, partial(_question, study, key, answers)))
     ]
-    corrected = groups.holm([each.p for each in found])
-    found = [replace(each, holm=p) for each, p in zip(found, corrected, strict=True)]
+    grouping = [_grouping(study.export.answers[each.key]) for each in found]
+    first = {who: each.p for who, each in zip(grouping, found, strict=True)}
+    corrected = dict(zip(first, groups.holm(list(first.values())), strict=True))
+    found = [replace(each, holm=corrected[who]) for each, who in zip(found, grouping, strict=True)]
     return Section(
         "groups",
         "Groups of participants",
@@ -163,6 +166,11 @@ def groups_section(study: Study) -> Section:
         tuple(refused),
         plain(found),
     )
+
+
+def _grouping(answers: Mapping[str, str]) -> frozenset[frozenset[str]]:
+    """Who is in one group with whom, whatever the groups are called."""
+    return frozenset(frozenset(who for who in answers if answers[who] == each) for each in set(answers.values()))
 
 
 def _question(study: Study, key: str, answers: Mapping[str, str]) -> Question:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_study.results.analysis import noninferiority, ratings_clmm, wins
-from happe_study.results.analysis.design import NOTHING, changing_places, compared, of_application, period_terms
+from happe_study.results.analysis.design import (
+    NOTHING,
+    changing_places,
+    compared,
+    of_application,
+    period_terms,
+    require_complete,
+)
+from happe_study.results.analysis.noninferiority import Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
 from happe_study.results.analysis.study import attempt, fixed, p_value, percent, plain
@@ -25,18 +33,26 @@ if TYPE_CHECKING:
 
 NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); one chosen now would prove nothing"
 NONINFERIORITY = (
-    "Each participant's mean difference of ratings over applications, tested one-sided by Student's t with Hall's "
-    "correction for skewness. Non-inferior means: the lower limit is above minus the margin, which the protocol fixed. "
-    "If the upper limit is below minus the margin, the condition is inferior by more than the margin."
+    (
+        "Each participant's mean difference of ratings over applications. Non-inferior: the lower limit is above minus "
+        "the margin, which the protocol fixed. Inferior: the upper limit is below it. Inconclusive: neither."
+    ),
+    (
+        "The limits are Student's t's, or those after Hall's correction for skewness where they are wider. They allow "
+        "for missing pairs as bad, or as good, as any that was seen. With fewer than 36 people at an alpha of 0.025 "
+        "they also allow for a tenth of all people who dislike the condition so much as to take up the margin, and of "
+        "whom nobody took part."
+    ),
 )
 WINS = (
     "How likely a person rates the condition above the reference in the same application, alike counted half; 50 % is "
-    "no preference. Student's t interval over participants, p by flips of signs. Not corrected for their number."
+    "no preference. The intervals allow for the same as those of the test. p by flips of signs. Not corrected for "
+    "their number."
 )
 CLMM = (
-    "Proportional odds with a random intercept for each participant (25 nodes of adaptive Gauss-Hermite quadrature). "
-    "An odds ratio above 1 is for higher ratings. That a condition moves all points of the scale, and all people, "
-    "alike is assumed."
+    "Proportional odds with a random intercept for each participant (41 nodes of adaptive Gauss-Hermite quadrature). "
+    "An odds ratio above 1 is for higher ratings. It assumes that a condition moves all points of the scale alike. "
+    "People may differ in how they like it: errors are by participant (jackknife), with Student's t."
 )
 
 
@@ -48,8 +64,8 @@ def noninferiority_section(study: Study) -> Section:
         "noninferiority",
         "Non-inferiority of ratings",
         Weight.CONFIRMATORY,
-        text=(NONINFERIORITY,),
-        tables=(_test_table(found),) if found else (),
+        text=NONINFERIORITY,
+        tables=(_test_table(found), _sets_table(found)) if found else (),
         refused=tuple(refused),
         data=plain(found),
     )
@@ -59,8 +75,9 @@ def _tested(study: Study) -> NonInferiority:
     wanted = study.protocol.analysis if study.protocol else None
     if wanted is None:
         raise Refusal(NO_MARGIN)
-    panel = study.runs.panel(satisfaction)
-    return noninferiority.test(panel, wanted.treatment, wanted.reference, margin=wanted.margin, alpha=wanted.alpha)
+    panel, (lowest, highest) = study.runs.panel(satisfaction), study.scale
+    test = Wanted(wanted.margin, wanted.alpha, float(highest - lowest))
+    return noninferiority.test(panel, wanted.treatment, wanted.reference, test)
 
 
 def _test_table(found: NonInferiority) -> Table:
@@ -68,24 +85,48 @@ def _test_table(found: NonInferiority) -> Table:
         ("Compared", f"{found.treatment} less {found.reference}"),
         ("Participants; pairs; missing pairs", f"{found.participants}; {found.pairs}; {found.missing}"),
         ("Mean difference, points", f"{fixed(found.difference, 3)} (standard error {fixed(found.error, 3)})"),
+        ("The same, standardised", f"{fixed(found.standardised)} standard deviations between participants"),
         (f"Lower limit, one-sided {percent(1 - found.alpha, 1)} %", fixed(found.low, 3)),
         ("Two-sided interval", f"{fixed(found.low, 3)} to {fixed(found.high, 3)}"),
-        ("The same without the correction", f"{fixed(found.plain[0], 3)} to {fixed(found.plain[1], 3)}"),
         ("Margin, points", fixed(found.margin, 3)),
-        ("p, one-sided", f"{p_value(found.p)} (alpha {fixed(found.alpha, 3)}, {found.dof} degrees of freedom)"),
-        ("Non-inferior", outcome(found)),
+        ("p, one-sided", f"{p_value(found.p)} (alpha {fixed(found.alpha, 3)})"),
+        ("Verdict", outcome(found)),
     )
-    return Table("The test", ("", ""), rows)
+    return Table("The test", ("", ""), rows, found.why)
 
 
 def outcome(found: NonInferiority) -> str:
     """What the test says, in words."""
-    if found.inferior:
-        return (
-            f"no: {found.treatment} is rated worse than {found.reference} by more than the margin, as the whole "
-            f"interval is below {fixed(-found.margin, 3)}"
+    said = {
+        Verdict.NON_INFERIOR: "the whole interval is above",
+        Verdict.INFERIOR: "the whole interval is below",
+        Verdict.INCONCLUSIVE: "the interval contains",
+    }
+    return f"{found.verdict}: {said[found.verdict]} {fixed(-found.margin, 3)}"
+
+
+def _sets_table(found: NonInferiority) -> Table:
+    rows = tuple(
+        (
+            each.name,
+            str(each.participants),
+            str(each.pairs),
+            fixed(each.difference, 3),
+            f"{fixed(each.low, 3)} to {fixed(each.high, 3)}",
+            each.verdict,
         )
-    return "shown" if found.shown else "not shown, which is not proof of the contrary"
+        for each in found.sets
+    )
+    tipping = (
+        ()
+        if found.tipping is None
+        else (
+            f"Tipping point: non-inferior until missing pairs are {fixed(found.tipping)} points worse than those seen.",
+        )
+    )
+    return Table(
+        "The test on other sets of the data", ("Set", "n", "Pairs", "Difference", "Interval", "Verdict"), rows, tipping
+    )
 
 
 def ratings_section(study: Study) -> Section:
@@ -135,15 +176,15 @@ def _wins_table(won: Sequence[wins.Wins], reference: str) -> Table:
     return Table(f"Rated above {reference}", columns, rows)
 
 
-def _clmm(study: Study, runs: Runs, more: Terms = NOTHING) -> tuple[ratings_clmm.Fit, ratings_clmm.RatioTest]:
-    """The model, and the likelihood ratio test of all conditions together."""
-    others = of_application(runs.rows, runs.applications).beside(more)
-    terms = compared(runs, study.reference).beside(others)
+def _clmm(study: Study, runs: Runs, more: Terms = NOTHING) -> tuple[ratings_clmm.Fit, ratings_clmm.JointTest]:
+    """The model, and the test of all conditions together."""
+    require_complete(study.runs.with_figure(satisfaction), study.runs)
+    conditions = compared(runs, study.reference)
+    terms = conditions.beside(of_application(runs.rows, runs.applications)).beside(more)
     ratings = [run.rating for run in runs.rows if run.rating is not None]
     people = [run.participant for run in runs.rows]
-    full = ratings_clmm.fit(ratings, terms.columns, terms.names, people)
-    smaller = ratings_clmm.fit(ratings, others.columns, others.names, people)
-    return full, ratings_clmm.likelihood_ratio(full, smaller)
+    fitted = ratings_clmm.fit(ratings, terms.columns, terms.names, people)
+    return fitted, ratings_clmm.test_together(fitted, conditions.names)
 
 
 def _clmm_with_period(study: Study) -> ratings_clmm.Fit:
@@ -151,12 +192,13 @@ def _clmm_with_period(study: Study) -> ratings_clmm.Fit:
     return _clmm(study, runs, period_terms(runs))[0]
 
 
-def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.RatioTest | None) -> Table:
+def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.JointTest | None) -> Table:
     rows = tuple(
         (
             each.name,
             fixed(each.estimate, 3),
             fixed(each.error, 3),
+            fixed(each.model_error, 3),
             fixed(float(np.exp(each.estimate)), 2),
             f"{fixed(float(np.exp(each.low)), 2)} to {fixed(float(np.exp(each.high)), 2)}",
             p_value(each.p),
@@ -169,12 +211,14 @@ def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.R
             f"{fixed(fitted.sigma, 3)}; log likelihood {fixed(fitted.log_likelihood, 2)}."
         ),
         study.missing(fitted.ratings),
-        "Two-sided Wald p, not corrected for their number.",
+        "Two-sided p, not corrected for their number.",
     ]
     if together:
         notes.append(
-            f"All conditions together: chi-squared {fixed(together.statistic, 2)} on {together.dof} d. f., "
+            f"All conditions together: F {fixed(together.f, 2)} on {together.dof[0]} and {together.dof[1]} d. f., "
             f"p {p_value(together.p)}."
         )
     title = "Cumulative-link mixed model" + ("" if together else " with period and carry-over (exploratory)")
-    return Table(title, ("Term", "Log odds", "s. e.", "Odds ratio", "95 % interval", "p"), rows, tuple(notes))
+    return Table(
+        title, ("Term", "Log odds", "s. e.", "Model's s. e.", "Odds ratio", "95 % interval", "p"), rows, tuple(notes)
+    )

@@ -41,9 +41,9 @@ def _counts(study: Study) -> Table:
     for condition in study.runs.conditions:
         runs = study.runs.under([condition]).rows
         rows.append((condition, str(len(runs)), *(str(count) for count in _missing(runs))))
-    notes = ("A run without a figure is missing from the figures that need it and from no others.",)
+    notes = ("A run without a value is excluded only from the statistics that need the value.",)
     columns = ("Condition", "Runs", "No power", "No rating", "No guess", "No presses")
-    return Table("Runs that count, and what is missing of them", columns, tuple(rows), notes)
+    return Table("Runs that count, and their missing data", columns, tuple(rows), notes)
 
 
 def _missing(runs: tuple[Run, ...]) -> list[int]:

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a period costs happed on machines of 1, 8 and 256 policies, beside a loop that only reads the same files.
+
+usage: policies.py [--periods N]        `cmake --build build/dev --target happed happe-baseline` makes the programs
+
+The machines are files. Prints the CPU time of each period, and how many files happed writes while nothing changes.
+Judges nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/system"), str(ROOT / "tests/vm")]
+
+from happed_limits import always_wants, writes_of
+from happed_t61 import CAPPED, T61
+from happed_world import Happed, World, running_world
+from patience import spend, until
+from t61.cost import spent
+
+POLICIES = [1, 8, 256]
+BACK_ENDS = {"setspeed": {}, "cap": CAPPED}
+READ = {  # of each policy, once a period
+    "setspeed": ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"],
+    "cap": ["scaling_max_freq", "scaling_min_freq", "scaling_cur_freq"],
+}
+WANTED = 2_200_000
+SETTLE = 5
+MOMENT_S = 0.25
+
+
+class Stat:
+    """A /proc/stat of CPUs that are 30 % busy."""
+
+    def __init__(self, path: Path, cpus: int) -> None:
+        """Make it."""
+        self.path, self.cpus, self.moments = path, cpus, 0
+        self.go_on()
+
+    def go_on(self) -> None:
+        """A moment has passed."""
+        self.moments += 1
+        line = f" {self.moments * 30:012} 0 0 {self.moments * 70:012} 0 0 0 0 0 0\n"
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)  # as long each time: no reader sees a part
+        os.pwrite(file, "".join(f"cpu{cpu}{line}" for cpu in range(self.cpus)).encode(), 0)
+        os.close(file)
+
+    def spend(self, seconds: float) -> None:
+        """Let time pass."""
+        for _ in range(round(seconds / MOMENT_S)):
+            spend(MOMENT_S)
+            self.go_on()
+
+
+def measure(world: World, folder: Path, policies: int, back_end: str, periods: int) -> str:
+    """A row of the table."""
+    happed = Happed(ROOT / "build/bin/happed", world, folder)
+    happed.configure("")
+    machine = T61(happed.cpus, policies, **BACK_ENDS[back_end])
+    stat = Stat(folder / "stat", policies)
+    me = happed.start(f"--stat={stat.path}").serves()
+    always_wants(me, WANTED)
+
+    def governed() -> bool:
+        stat.go_on()
+        return machine.of_all(READ[back_end][0]) == {str(WANTED)}
+
+    until(governed, "all policies are governed")
+    files = [stat.path, *(policy / name for policy in machine.policies for name in READ[back_end])]
+    with subprocess.Popen([ROOT / "build/dev/baseline/bare-sampler", *files]) as bare:
+        try:
+            stat.spend(SETTLE)
+            before, written = (spent([happed.pid]), spent([bare.pid])), writes_of(machine)
+            stat.spend(periods)
+            mine, least = spent([happed.pid]) - before[0], spent([bare.pid]) - before[1]
+        finally:
+            bare.kill()
+    changed = sum(written[name] != at for name, at in writes_of(machine).items())
+    happed.close()
+    return (
+        f"{policies:8}  {back_end:8} {mine.cpu_ns / periods / 1e6:9.3f} {least.cpu_ns / periods / 1e6:12.3f} "
+        f"{mine.cpu_ns / least.cpu_ns:6.2f} {changed:7}"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="What a period costs happed on machines of many policies.")
+    parser.add_argument("--periods", type=int, default=20, help="of a second (%(default)s)")
+    periods = parser.parse_args().periods
+    print("CPU ms of each period\npolicies  back-end    happed  a bare loop  ratio  writes")
+    with running_world() as world:
+        for policies in POLICIES:
+            for back_end in BACK_ENDS:
+                with tempfile.TemporaryDirectory() as name:
+                    world.as_before()
+                    Path(name).chmod(0o755)
+                    print(measure(world, Path(name), policies, back_end, periods), flush=True)
+
+
+if __name__ == "__main__":
+    main()

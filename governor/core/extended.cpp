@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/core/extended.h"
+
+#include <algorithm>
+
+namespace happe {
+
+void Hold::see(Level level, MonoTime at) {
+    seen_.at(level.value) = at;
+    level_ = level;
+    for (std::uint8_t higher = level.value; higher < Uafp::kLevels; ++higher) {
+        const std::optional<MonoTime>& seen = seen_.at(higher);
+        if (seen && at - *seen < kHeld) {
+            level_.value = higher;
+        }
+    }
+}
+
+void Descent::pass(MonoTime at) {
+    passed_ = now_ ? std::min(at - *now_, kLongestLine) : Micros{0};
+    now_ = at;
+}
+
+// Keeps the time of the last probe, for all users.
+void Descent::forget() {
+    probe_.reset();
+    now_.reset();
+}
+
+std::optional<ProbeEvent> Descent::pressed(Key key, Uafp& uafp, Patience& patience) {
+    const bool faster = key == Key::Performance;
+    patience.quiet = Micros{0};
+    patience.wait = faster ? std::clamp(patience.wait * 2, Patience::kLeastPressed, Patience::kMost)
+                           : std::max(patience.wait / 2, Patience::kFirst);
+    if (!probe_) {
+        return std::nullopt;
+    }
+    uafp = probe_->before;
+    probe_.reset();
+    return faster ? ProbeEvent::Refused : ProbeEvent::Ended;
+}
+
+std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Uafp& uafp, Patience& patience) {
+    if (probe_) {
+        const bool tried = uafp.at(level) == uafp.at(probe_->level);
+        probe_->quiet += tried ? passed_ : Micros{0};
+        if (probe_->quiet < kAccepted) {
+            return std::nullopt;
+        }
+        probe_.reset();
+        return ProbeEvent::Accepted;
+    }
+    patience.quiet = std::min(patience.quiet + passed_, Patience::kMost);
+    if (patience.quiet < patience.wait || lower >= uafp.at(level) || (begun_ && *now_ - *begun_ < kApart)) {
+        return std::nullopt;
+    }
+    probe_ = Probe{.before = uafp, .level = level};
+    begun_ = now_;
+    patience.quiet = Micros{0};
+    uafp.learn(level, lower);
+    return ProbeEvent::Begun;
+}
+
+}  // namespace happe

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Mode `extended`: what HAPPE does beyond Algorithms 3 and 4. docs/traces.md states the rules. This file and
+// extended.cpp contain all of it. Pure, in integers, and without allocation, like the rest of the core.
+//
+//   hold      The highest level of the last 30 s counts for look-ups and for learning, so that a short calm does not
+//             slow the application down.
+//   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers what it
+//             learned by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
+//             the lower value. Each press of "faster" doubles the quiet time before the next probe.
+#pragma once
+
+#include "governor/core/uafp.h"
+
+#include <array>
+#include <optional>
+
+namespace happe {
+
+// The highest recent level of a domain.
+class Hold {
+public:
+    static constexpr Micros kHeld = std::chrono::seconds{30};
+
+    // Records the level of a period that ends at `at`.
+    void see(Level level, MonoTime at);
+    void forget() { *this = {}; }
+    [[nodiscard]] Level level() const { return level_; }
+
+private:
+    std::array<std::optional<MonoTime>, Uafp::kLevels> seen_;
+    Level level_;
+};
+
+// The memory of descent for a profile, besides the UAFP.
+struct Patience {
+    static constexpr Micros kFirst = std::chrono::seconds{120};
+    static constexpr Micros kLeastPressed = std::chrono::seconds{600};
+    static constexpr Micros kMost = std::chrono::seconds{3'600};
+
+    Micros wait = kFirst;  // the quiet time before a probe
+    Micros quiet{0};       // the part of that time that has passed
+    bool operator==(const Patience&) const = default;
+};
+
+// The result of a probe in a period. A press of "save power" ends the probe, because the press is the better lesson.
+enum class ProbeEvent : std::uint8_t { Begun, Accepted, Refused, Ended };
+
+// The names in decisions.
+constexpr const char* name_of(ProbeEvent event) {
+    switch (event) {
+        case ProbeEvent::Begun:
+            return "begun";
+        case ProbeEvent::Accepted:
+            return "accepted";
+        case ProbeEvent::Refused:
+            return "refused";
+        case ProbeEvent::Ended:
+            break;
+    }
+    return "ended";
+}
+
+// Runs one probe at a time. While a probe runs, the caller's UAFP has the probe's values. To cancel a probe, the caller
+// continues with another UAFP, or with this one as it was before, and calls forget().
+class Descent {
+public:
+    static constexpr Micros kAccepted = std::chrono::seconds{60};  // after this time without a refusal
+    static constexpr Micros kApart = std::chrono::seconds{120};    // between the starts of two probes
+    static constexpr Micros kLongestLine = std::chrono::seconds{10};
+    static constexpr std::size_t kFirstSteps = 8;  // a first probe goes down by this fraction of the ladder
+
+    struct Probe {
+        Uafp before;
+        Level level;
+        Micros quiet{0};
+    };
+
+    // Call first in a period that ends at `at`. Then call one of the two functions below, or neither.
+    void pass(MonoTime at);
+    void forget();
+
+    // A press counted, but taught nothing yet. Ends a probe: `uafp` then has its values from before the probe.
+    std::optional<ProbeEvent> pressed(Key key, Uafp& uafp, Patience& patience);
+
+    // A period without such a press while somebody is present. `lower`: what a probe would learn at this level.
+    std::optional<ProbeEvent> quiet(Level level, Khz lower, Uafp& uafp, Patience& patience);
+
+    [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
+
+private:
+    std::optional<Probe> probe_;
+    std::optional<MonoTime> now_;
+    std::optional<MonoTime> begun_;  // start of the last probe
+    Micros passed_{0};               // in this period
+};
+
+}  // namespace happe

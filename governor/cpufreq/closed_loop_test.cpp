@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The loop on today's machines: busy threads that the scheduler moves, a driver that chooses below a cap, a kernel that
+// shows no speed of a CPU that idles, and a person who presses. `closed_loop_test` prints the table of
+// docs/explanation.
+#include "governor/core/fakes.h"
+#include "governor/core/loop.h"
+#include "governor/cpufreq/cpufreq_control_fixture.h"
+
+#include <fmt/format.h>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <string>
+
+namespace happe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Micros kSlice = milliseconds{10};  // what the kernel counts time in
+constexpr Micros kFresh = milliseconds{20};  // how long a measured speed counts (MAX_SAMPLE_AGE, x86)
+constexpr int kMostPresses = 24;
+
+// The CPU that a thread is on, by the time and the number of CPUs.
+using Motion = std::function<std::size_t(Micros, std::size_t)>;
+
+// A scheduler's whim: another CPU after 10 to 320 ms.
+std::size_t anywhere(Micros time, std::size_t cpus) {
+    std::uint32_t state = 1;
+    std::size_t cpu = 0;
+    for (Micros next{0}; next <= time;) {
+        state = state * 1'664'525U + 1'013'904'223U;  // Numerical Recipes
+        cpu = (state >> 8U) % cpus;
+        next += milliseconds{10 * (1 + (state >> 16U) % 32)};
+    }
+    return cpu;
+}
+
+struct NamedMotion {
+    const char* name;
+    Motion cpu;
+};
+const std::array kMotions{
+    NamedMotion{"pinned", [](Micros, std::size_t) -> std::size_t { return 0; }},
+    NamedMotion{"pinned to the last", [](Micros, std::size_t cpus) { return cpus - 1; }},
+    NamedMotion{"moved every second",
+                [](Micros time, std::size_t cpus) {
+                    return static_cast<std::size_t>((time + milliseconds{370}) / seconds{1}) % cpus;
+                }},
+    NamedMotion{
+        "moved every 100 ms",
+        [](Micros time, std::size_t cpus) { return static_cast<std::size_t>(time / milliseconds{100}) % cpus; }},
+    NamedMotion{"left to a scheduler", anywhere},
+};
+
+struct Work {
+    std::size_t threads = 1;
+    double share = 1.0;         // of its CPU's time that a thread takes
+    Khz fastest = kHighestKhz;  // the driver goes no faster, whatever the cap
+};
+
+// A kernel with threads on its CPUs, and a person at it.
+class Bench : public UtilisationSource, public KeySource {
+public:
+    explicit Bench(const std::vector<CpufreqPolicy>& policies, bool together = true) {
+        for (const CpufreqPolicy& policy : policies) {
+            kernel_.add(policy, "powersave");
+        }
+        kernel_.modules = {"userspace"};
+        focus_.whom = Served{"alice", "torcs"};
+        control_ = *CpufreqControl::open(kernel_, {.found = directory_.path() / "found.json", .speeds = {}});
+        domains_ = domains_of(control_->policies(), together);
+        cpus_.resize(policies.size());
+        loop_.emplace(Ports{*this, *control_, *this, focus_, profiles_, watcher_},
+                      LoopSettings{.algorithm = {}, .domains = domains_}, now_);
+    }
+
+    Result<std::span<const std::optional<Ppm>>> sample() override { return std::span<const std::optional<Ppm>>(cpus_); }
+    void take(std::vector<Press>& presses) override { presses = std::exchange(presses_, {}); }
+
+    void second(const Motion& motion, const Work& work, std::optional<Key> key = {}) {
+        if (key) {
+            presses_.push_back({*key, now_ + milliseconds{500}});
+        }
+        std::vector<double> busy(cpus_.size());
+        for (Micros slice{0}; slice < seconds{1}; slice += kSlice, now_ += kSlice) {
+            for (std::size_t thread = 0; thread < work.threads; ++thread) {
+                const std::size_t apart = thread * cpus_.size() / work.threads;
+                const std::size_t cpu = (motion(now_.time_since_epoch(), cpus_.size()) + apart) % cpus_.size();
+                busy[cpu] += work.share / (seconds{1} / kSlice);
+                seen_[cpu] = now_;
+            }
+        }
+        for (std::size_t cpu = 0; cpu < cpus_.size(); ++cpu) {
+            cpus_[cpu] = Ppm{static_cast<std::uint32_t>(std::min(1.0, busy[cpu]) * kOne.value + 0.5)};
+            fake::Kernel::Policy& policy = kernel_.machine.at(control_->policies()[cpu].id);
+            const bool fresh = seen_.contains(cpu) && now_ - seen_[cpu] <= kFresh;
+            policy.runs_at = fresh ? std::min(kernel_.max(policy), work.fastest) : kernel_.min(policy);
+        }
+        EXPECT_TRUE(control_->tend(now_));
+        loop_->turn(now_);
+    }
+
+    // Presses until the threads run at the top; so many.
+    int presses_to_the_top(const Motion& motion, const Work& work) {
+        for (int second = 0; second < 5; ++second) {
+            this->second(motion, work);  // from what was found down to what an untaught profile has
+        }
+        int presses = 0;
+        for (; presses < kMostPresses && !at_the_top(); ++presses) {
+            second(motion, work, Key::Performance);
+            second(motion, work);
+        }
+        return presses;
+    }
+
+    // Of every CPU that had work in the last second.
+    [[nodiscard]] bool at_the_top() const {
+        return std::ranges::all_of(seen_, [this](const auto& seen) {
+            const Policy& policy = control_->policies()[seen.first];
+            return now_ - seen.second > seconds{1} || set_on(policy.id) == policy.ladder.top();
+        });
+    }
+    [[nodiscard]] Khz set_on(PolicyId policy) const { return *control_->current(policy); }
+    [[nodiscard]] const Uafp& profile() const { return profiles_.profiles.at(*focus_.whom); }
+    [[nodiscard]] const Lesson& lesson() const { return profiles_.lessons.back().second; }
+    void teach(const Uafp& uafp) {
+        profiles_.profiles.insert_or_assign(*focus_.whom, uafp);
+        loop_.emplace(Ports{*this, *control_, *this, focus_, profiles_, watcher_},
+                      LoopSettings{.algorithm = {}, .domains = domains_}, now_);
+    }
+
+private:
+    TemporaryDirectory directory_;
+    fake::Kernel kernel_;
+    std::unique_ptr<CpufreqControl> control_;
+    Domains domains_;
+    fake::Focus focus_;
+    MemoryProfiles profiles_;
+    fake::Watcher watcher_;
+    std::vector<std::optional<Ppm>> cpus_;
+    std::map<std::size_t, MonoTime> seen_;  // when a CPU last had work
+    std::vector<Press> presses_;
+    MonoTime now_;
+    std::optional<Loop> loop_;
+};
+
+std::vector<CpufreqPolicy> cpus(std::size_t count, CpufreqPolicy like, std::uint16_t first = 0) {
+    std::vector<CpufreqPolicy> policies;
+    for (std::size_t i = 0; i < count; ++i) {
+        like.id = PolicyId{static_cast<std::uint16_t>(first + i)};
+        like.cpus = {static_cast<unsigned>(first + i)};
+        policies.push_back(like);
+    }
+    return policies;
+}
+
+CpufreqPolicy active(const char* driver, Khz lowest, Khz highest) {
+    return {.driver = driver, .governors = {"performance", "powersave"}, .lowest = lowest, .highest = highest};
+}
+
+std::vector<CpufreqPolicy> intel(std::size_t count = 8) {
+    return cpus(count, active("intel_pstate", Khz{400'000}, Khz{4'700'000}));
+}
+
+std::vector<CpufreqPolicy> hybrid() {
+    auto policies = cpus(4, active("intel_pstate", Khz{400'000}, Khz{4'700'000}));
+    std::ranges::copy(cpus(8, active("intel_pstate", Khz{400'000}, Khz{3'400'000}), 4), std::back_inserter(policies));
+    return policies;
+}
+
+struct NamedMachine {
+    const char* name;
+    std::vector<CpufreqPolicy> policies;
+};
+const std::array kMachines{
+    NamedMachine{"intel_pstate, 8", intel()},
+    NamedMachine{"hybrid, 4 + 8", hybrid()},
+    NamedMachine{"amd-pstate-epp, 16", cpus(16, active("amd-pstate-epp", Khz{550'000}, Khz{5'100'000}))},
+    NamedMachine{"acpi-cpufreq, 8", cpus(8, {.driver = "acpi-cpufreq",
+                                             .governors = {"powersave", "userspace", "ondemand"},
+                                             .frequencies = {kT61Khz.begin(), kT61Khz.end()},
+                                             .lowest = kT61Khz.front(),
+                                             .highest = kT61Khz.back()})},
+};
+
+std::string so_many(int presses) {
+    return presses < kMostPresses ? std::to_string(presses) : fmt::format("> {}", kMostPresses);
+}
+
+TEST(ClosedLoop, AThreadNeedsAsManyPressesWhereverItRunsAndHoweverOftenItMoves) {
+    fmt::print("| machine | busy threads | they are | presses to the top | each policy its own level |\n");
+    fmt::print("| --- | --- | --- | --- | --- |\n");
+    for (const NamedMachine& machine : kMachines) {
+        for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
+            int pinned = 0;
+            for (const NamedMotion& motion : kMotions) {
+                SCOPED_TRACE(fmt::format("{}, {} threads, {}", machine.name, threads, motion.name));
+                Bench bench(machine.policies);
+                const Work work{.threads = threads};
+                const int presses = bench.presses_to_the_top(motion.cpu, work);
+                const int apart = Bench(machine.policies, false).presses_to_the_top(motion.cpu, work);
+                fmt::print("| {} | {} | {} | {} | {} |\n", machine.name, threads, motion.name, presses, so_many(apart));
+
+                pinned = pinned == 0 ? presses : pinned;
+                EXPECT_LE(presses, 10);
+                EXPECT_NEAR(presses, pinned, 1);
+                EXPECT_TRUE(bench.at_the_top());
+                bench.second(motion.cpu, work, Key::Performance);
+                EXPECT_EQ(bench.lesson().level, Level{9});
+            }
+        }
+    }
+}
+
+// The paper's algorithm climbs a step a second to what it has learned. A press to save power stops it there: full load
+// does not reach the levels above any more. The mode `extended` may do better.
+TEST(ClosedLoop, APressToSavePowerWhileClimbingStopsTheClimbUntilAsManyPressesTakeItBack) {
+    const NamedMotion& pinned = kMotions.front();
+    fmt::print("| machine | seconds from idle to the top | after a press to save power | presses back |\n");
+    fmt::print("| --- | --- | --- | --- |\n");
+    for (const NamedMachine& machine : kMachines) {
+        SCOPED_TRACE(machine.name);
+        Bench bench(machine.policies);
+        bench.presses_to_the_top(pinned.cpu, {});
+        const auto idle = [&] {
+            for (int second = 0; second < 5; ++second) {
+                bench.second(pinned.cpu, {.threads = 0});
+            }
+        };
+        idle();
+        int climb = 0;
+        for (; climb < kMostPresses && bench.set_on(PolicyId{0}) < machine.policies.front().highest; ++climb) {
+            bench.second(pinned.cpu, {});
+        }
+        idle();
+        for (int second = 0; second < climb / 2; ++second) {
+            bench.second(pinned.cpu, {});
+        }
+        bench.second(pinned.cpu, {}, Key::Power);
+        const Khz stopped = bench.set_on(PolicyId{0});
+        for (int second = 0; second < 60; ++second) {
+            bench.second(pinned.cpu, {});
+        }
+        EXPECT_LE(bench.set_on(PolicyId{0}), stopped);
+        int presses = 0;
+        for (; presses < kMostPresses && !bench.at_the_top(); ++presses) {
+            bench.second(pinned.cpu, {}, Key::Performance);
+            bench.second(pinned.cpu, {});
+        }
+        fmt::print("| {} | {} | {} MHz | {} |\n", machine.name, climb, stopped.value / 1000, so_many(presses));
+        EXPECT_LE(climb, 10);
+        EXPECT_LE(presses, 10);
+    }
+}
+
+TEST(ClosedLoop, ACpuThatIdlesTeachesNothing) {
+    const NamedMotion& pinned = kMotions.front();
+    Bench alone(intel(1));
+    alone.presses_to_the_top(pinned.cpu, {});
+    for (const NamedMotion& motion : kMotions) {
+        SCOPED_TRACE(motion.name);
+        Bench among_idle(intel());
+        among_idle.presses_to_the_top(motion.cpu, {});
+        EXPECT_EQ(among_idle.profile(), alone.profile()) << "what one busy CPU teaches";
+    }
+}
+
+TEST(ClosedLoop, BelowACapTheLevelIsThatOfTheSpeedAndTheFirstPressToSavePowerActs) {
+    const Work work{.threads = 1, .share = 0.85, .fastest = Khz{1'200'000}};
+    for (const NamedMotion& motion : kMotions) {
+        SCOPED_TRACE(motion.name);
+        Bench bench(intel());
+        bench.teach(Uafp(Khz{4'700'000}));
+        bench.second(motion.cpu, {});  // as fast as the cap, which has just been set
+        bench.second(motion.cpu, {});
+        for (int second = 0; second < 20; ++second) {
+            bench.second(motion.cpu, work);
+            EXPECT_TRUE(bench.at_the_top());
+        }
+        bench.second(motion.cpu, work, Key::Power);
+        EXPECT_EQ(bench.lesson().level, Level{2}) << "85 % of 1.2 of 4.7 GHz";
+        EXPECT_EQ(bench.set_on(PolicyId{0}), Khz{900'000});
+    }
+}
+
+// What /proc/stat cannot tell from one busy thread, and many CPUs that do next to nothing.
+TEST(ClosedLoop, ManyLightThreadsCountAsOneBusyThreadAndNoiseAsNone) {
+    Bench light(intel());
+    light.teach(Uafp(Khz{4'700'000}));
+    light.second(kMotions.front().cpu, {});
+    light.second(kMotions.front().cpu, {.threads = 8, .share = 0.125}, Key::Performance);
+    EXPECT_EQ(light.lesson().level, Level{9}) << "8 * 12.5 % at the top speed";
+
+    Bench noise(intel(256));
+    noise.teach(Uafp(Khz{4'700'000}));
+    noise.second(kMotions.front().cpu, {});
+    noise.second(kMotions.front().cpu, {.threads = 256, .share = 0.004}, Key::Performance);
+    EXPECT_EQ(noise.lesson().level, Level{0}) << "256 * 0.4 % is more than one CPU";
+}
+
+}  // namespace
+}  // namespace happe

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The part of CpufreqControl that sets frequencies within the limits of others: docs/limits.md.
+#include "governor/cpufreq/cpufreq_control.h"
+
+#include "governor/documents/printable.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+namespace happe {
+
+std::string in_words(std::span<const PolicyLimits> limits) {
+    std::map<std::pair<Khz, Khz>, std::vector<std::uint32_t>> policies;
+    for (const PolicyLimits& limit : limits) {
+        policies[{limit.least, limit.most}].push_back(limit.policy.value);
+    }
+    std::string text = "another program or the kernel limits ";
+    for (const auto& [range, numbers] : policies) {
+        const auto [least, most] = range;
+        text += fmt::format("{}policy {} to the range {} to {} kHz", range == policies.begin()->first ? "" : "; ",
+                            number_list(numbers), least.value, most.value);
+    }
+    return limits.empty() ? "all limits by other programs or the kernel are gone" : text;
+}
+
+// Sets the loop's target within the limits of others. Writes only values that have changed.
+Status CpufreqControl::bring_about(Hold& hold) {
+    if (mode_ != Mode::Governing || hold.state != State::Kept || !hold.wanted) {
+        return {};
+    }
+    return backend_ == Backend::Setspeed ? bring_about_speed(hold) : bring_about_cap(hold);
+}
+
+Status CpufreqControl::bring_about_speed(Hold& hold) {
+    const Khz target = within_limits(hold);
+    return hold.asked == target && hold.shown == hold.latest ? Status() : write_speed(hold);
+}
+
+Status CpufreqControl::write_speed(Hold& hold) {
+    hold.latest.reset();
+    const Khz target = within_limits(hold);
+    if (const Status written = cpufreq_.set_frequency(hold.id, Cpufreq::Frequency::Speed, target); !written) {
+        return written;
+    }
+    hold.asked = target;
+    return cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed).map([&](const std::optional<Khz>& shown) {
+        hold.shown = hold.latest = shown;
+    });
+}
+
+// A limit as low as the cap does the cap's work. A higher limit would be lost when we write the cap over it. So we
+// first
+// find out who set it. We must remember a program's limit. The kernel's limit we need not remember, but the kernel does
+// not
+// announce its end.
+Status CpufreqControl::bring_about_cap(Hold& hold) {
+    const Khz cap = within_limits(hold);
+    const std::optional<Khz> unknown = found(hold.id)->unknown_max;
+    if (hold.probed) {
+        return {};  // the next tend() sees the answer
+    }
+    if (unknown && cap < *unknown) {
+        hold.probed = unknown;
+        return write_cap(hold, probe_of(*unknown, hold.id, cpufreq_));
+    }
+    return unknown || hold.asked == cap ? Status() : write_cap(hold, cap);
+}
+
+Status CpufreqControl::write_cap(Hold& hold, Khz khz) {
+    if (const Status written = cpufreq_.set_frequency(hold.id, Cpufreq::Frequency::Max, khz); !written) {
+        hold.probed.reset();
+        return written;
+    }
+    hold.before = hold.latest;
+    hold.asked = hold.latest = khz;
+    return {};
+}
+
+Khz CpufreqControl::highest_cap(const Hold& hold) const {
+    const FoundPolicy& entry = *found(hold.id);
+    return std::max(entry.found.max, entry.unknown_max.value_or(Khz{}));
+}
+
+// The kernel lets a ceiling win over a floor, so a cap below the floor would push the floor down.
+Khz CpufreqControl::within_limits(const Hold& hold) const {
+    const Khz ceiling = backend_ == Backend::Setspeed ? hold.ceiling : highest_cap(hold);
+    return hold.floor_hidden ? ceiling : std::min(std::max(*hold.wanted, hold.floor), ceiling);
+}
+
+Status CpufreqControl::look_at_speed(Hold& hold) {
+    const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed);
+    const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
+    const auto ceiling = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
+    for (const auto* const read : {&seen, &floor, &ceiling}) {
+        if (!*read) {
+            return tl::unexpected<Error>(read->error());
+        }
+    }
+    hold.latest = *seen;
+    if (!*seen || !*floor || !*ceiling) {
+        return look_closer(hold);
+    }
+    hold.floor = **floor;
+    hold.ceiling = **ceiling;
+    const bool limits_changed = hold.wanted && hold.asked != within_limits(hold);
+    return limits_changed || !hold.wanted || *seen == hold.shown ? Status() : insist(hold, **seen);
+}
+
+Status CpufreqControl::look_at_cap(Hold& hold) {
+    const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
+    const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
+    for (const auto* const read : {&seen, &floor}) {
+        if (!*read) {
+            return tl::unexpected<Error>(read->error());
+        }
+    }
+    if (!*seen || !*floor) {
+        return look_closer(hold);
+    }
+    const std::optional<Khz> before = std::exchange(hold.before, std::nullopt);
+    if (*seen == before && *seen != hold.asked) {
+        return {};  // our write may not be in force yet; the next look shows it
+    }
+    see_cap(hold, **seen);
+    see_floor(hold, **floor);
+    return {};
+}
+
+void CpufreqControl::see_cap(Hold& hold, Khz seen) {
+    if (is_answered(hold, seen) || seen == hold.latest) {
+        return;
+    }
+    FoundPolicy& entry = *found(hold.id);
+    const bool is_top = seen >= known(hold).highest;
+    hold.latest = seen;
+    unsaved_ = true;
+    if (seen == hold.asked || is_top) {
+        entry.unknown_max.reset();
+    } else {
+        entry.unknown_max = seen;
+    }
+    if (is_top && seen != hold.asked) {
+        entry.found.max = seen;
+    }
+    if (hold.asked && seen > *hold.asked) {
+        hold.asked.reset();  // another program has overwritten it
+    }
+}
+
+// True if `seen` shows who set the limit in question.
+bool CpufreqControl::is_answered(Hold& hold, Khz seen) {
+    const std::optional<Khz> limit = std::exchange(hold.probed, std::nullopt);
+    if (!limit || (seen != *limit && seen != probe_of(*limit, hold.id, cpufreq_))) {
+        return false;
+    }
+    FoundPolicy& entry = *found(hold.id);
+    if (seen != *limit) {
+        entry.found.max = *limit;
+    } else if (*limit >= entry.found.max) {
+        entry.found.max = known(hold).highest;  // the write was above what the kernel allows
+    }
+    entry.unknown_max.reset();
+    hold.latest = seen;
+    unsaved_ = true;
+    return true;
+}
+
+// The kernel never shows a floor above the ceiling. A floor at our cap may really be higher: raise the cap to see it.
+void CpufreqControl::see_floor(Hold& hold, Khz seen) {
+    hold.floor_hidden = seen > hold.floor && hold.latest == seen && hold.asked == seen && seen < highest_cap(hold);
+    if (!hold.floor_hidden) {
+        hold.floor = seen;
+    }
+}
+
+std::vector<PolicyLimits> CpufreqControl::limits() const {
+    std::vector<PolicyLimits> limits;
+    for (const Hold& hold : holds_) {
+        const PolicyLimits of_hold = limits_of(hold);
+        const CpufreqPolicy& whole = known(hold);
+        if (mode_ != Mode::Released && hold.state == State::Kept &&
+            (of_hold.least > whole.lowest || of_hold.most < whole.highest)) {
+            limits.push_back(of_hold);
+        }
+    }
+    return limits;
+}
+
+PolicyLimits CpufreqControl::limits_of(const Hold& hold) const {
+    Khz most = hold.ceiling;
+    if (const FoundPolicy* const entry = found(hold.id); entry != nullptr && entry->capped) {
+        const bool is_held_down = hold.asked && hold.latest && *hold.latest < *hold.asked;
+        most = entry->unknown_max.value_or(is_held_down ? *hold.latest : entry->found.max);
+    }
+    return {hold.id, hold.floor, most};
+}
+
+}  // namespace happe

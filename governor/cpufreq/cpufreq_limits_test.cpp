@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How CpufreqControl follows the limits of others.
+#include "governor/cpufreq/cpufreq_control.h"
+
+#include "governor/cpufreq/cpufreq_control_fixture.h"
+
+#include <algorithm>
+#include <random>
+
+namespace happe {
+namespace {
+
+constexpr Khz kFloor{400'000};
+constexpr Khz kLimit{1'500'000};
+constexpr Khz kHigherLimit{2'500'000};
+constexpr Khz kWanted{3'400'000};
+constexpr Khz kFull{4'200'000};
+
+// A driver whose policy HAPPE caps: with governors of its own, or with a table, to which the kernel rounds limits.
+class Limits : public ControlTest, public testing::WithParamInterface<bool> {
+protected:
+    fake::Kernel::Policy& add() {
+        fake::Kernel::Policy& policy = kernel.add_pstate(0, {0});
+        if (GetParam()) {
+            policy.is.frequencies = {{1'250'000}, kLimit, kHigherLimit};
+            for (Khz entry = kFloor; entry <= kFull; entry.value += 200'000) {
+                policy.is.frequencies.push_back(entry);
+            }
+            std::ranges::sort(policy.is.frequencies);
+        }
+        return policy;
+    }
+    void given_a_cap(Khz cap) {
+        add();
+        open();
+        good(control->acquire());
+        good(control->set({0}, cap));
+        tended();
+        EXPECT_EQ(kernel.max(policy(0)), std::min(cap, kernel.max(policy(0))));
+    }
+    // A period goes by.
+    void tended() {
+        kernel.wait_for_maximum();
+        good(control->tend(MonoTime{now += std::chrono::seconds{1}}));
+    }
+    void tended_thrice() {
+        for (int i = 0; i < 3; ++i) {
+            tended();
+        }
+        kernel.wait_for_maximum();
+    }
+    void released() {
+        good(control->release());
+        kernel.wait_for_maximum();
+    }
+    // Another program writes a limit.
+    void others(Khz limit) { policy(0).user_max = limit; }
+    [[nodiscard]] Khz in_force() { return kernel.max(policy(0)); }
+    [[nodiscard]] std::vector<PolicyLimits> only(Khz least, Khz most) { return {{{0}, least, most}}; }
+    [[nodiscard]] int writes() { return policy(0).writes; }
+
+    Micros now{};
+};
+
+TEST_P(Limits, AreNoneOnAnUntouchedMachine) {
+    given_a_cap(kWanted);
+    EXPECT_TRUE(control->limits().empty());
+    EXPECT_EQ(writes(), 1);
+    tended_thrice();
+    EXPECT_EQ(writes(), 1);
+}
+
+TEST_P(Limits, AreFollowedDownAndUpAndLifted) {
+    given_a_cap(kWanted);
+    const int before = writes();
+    for (const Khz limit : {kLimit, kHigherLimit, kLimit}) {
+        others(limit);
+        tended_thrice();
+        EXPECT_EQ(in_force(), limit);
+        EXPECT_EQ(control->current({0}), limit);
+        EXPECT_EQ(control->limits(), only(kFloor, limit));
+    }
+    EXPECT_EQ(writes(), before) << "a limit below the cap needs no write";
+    others(kFull);
+    tended_thrice();
+    EXPECT_EQ(in_force(), kWanted);
+    EXPECT_EQ(writes(), before + 1);
+    EXPECT_TRUE(control->limits().empty());
+}
+
+TEST_P(Limits, AreKeptInMindBelowALowerCap) {
+    given_a_cap(kWanted);
+    others(kHigherLimit);
+    tended();
+    good(control->set({0}, kLimit));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kLimit);
+    EXPECT_EQ(control->limits(), only(kFloor, kHigherLimit));
+    good(control->set({0}, kFull));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kHigherLimit);
+    released();
+    EXPECT_EQ(policy(0).user_max, kHigherLimit) << "the newest, not the one that was found";
+}
+
+TEST_P(Limits, AreFollowedWhenTheyRiseAboveTheCap) {
+    given_a_cap({800'000});
+    others(kHigherLimit);
+    tended_thrice();
+    EXPECT_EQ(in_force(), Khz{800'000});
+    EXPECT_EQ(control->limits(), only(kFloor, kHigherLimit));
+    good(control->set({0}, kFull));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kHigherLimit);
+    others(kFull);
+    tended_thrice();
+    EXPECT_EQ(in_force(), kFull);
+    released();
+    EXPECT_EQ(policy(0).user_max, kFull);
+}
+
+TEST_P(Limits, OfTheStartAreFollowedWhenTheyAreLifted) {
+    add().user_max = kLimit;
+    open();
+    good(control->acquire());
+    EXPECT_EQ(control->limits(), only(kFloor, kLimit));
+    good(control->set({0}, kWanted));
+    tended_thrice();
+    EXPECT_EQ(writes(), 0);
+    good(control->set({0}, {800'000}));
+    tended_thrice();
+    good(control->set({0}, kWanted));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kLimit);
+    others(kFull);
+    tended_thrice();
+    EXPECT_EQ(in_force(), kWanted);
+    released();
+    EXPECT_EQ(policy(0).user_max, kFull);
+}
+
+TEST_P(Limits, OfTheKernelEndWithoutAWriteOfOurs) {
+    given_a_cap(kWanted);
+    policy(0).kernel_max = {1'200'000};
+    tended_thrice();
+    EXPECT_EQ(control->limits(), only(kFloor, {1'200'000}));
+    good(control->set({0}, {800'000}));
+    tended_thrice();
+    EXPECT_EQ(in_force(), Khz{800'000});
+    policy(0).kernel_max = kFull;
+    good(control->set({0}, kWanted));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kWanted) << "a limit of the kernel that nobody lifts must not stay in mind";
+    EXPECT_TRUE(control->limits().empty());
+}
+
+TEST_P(Limits, OfTheKernelAtTheStartAreNotKept) {
+    add().kernel_max = kLimit;
+    open();
+    good(control->acquire());
+    good(control->set({0}, {800'000}));
+    tended_thrice();
+    policy(0).kernel_max = kFull;
+    good(control->set({0}, kWanted));
+    tended_thrice();
+    EXPECT_EQ(in_force(), kWanted);
+    released();
+    EXPECT_EQ(policy(0).user_max, kFull);
+}
+
+TEST_P(Limits, OfTheKernelAreToldFromOthersOnRelease) {
+    for (const bool of_the_kernel : {false, true}) {
+        kernel = fake::Kernel();
+        given_a_cap(kWanted);
+        (of_the_kernel ? policy(0).kernel_max : policy(0).user_max) = kLimit;
+        tended();
+        released();
+        EXPECT_EQ(policy(0).user_max, of_the_kernel ? kFull : kLimit);
+        EXPECT_FALSE(is_file_there());
+    }
+}
+
+TEST_P(Limits, SetSinceTheLastLookAreWhatIsGivenBack) {
+    given_a_cap(kWanted);
+    others(kLimit);
+    released();
+    EXPECT_EQ(policy(0).user_max, kLimit);
+}
+
+TEST_P(Limits, SetBetweenALookAndAWriteAreSeenBeforeTheWrite) {
+    given_a_cap(kWanted);
+    tended();
+    others(kHigherLimit);
+    good(control->set({0}, {800'000}));
+    tended_thrice();
+    EXPECT_EQ(in_force(), Khz{800'000});
+    released();
+    EXPECT_EQ(policy(0).user_max, kHigherLimit);
+}
+
+// What happens to a laptop whose happed is killed at any moment.
+TEST_P(Limits, AreGivenBackAfterAKillToo) {
+    for (const Khz last : {Khz{800'000}, kWanted}) {
+        kernel = fake::Kernel();
+        given_a_cap(kWanted);
+        others(kHigherLimit);
+        tended();
+        good(control->set({0}, last));
+        tended_thrice();
+        const std::string left = text_of(file);
+        const Khz capped = in_force();
+        released();
+        policy(0).user_max = capped;
+        put_text(file, left);
+        good(restore_found(file, kernel));
+        EXPECT_EQ(policy(0).user_max, kHigherLimit);
+    }
+}
+
+TEST_P(Limits, FromBelowAreFollowedToo) {
+    given_a_cap({800'000});
+    policy(0).user_min = {1'250'000};
+    tended_thrice();
+    tended_thrice();
+    EXPECT_EQ(in_force(), Khz{1'250'000}) << "the cap must not push a floor down";
+    EXPECT_EQ(control->limits(), only({1'250'000}, kFull));
+    policy(0).user_min = kFloor;
+    tended_thrice();
+    EXPECT_EQ(in_force(), Khz{800'000});
+    EXPECT_TRUE(control->limits().empty());
+    const int before = writes();
+    tended_thrice();
+    EXPECT_EQ(writes(), before);
+}
+
+// thermald on a driver without limits of its own: down and up by steps, for hours.
+TEST_P(Limits, AHundredTimesAreNeverExceededForLongerThanAPeriod) {
+    std::mt19937 random(18);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+    given_a_cap(kWanted);
+    Khz limit = kFull;
+    for (int change = 0; change < 100; ++change) {
+        const int before = writes();
+        limit = Khz{800'000 + 400'000 * static_cast<std::uint32_t>(random() % 9)};  // none is HAPPE's own cap
+        others(limit);
+        tended();
+        tended();
+        tended();
+        kernel.wait_for_maximum();
+        EXPECT_LE(in_force(), limit);
+        EXPECT_LE(writes() - before, 2) << "one to ask whose a higher limit is, one to cap again";
+        const int after = writes();
+        tended_thrice();
+        EXPECT_EQ(writes(), after) << limit.value;
+    }
+    EXPECT_FALSE(control->contested());
+    released();
+    EXPECT_EQ(policy(0).user_max, limit);
+}
+
+TEST_P(Limits, BoundTheSpeedOfUserspace) {
+    given_a_t61();
+    good(control->acquire());
+    good(control->set({0}, kHigh));
+    for (int i = 0; i < 10; ++i) {
+        others(kMiddle);
+        const int before = writes();
+        tended();
+        EXPECT_EQ(policy(0).setspeed, kMiddle);
+        EXPECT_EQ(control->limits(), only(kLowest, kMiddle));
+        others(kTop);
+        tended();
+        EXPECT_EQ(policy(0).setspeed, kHigh);
+        EXPECT_TRUE(control->limits().empty());
+        tended_thrice();
+        EXPECT_EQ(writes(), before + 2);
+    }
+    policy(0).user_min = kTop;
+    tended();
+    EXPECT_EQ(policy(0).setspeed, kTop);
+    EXPECT_FALSE(control->contested());
+}
+
+INSTANTIATE_TEST_SUITE_P(, Limits, testing::Bool(),
+                         [](const auto& driver) { return driver.param ? "OfADriverWithATable" : "OfADriverWithout"; });
+
+}  // namespace
+}  // namespace happe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happed, asked to follow a power profile: a hold for performance, one step lower for power-saver.
+#pragma once
+
+#include "governor/bus/bus.h"
+#include "governor/bus/daemon_interface.h"
+#include "governor/powerprofiles/profile_choice.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+class GovernorLink {
+public:
+    struct Wish {
+        PowerProfile profile = PowerProfile::Balanced;
+        std::string application;
+        std::string reason;
+        bool operator==(const Wish&) const = default;
+    };
+
+    // `changed` is called when run() or limited() may have another answer; `failed` with what happed refused.
+    struct Hooks {
+        std::function<void()> changed;
+        std::function<void(const Error&)> failed;
+    };
+    GovernorLink(sd_bus* bus, Hooks hooks) : bus_(bus), hooks_(std::move(hooks)) {}
+    GovernorLink(const GovernorLink&) = delete;
+    GovernorLink& operator=(const GovernorLink&) = delete;
+    ~GovernorLink() = default;
+
+    [[nodiscard]] Status start();
+
+    // From now on happed shall follow this: at once, when it comes, and when a run that is on ends.
+    void want(Wish wish);
+
+    [[nodiscard]] bool run() const { return !seen_.run.empty(); }  // of a study, which no profile changes
+    // Something else keeps a policy below its top. While HAPPE steps aside it does not look: as it saw it last.
+    [[nodiscard]] bool limited() const;
+
+private:
+    void settle();
+    void ask(const char* method, const Wish& wish);
+    void release();
+    void look();
+    [[nodiscard]] bool read(sd_bus_message* dictionary);
+    static int on_owner(sd_bus_message* message, void* data, sd_bus_error* error);
+    static int on_changed(sd_bus_message* message, void* data, sd_bus_error* error);
+    static int on_seen(sd_bus_message* answer, void* data, sd_bus_error* error);
+    static int on_asked(sd_bus_message* answer, void* data, sd_bus_error* error);
+    static int on_released(sd_bus_message* answer, void* data, sd_bus_error* error);
+
+    sd_bus* bus_;
+    Hooks hooks_;
+    Properties seen_;                   // State, Run, Ladders and Limits alone
+    std::vector<PolicyLimits> limits_;  // the newest from when happed looked for them
+    Wish wanted_;
+    Wish followed_;                        // by happed, since it was asked last
+    std::optional<std::uint32_t> cookie_;  // of what it follows; balanced needs none
+    bool there_ = false;                   // happed is, and its properties are known
+    bus::Slot owner_;
+    bus::Slot changes_;
+    bus::Slot looking_;
+    bus::Slot asking_;  // a question without an answer
+};
+
+}  // namespace happe

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Governors side by side in worlds and on machines: what each draws, and what that costs the people.
+#pragma once
+
+#include "governor/sim/worlds/long_run.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace happe {
+
+// A mean over seeds with its standard error; 0 of one seed.
+struct Estimate {
+    double mean = 0.0;
+    double error = 0.0;
+
+    static Estimate of(const std::vector<double>& by_seed);
+};
+
+struct WorldsRequest {
+    std::vector<sim::World> worlds;
+    std::vector<sim::MachineKind> machines;
+    std::vector<Contender> contenders;  // ondemand, HAPPE and the oracle among them
+    std::size_t people = 8;             // of each seed
+    Micros time = std::chrono::hours{10};
+    std::vector<std::uint64_t> seeds;
+    std::size_t jobs = 1;
+    std::function<void()> run_done;  // after each machine, world, seed and contender; from several threads
+};
+
+// One contender on one machine in one world, by seed.
+struct WorldRow {
+    std::string machine;
+    std::string world;
+    Contender contender;
+    std::vector<Hours> by_seed;
+    std::vector<double> saving_percent;        // of ondemand's power
+    std::vector<double> oracle_share_percent;  // of the oracle's saving
+};
+
+std::vector<WorldRow> run_worlds(const WorldsRequest& request);
+
+std::string worlds_text(const WorldsRequest& request, const std::vector<WorldRow>& rows);
+std::string worlds_json(const WorldsRequest& request, const std::vector<WorldRow>& rows);
+
+}  // namespace happe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/sim/worlds/world_report.h"
+
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace happe {
+namespace {
+
+WorldsRequest minutes(std::string_view machine, std::string_view world) {
+    const auto everybody = contenders();
+    return {.worlds = {*std::ranges::find(sim::worlds(), world, &sim::World::name)},
+            .machines = {*std::ranges::find(sim::machine_kinds(), machine, &sim::MachineKind::name)},
+            .contenders = {everybody.begin(), everybody.end()},
+            .people = 2,
+            .time = std::chrono::minutes(12),
+            .seeds = {901, 902},
+            .jobs = 1,
+            .run_done = {}};
+}
+
+const Hours& of(const std::vector<WorldRow>& rows, Contender contender) {
+    return std::ranges::find(rows, contender, &WorldRow::contender)->by_seed.front();
+}
+
+TEST(Estimate, is_a_mean_with_its_standard_error) {
+    EXPECT_DOUBLE_EQ(Estimate::of({1, 2, 3}).mean, 2.0);
+    EXPECT_DOUBLE_EQ(Estimate::of({1, 2, 3}).error, std::sqrt(1.0 / 3.0));
+    EXPECT_DOUBLE_EQ(Estimate::of({4}).error, 0.0);
+}
+
+// The oracle draws least of those that satisfy people; nobody presses where there are no keys.
+TEST(Worlds, compare_everyone_on_every_machine) {
+    for (const sim::MachineKind& machine : sim::machine_kinds()) {
+        const auto rows = run_worlds(minutes(machine.name, "plausible"));
+        const Hours& oracle = of(rows, Contender::Oracle);
+        EXPECT_LT(oracle.watts, of(rows, Contender::Schedutil).watts) << machine.name;
+        EXPECT_LT(oracle.dissatisfied, of(rows, Contender::FixedCap).dissatisfied) << machine.name;
+        EXPECT_GT(of(rows, Contender::Happe).performance_presses, 0.0) << machine.name;
+        EXPECT_EQ(of(rows, Contender::Schedutil).performance_presses, 0.0) << machine.name;
+        EXPECT_EQ(rows.front().saving_percent.front(), 0.0);
+        EXPECT_EQ(rows.back().oracle_share_percent.front(), 100.0);
+    }
+}
+
+TEST(Worlds, differ_as_their_names_say) {
+    const auto happe = [](std::string_view world) {
+        WorldsRequest request = minutes("t61", world);
+        request.contenders = {Contender::Ondemand, Contender::Happe, Contender::Oracle};
+        request.people = 4;
+        return run_worlds(request);
+    };
+    const auto fitted = happe("fitted");
+    EXPECT_EQ(of(happe("never-saves"), Contender::Happe).power_presses, 0.0);
+    EXPECT_LT(of(happe("plausible"), Contender::Happe).power_presses, of(fitted, Contender::Happe).power_presses);
+    EXPECT_LT(of(happe("mostly-idle"), Contender::Ondemand).watts, of(fitted, Contender::Ondemand).watts);
+    EXPECT_GT(of(happe("load-jump"), Contender::Oracle).watts, of(happe("mostly-idle"), Contender::Oracle).watts);
+    EXPECT_NE(of(happe("need-follows-demand"), Contender::Oracle).watts, of(fitted, Contender::Oracle).watts);
+}
+
+TEST(Worlds, are_a_function_of_their_seeds_on_any_number_of_threads) {
+    WorldsRequest request = minutes("modern", "scenes");
+    int done = 0;
+    request.run_done = [&done] { ++done; };
+    const std::string alone = worlds_json(request, run_worlds(request));
+    EXPECT_EQ(done, 2 * static_cast<int>(contenders().size()));
+    request.run_done = {};
+    request.jobs = 3;
+    EXPECT_EQ(worlds_json(request, run_worlds(request)), alone);
+    const auto first = nlohmann::json::parse(alone)["results"][0];
+    EXPECT_EQ(first["governor"], "ondemand");
+    EXPECT_GT(first["watts"]["standard_error"], 0.0);
+}
+
+}  // namespace
+}  // namespace happe

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/system/power_supplies.h"
+
+#include <fmt/format.h>
+#include <linux/netlink.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace happe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty if it cannot be read.
+std::string first_line(const fs::path& path) {
+    std::string line;
+    std::ifstream file(path);
+    std::getline(file, line);
+    return line;
+}
+
+// What all supplies of a machine say.
+struct Seen {
+    bool plugged = false;      // one that is no battery supplies
+    bool unplugged = false;    // one that is no battery does not
+    bool battery = false;      // of the machine, not of its mouse
+    bool discharging = false;  // such a one
+
+    void add(const fs::path& supply) {
+        if (first_line(supply / "scope") == "Device") {
+            return;
+        }
+        if (first_line(supply / "type") == "Battery") {
+            battery = battery || first_line(supply / "present") != "0";
+            discharging = discharging || first_line(supply / "status") == "Discharging";
+        } else {
+            const std::string online = first_line(supply / "online");  // 2: a supply with a choice of voltages
+            plugged = plugged || online == "1" || online == "2";
+            unplugged = unplugged || online == "0";
+        }
+    }
+
+    [[nodiscard]] std::optional<PowerSource> source() const {
+        if (!battery) {
+            return std::nullopt;
+        }
+        return !plugged && (discharging || unplugged) ? PowerSource::Battery : PowerSource::Mains;
+    }
+};
+
+}  // namespace
+
+Status PowerSupplies::watch(sd_event* loop) {
+    constexpr unsigned kKernel = 1;  // the group to which the kernel itself tells, and not udev
+    uevents_ = FileDescriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
+    sockaddr_nl address{};
+    address.nl_family = AF_NETLINK;
+    address.nl_groups = kKernel;
+    sd_event_source* source = nullptr;
+    int result = -1;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as sockets have it
+    if (uevents_ && ::bind(uevents_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        result = sd_event_add_io(
+            loop, &source, uevents_.get(), EPOLLIN,
+            [](sd_event_source*, int, std::uint32_t, void* self) {
+                static_cast<PowerSupplies*>(self)->hear();
+                return 0;
+            },
+            this);
+    } else {
+        result = -errno;
+    }
+    heard_.reset(source);
+    look();
+    return result >= 0 ? Status()
+                       : failure(fmt::format("cannot receive the kernel's events: {}",
+                                             std::generic_category().message(-result)));
+}
+
+// Who sent it does not matter: it is only a reason to look. ENOBUFS: some were lost.
+void PowerSupplies::hear() {
+    constexpr std::string_view kOurs("SUBSYSTEM=power_supply", sizeof "SUBSYSTEM=power_supply");
+    std::array<char, 8192> buffer{};
+    bool ours = false;
+    for (;;) {
+        const ssize_t count = ::recv(uevents_.get(), buffer.data(), buffer.size(), 0);
+        if (count < 0 && errno != ENOBUFS) {
+            break;
+        }
+        const std::string_view told(buffer.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
+        ours = ours || count < 0 || told.find(kOurs) != std::string_view::npos;
+    }
+    const auto before = source_;
+    if (ours) {
+        look();
+    }
+    if (source_ != before) {
+        changed_();
+    }
+}
+
+void PowerSupplies::look() {
+    Seen seen;
+    std::error_code none;
+    for (fs::directory_iterator entry(directory_, none); !none && entry != fs::directory_iterator();
+         entry.increment(none)) {
+        seen.add(entry->path());
+    }
+    source_ = seen.source();
+}
+
+}  // namespace happe

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds the images of compose.yaml, localhost/happe-server and localhost/happe-database, from the packages in build/packages.
+#   usage: packaging/container.sh [OPTIONS OF buildah build]     e.g. --build-arg BASE=debian:trixie-slim
+# The packages must be of the release that BASE is (debian:bookworm-slim, if not given).
+set -eu
+cd "$(dirname "$0")/.."
+context=build/container
+rm -rf $context
+mkdir -p $context
+cp packaging/container/* build/packages/happe-study-server_*.deb build/packages/happe-python3_*.deb $context
+for target in database server; do
+    buildah build --format docker --target $target --tag localhost/happe-$target "$@" $context
+done

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every kind of source and every source must keep to, as checks for their tests: HAPPE's own and those of others.
+
+It needs no test framework: what is broken raises BrokenError, which is an AssertionError.
+docs/how-to/own-instrument.md has an example.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_contract import schemas
+from happe_contract.traces import Block, Gap
+from happe_power.recording.header import Purpose, boot_clock, header_of
+from happe_power.recording.ledger import span
+from happe_power.recording.tending import Tended
+from happe_power.sources.clock import MICROS
+from happe_power.sources.door import NAME
+from happe_power.sources.source import EndedError
+from happe_power.sources.spec import Found, Kind, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from happe_contract.traces import TimePair
+    from happe_power.sources.clock import VirtualClock
+    from happe_power.sources.source import Reading, Source
+
+BATCH_S = 0.25  # what a driver may hold back
+RATE_WITHIN = 0.01
+
+
+class BrokenError(AssertionError):
+    """A source does not keep to what happe_power.sources.source promises; the message says in what."""
+
+
+def require(holds: object, says: str) -> None:
+    """Raise BrokenError unless something holds."""
+    if not holds:
+        raise BrokenError(says)
+
+
+@dataclass
+class Taken:
+    """What a source gave."""
+
+    began: TimePair
+    items: list[Block | Gap] = field(default_factory=list)
+    pairs: list[TimePair] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The samples."""
+        return [item for item in self.items if isinstance(item, Block)]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """What was lost."""
+        return [item for item in self.items if isinstance(item, Gap)]
+
+    @property
+    def rows(self) -> int:
+        """How many samples of each channel."""
+        return sum(block.rows for block in self.blocks)
+
+    @property
+    def end_index(self) -> int:
+        """One past the last index."""
+        return span(self.items[-1])[1] if self.items else self.began.index
+
+    def indices(self) -> NDArray[np.int64]:
+        """The index of each row."""
+        return np.concatenate([np.arange(block.first_index, block.end_index) for block in self.blocks])
+
+    def column(self, channel: int) -> NDArray[Any]:
+        """All rows of a channel."""
+        return np.concatenate([block.columns[channel] for block in self.blocks])
+
+    def add(self, reading: Reading) -> None:
+        """Check that it joins, and keep it."""
+        for item in reading.items:
+            first, end = span(item)
+            require(first == self.end_index, f"{item} comes after index {self.end_index}")
+            require(end > first, f"{item} has no index")
+            if isinstance(item, Block):
+                lengths = {len(column) for column in item.columns}
+                require(lengths == {item.rows}, f"the columns of a block have {lengths} rows")
+            self.items.append(item)
+        if reading.at:
+            require(
+                reading.at.index == self.end_index, f"{reading.at} is not the time of the next index {self.end_index}"
+            )
+            self.pairs.append(reading.at)
+
+
+def take(source: Source, reads: int, timeout_s: float = 0.2, first_index: int = 0) -> Taken:
+    """Start a source and read it so often."""
+    taken = Taken(source.start(first_index))
+    require(taken.began.index == first_index, f"started at index {first_index}, it says {taken.began}")
+    with suppress(EndedError):
+        for _ in range(reads):
+            taken.add(source.read(timeout_s))
+    for block in taken.blocks:
+        for column, channel in zip(block.columns, source.channels, strict=True):
+            require(
+                column.dtype == channel.dtype, f"channel {channel.name} is {channel.dtype}, its column {column.dtype}"
+            )
+    return taken
+
+
+def check_kind(kind: Kind) -> None:
+    """A kind has a good name, options that its example fits, and a search that says what is there or missing."""
+    require(NAME.fullmatch(kind.name), f"{kind.name!r}: a name has small letters, digits and _")
+    parsed, spec = parse(kind.example, {kind.name: kind})
+    require(parsed is kind, "the example names another kind")
+    for option in kind.options:
+        require(option.default is None or option.name in spec.values, f"{option.name} has lost its default")
+        require(option.says and f"  {option.name} " in kind.help(), f"the help does not explain {option.name}")
+    for found in kind.find():
+        require(
+            isinstance(found, Found) and found.kind == kind.name and found.says, f"{found} says nothing of this kind"
+        )
+        if found.spec:
+            parse(found.spec, {kind.name: kind})
+
+
+def check_source(source: Source, reads: int = 50, timeout_s: float = 0.2) -> Taken:
+    """A source that is not started gives samples whose indices join, whose times fit their rate, and can start again.
+
+    Returns what the first start gave.
+    """
+    taken = take(source, reads, timeout_s)
+    header = header_of(source, Purpose("a-study"), str(uuid.uuid4()), taken.began, boot_clock())
+    schemas.check(schemas.Kind.POWER_TRACE, header)
+    names = [channel.name for channel in source.channels]
+    require(len(set(names)) == len(names), f"the names of channels repeat: {names}")
+    require(taken.rows, f"it gave no sample in {reads} readings")
+    _check_times(taken, source.rate_hz)
+    source.stop()
+    source.stop()
+    take(source, 2, timeout_s, first_index=taken.end_index + 7)
+    source.stop()
+    return taken
+
+
+def _check_times(taken: Taken, rate_hz: float) -> None:
+    """Times never go back, and indices keep to the nominal rate within 1 % and a quarter of a second."""
+    pairs = [taken.began, *taken.pairs]
+    times = [pair.monotonic_us for pair in pairs]
+    require(times == sorted(times), "times go back")
+    passed_s = (times[-1] - times[0]) / MICROS
+    indices = pairs[-1].index - pairs[0].index
+    allowed = rate_hz * (BATCH_S + RATE_WITHIN * passed_s) + 1
+    require(abs(indices - passed_s * rate_hz) <= allowed, f"{indices} indices in {passed_s:.3f} s at {rate_hz:g} Hz")
+
+
+def tended(
+    source: Source, clock: VirtualClock, seconds: float, each: Callable[[float], object], timeout_s: float = 0.2
+) -> Taken:
+    """Read a source as the recorder does, for so long by a clock of its own: what fails is a gap, and is started again.
+
+    `each` is called before each reading with the seconds passed: a test breaks the instrument there and repairs it.
+    """
+    began = clock.now().monotonic_us
+    reader = Tended(source, now_us=lambda: clock.now().monotonic_us, wait=clock.sleep)
+    taken = Taken(reader.start(0))
+    while (passed_s := (clock.now().monotonic_us - began) / MICROS) < seconds:
+        each(passed_s)
+        taken.add(reader.read(timeout_s))
+    taken.add(reader.finish())
+    return taken

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Instruments that speak SCPI, by PyVISA: power meters of Yokogawa, supplies of Keysight and Rigol.
+
+The commands are those of the makers' manuals: Yokogawa IM WT310E-17EN, Keysight E36300 and N6700 programming guides,
+Rigol DP800 programming guide.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_contract.traces import Filter, Measures
+from happe_power.sources.clock import MICROS
+from happe_power.sources.poller import Poller
+from happe_power.sources.source import SourceError, UnpluggedError
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, channels_of, number
+
+if TYPE_CHECKING:
+    from happe_contract.traces import TimePair
+    from happe_power.sources.clock import Clock
+    from happe_power.sources.poller import Row
+    from happe_power.sources.source import Reading
+
+GET_PACKAGE = "pip install happe-power-logger[scpi]"
+NOT_A_NUMBER, OVER = 9.91e37, 9.9e37  # what SCPI writes for them (SCPI-99, 7.2.1.4 and 7.2.1.5)
+TIMED_OUT = -1073807339  # VI_ERROR_TMO
+MOST_ANSWER = 1000
+
+
+@dataclass(frozen=True)
+class Model:
+    """How instruments of a kind are asked. {channel} stands for the number of the instrument's channel.
+
+    `query` is answered with a number for each of `measures`; `interval`, if there is such a question, with the seconds
+    over which each of the instrument's readings is the mean.
+    """
+
+    maker: str
+    measures: tuple[Measures, ...]
+    query: str
+    setup: tuple[str, ...] = ()
+    interval: str = ""
+
+
+MODELS = {
+    "yokogawa_wt": Model(
+        "YOKOGAWA",
+        (Measures.POWER, Measures.SUPPLY, Measures.CURRENT),
+        ":NUMERIC:NORMAL:VALUE?",
+        (
+            ":COMMUNICATE:HEADER OFF",
+            ":NUMERIC:FORMAT ASCII",
+            ":NUMERIC:NORMAL:NUMBER 3",
+            ":NUMERIC:NORMAL:ITEM1 P,{channel}",
+            ":NUMERIC:NORMAL:ITEM2 U,{channel}",
+            ":NUMERIC:NORMAL:ITEM3 I,{channel}",
+        ),
+        ":RATE?",
+    ),
+    "keysight_supply": Model(
+        "KEYSIGHT", (Measures.SUPPLY, Measures.CURRENT), "MEAS:VOLT? (@{channel});:MEAS:CURR? (@{channel})"
+    ),
+    "rigol_dp": Model("RIGOL", (Measures.SUPPLY, Measures.CURRENT, Measures.POWER), ":MEAS:ALL? CH{channel}"),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which instrument is asked what, how often, and how long it may take to answer."""
+
+    resource: str
+    model: Model
+    channel: int
+    rate_hz: float
+    timeout_s: float
+
+
+class Scpi:
+    """A source that asks for each sample. An answer that takes longer than a period is lost: nobody knows its time."""
+
+    kind = "scpi"
+
+    def __init__(self, manager: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - pyvisa.ResourceManager
+        """Ask the instrument who it is. SourceError if it is another, or does not measure so often."""
+        self._manager, self._setting, self._clock = manager, setting, clock
+        self._device: Any = None
+        self.rate_hz = setting.rate_hz
+        measures = setting.model.measures
+        ends = [(-OVER, OVER)] * len(measures)
+        ones, zeros = [1.0] * len(measures), [0.0] * len(measures)
+        self.channels = channels_of(measures, np.dtype(np.float64), ones, zeros, ends)
+        self._poller = Poller(self._sample, self.channels, self.rate_hz, clock)
+        try:
+            self._identity = ""
+            self._identity = self._opened()
+            mean = self._mean()
+        finally:
+            self.stop()
+        self.channels = tuple(replace(channel, filter=mean) for channel in self.channels)
+        maker, model, serial, *_ = [*map(str.strip, self._identity.split(",")), "", "", ""]
+        self.serial: str | None = serial or None
+        self.device = f"{maker} {model} ({setting.resource}, channel {setting.channel})"[:200]
+
+    def start(self, first_index: int) -> TimePair:
+        """Open the instrument and set what it answers with. The instrument's ranges and intervals stay as they are."""
+        self.stop()
+        identity = self._opened()
+        if identity != self._identity:
+            self.stop()
+            raise SourceError(f"{self._setting.resource} says it is {identity!r}, not {self._identity!r} as before")
+        return self._poller.start(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """Ask."""
+        return self._poller.read(timeout_s)
+
+    def stop(self) -> None:
+        """Close the connection."""
+        if self._device is not None:
+            device, self._device = self._device, None
+            with suppress(Exception):  # it may be gone
+                device.close()
+
+    def _opened(self) -> str:
+        """Open the instrument, and set it up; who it says it is."""
+        setting = self._setting
+        try:
+            self._device = self._manager.open_resource(
+                setting.resource,
+                open_timeout=round(setting.timeout_s * 1000),
+                timeout=round(setting.timeout_s * 1000),
+                read_termination="\n",
+                write_termination="\n",
+            )
+        except Exception as error:  # noqa: BLE001 - of PyVISA, its back-end, the operating system
+            raise UnpluggedError(f"{setting.resource}: {_said(error)}") from None
+        identity = self._asked("*IDN?").strip()
+        if setting.model.maker not in identity.upper():
+            raise SourceError(
+                f"{setting.resource} says it is {identity[:80]!r}, not an instrument of {setting.model.maker}"
+            )
+        self._tell("*CLS", *setting.model.setup)
+        return identity
+
+    def _mean(self) -> Filter | None:
+        """What each reading is the mean over, of an instrument that tells. SourceError: it measures more seldom."""
+        if not self._setting.model.interval:
+            return None
+        seconds = _numbers(self._asked(self._setting.model.interval), 1)
+        if seconds is None or not 0 < seconds[0] <= 1 / self.rate_hz * 1.001:
+            every = "an unknown time" if seconds is None else f"{seconds[0]:g} s"
+            raise SourceError(
+                f"{self._setting.resource} measures every {every}: {self.rate_hz:g} a second would read the same twice;"
+                " lower rate=, or the instrument's update interval"
+            )
+        return Filter("the instrument's update interval", mean_s=float(seconds[0]))
+
+    def _sample(self) -> Row | None:
+        asked_us = self._clock.now().monotonic_us
+        numbers = _numbers(self._asked(self._setting.model.query), len(self.channels))
+        took_s = (self._clock.now().monotonic_us - asked_us) / MICROS
+        return numbers if took_s <= 1 / self.rate_hz else None
+
+    def _tell(self, *commands: str) -> None:
+        for command in commands:
+            self._do(lambda command=command: self._device.write(self._filled(command)))
+
+    def _asked(self, query: str) -> str:
+        answer: str = self._do(lambda: self._device.query(self._filled(query)))
+        return answer[:MOST_ANSWER]
+
+    def _filled(self, command: str) -> str:
+        return command.replace("{channel}", str(self._setting.channel))
+
+    def _do(self, call: Any) -> Any:  # noqa: ANN401 - what PyVISA gives
+        """What a call of PyVISA gives. SourceError: no answer in time; UnpluggedError: any other failure.
+
+        After either the connection is made again: a late answer would be taken for that to the next question.
+        """
+        try:
+            return call()
+        except UnicodeDecodeError:
+            return ""  # no text, so no number
+        except Exception as error:  # noqa: BLE001 - of PyVISA, its back-end, the operating system
+            late = getattr(error, "error_code", None) == TIMED_OUT or isinstance(error, TimeoutError)
+            kind = SourceError if late else UnpluggedError
+            raise kind(f"{self._setting.resource}: {_said(error)}") from None
+
+
+def _numbers(answer: str, count: int) -> Row | None:
+    """The numbers of an answer; None if some are missing or not numbers. Out of range is infinity's SCPI number."""
+    words = answer.replace(";", ",").split(",")
+    if len(words) != count:
+        return None
+    try:
+        numbers = tuple(float(word) for word in words)
+    except ValueError:
+        return None
+    if any(math.isnan(each) or math.isclose(abs(each), NOT_A_NUMBER, rel_tol=1e-6) for each in numbers):
+        return None
+    return tuple(max(-OVER, min(OVER, each)) for each in numbers)
+
+
+def _said(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def make(spec: Spec, clock: Clock) -> Scpi:
+    """scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5."""
+    if not spec.place:
+        raise SpecError(f"{spec.text}: which instrument? e.g. {KIND.example}")
+    setting = Setting(
+        spec.place,
+        MODELS[spec.text_of("model")],
+        spec.whole("channel"),
+        spec.number("rate"),
+        spec.number("timeout"),
+    )
+    return Scpi(_manager(spec.text_of("backend")), setting, clock)
+
+
+def _manager(backend: str) -> Any:  # noqa: ANN401 - pyvisa.ResourceManager
+    try:
+        import pyvisa  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise SourceError(f"the package pyvisa is not installed; `{GET_PACKAGE}`") from None
+    try:
+        return pyvisa.ResourceManager(backend)
+    except (ValueError, OSError) as error:
+        raise SourceError(f"PyVISA has no back-end {backend}: {_said(error)}") from None
+
+
+def find() -> list[Found]:
+    """Instruments have to be named: a search would broadcast on the network."""
+    try:
+        _manager("@py")
+    except SourceError as error:
+        return [Found("scpi", None, str(error), GET_PACKAGE)]
+    return [Found("scpi", KIND.example, f"an SCPI instrument, named by its VISA address: {', '.join(MODELS)}")]
+
+
+KIND = Kind(
+    "scpi",
+    "a power meter or supply that speaks SCPI, by PyVISA: one reading of all channels for each question",
+    "VISA-ADDRESS",
+    "scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5",
+    (
+        Option("model", None, f"the family of the instrument: {', '.join(MODELS)}", {"enum": list(MODELS)}),
+        Option("channel", "1", "the instrument's channel or element", number(1, 16, whole=True)),
+        Option("rate", "5", "readings a second; no more than the instrument measures", number(0.01, 100)),
+        Option("timeout", "2", "seconds to wait for an answer before the source connects again", number(0.1, 60)),
+        Option("backend", "@py", "PyVISA's back-end: @py needs no driver, @ivi is the maker's"),
+    ),
+    make,
+    find,
+)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether U holds the truth of sessions that another program made up (independent_truths.py), or the figure is refused.
+
+With -s it prints the table of docs/watts-evidence.md. `tools/validate.sh statistics` draws 300 sessions of each case.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from happe_contract import schemas
+from happe_contract.measuring.refusal import Limits, Refusal
+from happe_contract.measuring.session import Times
+from happe_contract.measuring.zeros import read_zero, shown
+from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
+from happe_power import figures
+from happe_power.trace import Trace
+from independent_truths import SERVER_US, Case, session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_contract.measuring.energy import Figure
+    from independent_truths import Session
+
+pytestmark = pytest.mark.slow
+
+COUNT = int(os.environ.get("HAPPE_TRUTHS", "20"))
+WANTED = 0.93
+MANY = 300  # draws, of which WANTED must hold; of fewer, what chance leaves of it
+CHANCE = 1e-3  # that fewer draws than COUNT allows hold the truth, if WANTED do
+
+LOAD = Case("a load that steps, 16 bits, two zero checks", checks=2)
+FAST = replace(LOAD, rate_hz=200.0, switched_hz=1000.0)
+UNTIMED = replace(LOAD, name="20 s after 30 min, no times, 120 ppm", off_ppm=120.0, starts_at_s=1800.0, timed=False)
+CASES = [  # with why their figures are refused; empty: they are not
+    (LOAD, ""),
+    (replace(LOAD, name="12 bits", bits=12), ""),
+    (replace(LOAD, name="the rate 120 ppm off", off_ppm=120.0), ""),
+    (replace(LOAD, name="gaps of up to 0.6 %", gaps=4), ""),
+    (replace(LOAD, name="an even drift of 60 uV between two checks", drift_v=None, ramp_v=6e-5), ""),
+    (replace(LOAD, name="a drift there and back of 60 uV, two checks", drift_v=None, hump_v=6e-5), ""),
+    (replace(LOAD, name="a drift there and back of 300 uV, five checks", drift_v=None, hump_v=3e-4, checks=5), ""),
+    (
+        replace(
+            LOAD,
+            name="a drift of 60 uV, no check",
+            drift_v=None,
+            ramp_v=6e-5,
+            hump_v=6e-5,
+            checks=0,
+            noise_in_record=True,
+        ),
+        "",
+    ),
+    (replace(LOAD, name="1/f noise of 30 uV, two checks", drift_v=None, flicker_v=3e-5), ""),
+    (
+        replace(
+            LOAD,
+            name="1/f noise of 30 uV, white in the record",
+            drift_v=None,
+            flicker_v=3e-5,
+            checks=0,
+            noise_in_record=True,
+        ),
+        "",
+    ),
+    (replace(FAST, name="1 kHz at 200 S/s, in time", samples_at_instants=True, in_time=True), "aliasing"),
+    (replace(FAST, name="1 kHz at 200 S/s, 120 ppm off", samples_at_instants=True, off_ppm=120.0), "aliasing"),
+    (replace(FAST, name="1 kHz at 200 S/s, in time, two poles of 5 Hz", in_time=True, filter_hz=5.0), ""),
+    (replace(FAST, name="1 kHz at 200 S/s, 120 ppm off, two poles of 5 Hz", off_ppm=120.0, filter_hz=5.0), ""),
+    (UNTIMED, "clock"),
+    (replace(UNTIMED, name="the same, cuts of 1 s let pass", limits={"clock_us": 1e6, "clock_share": 1.0}), ""),
+    (Case("floats in steps of 0.1 W, stated", step_w=0.1, states_step=True), ""),
+    (Case("floats in steps of 0.1 W, not stated", step_w=0.1), ""),
+]
+
+
+class Remade(Trace):
+    """A trace of what was made up, without its files."""
+
+    def __init__(self, made: Session) -> None:
+        """Tell what it tells."""
+        super().__init__(Path(), schemas.read(schemas.Kind.POWER_TRACE, json.dumps(made.header).encode()))
+        self._made = made
+        self.manifest = None
+        self.time_base = [TimePair(index, us, us) for index, us in made.pairs]
+        self.gaps = [Gap(*each, Reason.OVERFLOW) for each in made.gaps]
+        self.clocks = [ClockEstimate(*each) for each in made.estimates]
+
+    @property
+    def end_index(self) -> int:
+        """One past the last sample."""
+        return self._made.first_index + len(self._made.columns[0])
+
+    def blocks(self, from_index: int | None = None, to_index: int | None = None) -> Iterator[Block]:
+        """What lies between the gaps."""
+        first = max(from_index or 0, self._made.first_index)
+        end = min(self.end_index if to_index is None else to_index, self.end_index)
+        edges = [first, *(at for gap in self._made.gaps for at in gap), end]
+        for begin, stop in zip(edges[::2], edges[1::2], strict=True):
+            part = slice(begin - self._made.first_index, stop - self._made.first_index)
+            yield Block(begin, tuple(column[part] for column in self._made.columns))
+
+
+@dataclass
+class Tally:
+    """What became of a case's draws."""
+
+    held: int = 0
+    refused: int = 0
+    why: str = ""
+    widths: tuple[float, ...] = ()
+
+    def add(self, case: Case, made: Session, folder: Path) -> None:
+        """Measure one."""
+        found = measured(case, made, folder)
+        if isinstance(found, Refusal):
+            self.refused, self.why = self.refused + 1, str(found.why)
+            return
+        self.held += abs(found.mean_w - made.watts) <= found.budget.expanded
+        self.widths = (*self.widths, found.budget.expanded)
+
+    def line(self, case: Case) -> str:
+        """A row of the table."""
+        if self.refused == COUNT:
+            return f"| {case.name} | refused: {self.why} | |"
+        share = 100 * self.held / (COUNT - self.refused)
+        return f"| {case.name} | {share:.1f} % | {1000 * median(self.widths):.0f} mW |"
+
+
+def measured(case: Case, made: Session, folder: Path) -> Figure | Refusal:
+    """The figure of a session's interval, by all that `happe-power measure` does."""
+    trace = Remade(made)
+    readings = [read_zero(trace.channels[0], 0, [Block(0, (check,))], 0) for check in made.checks]
+    zeros = folder / "zeros.json"
+    zeros.write_text(json.dumps({"before": shown(readings), "after": []}))
+    found = figures.session(trace, zeros=zeros)
+    assert not isinstance(found, Refusal), found
+    return found.figure(Times(*made.interval_us), replace(Limits(), **case.limits))
+
+
+def fewest(count: int) -> int:
+    """The least number of draws that hold, of which fewer have a chance below CHANCE if each holds by WANTED."""
+    rng = np.random.default_rng(1)
+    return int(np.quantile(rng.binomial(count, WANTED, 1_000_000), CHANCE))
+
+
+@pytest.mark.parametrize(("case", "why"), CASES, ids=[case.name for case, _ in CASES])
+def test_the_interval_holds_the_truth_or_there_is_none(case: Case, why: str, tmp_path: Path) -> None:
+    # Given sessions drawn from what the case's record states, and from what happens to it
+    rng = np.random.default_rng([20261123, CASES.index((case, why))])
+    tally = Tally()
+    # When the watts between two instants of the server's are measured
+    for _ in range(COUNT):
+        tally.add(case, session(case, rng), tmp_path)
+    print(tally.line(case))
+    # Then every figure is refused for the reason that is due, or U holds the truth often enough
+    assert (tally.refused, tally.why) == ((COUNT, why) if why else (0, ""))
+    assert why or tally.held >= (WANTED * COUNT if COUNT >= MANY else fewest(COUNT))
+
+
+def test_the_sessions_are_what_they_are_said_to_be() -> None:
+    # Given an instrument without noise that is looked at by its header alone
+    case = replace(LOAD, noise_v=(0.0, 0.0), off_ppm=0.0, checks=1)
+    made = session(case, np.random.default_rng(1))
+    shunt, supply = (
+        column * channel["scale"] for column, channel in zip(made.columns, made.header["channels"], strict=True)
+    )
+    amperes, volts = (shunt - 2e-5) / 0.1, (supply * 0.9999 + 1e-3) * 3.01
+    # Then samples between steps have currents in the proportions that are reported, and the voltage that belongs to
+    # them
+    second = [round((at + 1) * 50.0) for at in (5, 15, 24)]
+    low, high, last = amperes[second]
+    assert (high / low, last / low) == (pytest.approx(2 / 1.2, rel=1e-3), pytest.approx(1.4 / 1.2, rel=1e-3))
+    assert volts[second] == pytest.approx(20 - 0.05 * amperes[second], rel=2e-3)
+    # And the truth has each for its time
+    assert made.interval_us == (SERVER_US + 8_000_000, SERVER_US + 28_000_000)
+    watts = [current * (20 - 0.15 * current) for current in (low, high, last)]
+    assert made.watts == pytest.approx((0.02 * watts[0] + 11.98 * watts[1] + 8 * watts[2]) / 20, rel=1e-3)

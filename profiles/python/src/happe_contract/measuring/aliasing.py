@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What sampling may hide: a load that switches in time with the samples looks steady, and its mean is off.
+
+Samples alone can't tell it, so what precedes the sampling must be stated: a filter, or that each sample is a mean
+(happe_contract.traces.Filter). The laptop only takes power; that bounds what is left (Filter.leak).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from happe_contract.measuring.budget import Contribution, Kind
+from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.server_time import Part
+from happe_contract.traces import Measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happe_contract.rig import Rig
+    from happe_contract.traces import Channel, Filter
+
+MOST_LEAK = 0.5  # of the mean; beyond it the samples say little of it
+SUPPLY_OHM = 0.1  # of a laptop's supply and its cable, at most
+SUPPLY_RIPPLE = 0.05  # of its voltage: what laptops' supplies are allowed, load steps and ripple together
+
+
+def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
+    """Why a load could hide from the samples of a rig. None: its filters do not let it."""
+    found = _leak(rig, rig.channel, rate_hz)
+    name = rig.channel.name
+    if found is None:
+        return Refusal(
+            Why.ALIASING,
+            f"nothing states what smooths {name} before it is sampled: a load that switches in time with "
+            f"{rate_hz:.6g} samples a second would be off by any amount; state its `filter` in the calibration record "
+            f"(--calibration), or bandwidth= of the source",
+        )
+    if found[0] > MOST_LEAK:
+        return Refusal(
+            Why.ALIASING,
+            f"the filter of {name} ({said(found[1])}) lets a load that switches in time with {rate_hz:.6g} samples a "
+            f"second be off by {100 * found[0]:.0f} % of its power; sample faster, or filter more",
+        )
+    return None
+
+
+def contributions(rig: Rig, rate_hz: float, mean_w: float) -> Iterator[Contribution]:
+    """The lines of a budget. `hidden` has refused the rigs that it can.
+
+    The mean of samples m and the true mean p are apart by leak * p at most, so by leak / (1 - leak) * m.
+    """
+    leak, by = _leak(rig, rig.channel, rate_hz) or (MOST_LEAK, None)
+    if leak > 0:
+        yield _line(rig.channel, leak / (1 - leak), mean_w, f"{_called(by)}, for a load that is never negative")
+    if rig.supply is None:
+        return
+    leak, by = _leak(rig, rig.supply, rate_hz) or (1.0, None)
+    if leak > 0:
+        limit = SUPPLY_RIPPLE * min(leak, 1.0)
+        yield _line(rig.supply, limit, mean_w, f"{_called(by)}, for a ripple of {100 * SUPPLY_RIPPLE:g} %")
+
+
+def ripple(rig: Rig, rate_hz: float) -> tuple[Contribution | None, str]:
+    """What current and voltage do together faster than the filter lets through: a line, or a note why there is none.
+
+    The laptop's voltage falls by the resistance of shunt, cable and supply times the current, so a ripple of the
+    current takes that resistance times its mean square off the mean power. A product of smoothed values misses it.
+    """
+    channel = rig.channel
+    by = (_leak(rig, channel, rate_hz) or (0.0, None))[1]
+    if by is None or channel.measures not in (Measures.SHUNT, Measures.CURRENT):
+        return None, ""
+    if by.ripple is None:
+        return None, f"no `ripple` is stated behind the filter of {channel.name}: it is not in the uncertainty"
+    shunt_ohm = rig.ohm.value if channel.measures is Measures.SHUNT else 0.0
+    amperes = rig.gain.value * by.ripple / rig.ohm.value
+    limit = (shunt_ohm + SUPPLY_OHM) * amperes**2
+    name, source = f"ripple of {channel.name}", f"{by.ripple:.3g} {channel.unit} rms behind the filter"
+    return Contribution(f"ripple/{channel.name}", name, Kind.B, 1.0, limit / math.sqrt(3), "W", source), ""
+
+
+def delay(rig: Rig, rate_hz: float) -> Part | None:
+    """How late a low pass lets the samples show what the laptop does, as a reason why cuts may be off."""
+    by = (_leak(rig, rig.channel, rate_hz) or (0.0, None))[1]
+    if by is None or by.bandwidth_hz is None:
+        return None
+    late_us = 1e6 * by.poles / (2 * math.pi * by.bandwidth_hz)
+    return Part(f"delay/{rig.channel.name}", f"delay of {rig.channel.name}", 1.0, late_us, said(by))
+
+
+def _line(channel: Channel, limit: float, mean_w: float, source: str) -> Contribution:
+    """A bound (GUM 4.3.7). The same in all intervals: a load that hides in one hides in the others."""
+    off = limit / math.sqrt(3)
+    return Contribution(f"aliasing/{channel.name}", f"aliasing of {channel.name}", Kind.B, mean_w, off, "1", source)
+
+
+def _leak(rig: Rig, channel: Channel, rate_hz: float) -> tuple[float, Filter] | None:
+    """What the better one of the stated filters lets through, and that filter; None: none is stated."""
+    known = rig.corrections.get(channel.name)
+    stated = [each for each in (known.filter if known else None, channel.filter) if each]
+    return min(((each.leak(rate_hz), each) for each in stated), key=lambda each: each[0], default=None)
+
+
+def _called(by: Filter | None) -> str:
+    return said(by) if by else "no filter is stated"
+
+
+def said(by: Filter) -> str:
+    """A filter in words."""
+    if by.mean_s is not None:
+        return f"means of {by.mean_s:.3g} s"
+    return f"{by.bandwidth_hz:.4g} Hz, {by.poles} pole{'s' if by.poles > 1 else ''}"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a rig's inputs do to a mean (the model is happe_contract.rig), and why there is no rig."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_contract import rig as model
+from happe_contract.measuring.budget import Contribution, Kind
+from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.rig import Lack, NoWattsError, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from happe_contract.calibration import Calibration
+    from happe_contract.rig import Moments, Rig
+    from happe_contract.traces import Block, Channel
+
+
+def contributions(rig: Rig, of: Moments) -> Iterator[Contribution]:
+    """What each input that is uncertain does to the mean."""
+    for each, sensitivity in rig.derivatives(of):
+        off = each.quantity.standard_uncertainty
+        if off > 0:
+            yield Contribution(each.key, each.name, Kind.B, sensitivity, off, each.unit, each.quantity.source)
+
+
+def zero_sensitivities(rig: Rig, of: Moments) -> tuple[tuple[Channel, float, float], ...]:
+    """Watts for a unit of zero, and the gain that turns a unit at the input into it, of each channel."""
+    by_input = {each.key: sensitivity for each, sensitivity in rig.derivatives(of)}
+    found = [(rig.channel, by_input[rig.zero.key], rig.gain.value)]
+    if rig.supply:
+        found.append((rig.supply, by_input[rig.supply_zero.key], rig.supply_gain.value))
+    return tuple(found)
+
+
+def columns(rig: Rig, blocks: Iterable[Block]) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+    """First index, x and y of each block."""
+    for block in blocks:
+        x = values(rig.channel, block.columns[rig.column])
+        if rig.supply is None or rig.supply_column is None:
+            yield block.first_index, x, np.ones(len(x))
+        else:
+            yield block.first_index, x, values(rig.supply, block.columns[rig.supply_column])
+
+
+def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig | Refusal:
+    """The rig of a trace's channels. `name` picks the one of current, power or energy; else a shunt comes first."""
+    try:
+        return model.rig_of(channels, calibration, name)
+    except NoWattsError as error:
+        lack = error.lack
+    if lack is Lack.CHANNEL:
+        asked = f"no channel {name} that gives watts" if name else "no channel gives watts"
+        return Refusal(Why.NO_CHANNEL, f"{asked}; there are " + ", ".join(f"{c.name} ({c.measures})" for c in channels))
+    if lack is Lack.SHUNT:
+        return Refusal(
+            Why.NO_SHUNT, "no measured resistance of the shunt, and no part number gives one; `happe-power calibrate`"
+        )
+    return Refusal(
+        Why.NO_SUPPLY, "no channel measures the supply and the record in use states no `supply_volt` (--calibration)"
+    )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace made ready for the arithmetic: its rig, clocks and zero checks; and figures of intervals of it.
+
+Who reads samples is another's business: a measuring host has a trace in a folder, a server has sealed parts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from happe_contract import calibration as records
+from happe_contract.measuring.energy import Interval, measure
+from happe_contract.measuring.refusal import Limits, Refusal, Why
+from happe_contract.traces import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from happe_contract.calibration import Calibration, Standing
+    from happe_contract.cuts import Clocks
+    from happe_contract.measuring.energy import Figure
+    from happe_contract.measuring.zeros import Checks
+    from happe_contract.rig import Rig
+    from happe_contract.server_time import Part
+    from happe_contract.strict_json import Json
+    from happe_contract.traces import Block, Gap, TimePair
+
+
+NOMINAL = "the file's times are those of its nominal rate: 500 ppm since its beginning are allowed for"
+
+
+class TraceError(Exception):
+    """A trace can't be read; the message names the file or part and says what is wrong with it."""
+
+
+class Recorded(Protocol):
+    """A trace, wherever its samples are."""
+
+    @property
+    def id(self) -> str:
+        """Its UUID."""
+
+    @property
+    def header(self) -> Json:
+        """As in power-trace.schema.json."""
+
+    @property
+    def started(self) -> TimePair:
+        """The first sample's index and time."""
+
+    @property
+    def end_index(self) -> int:
+        """One past the last index. Raises TraceError."""
+
+    @property
+    def gaps(self) -> Sequence[Gap]:
+        """What was lost, by index. Raises TraceError."""
+
+    def blocks(self, from_index: int, to_index: int) -> Iterator[Block]:
+        """The samples from an index up to and without another, in blocks without a gap, by index. Raises TraceError."""
+
+
+class Times(NamedTuple):
+    """An interval of the server's time in microseconds; None: where the trace begins or ends.
+
+    `begin_parts` and `end_parts`: why these times themselves may be off.
+    """
+
+    begin_us: int | None = None
+    end_us: int | None = None
+    begin_parts: tuple[Part, ...] = ()
+    end_parts: tuple[Part, ...] = ()
+
+
+class Session(NamedTuple):
+    """A trace and what is needed to take figures from it."""
+
+    trace: Recorded
+    rig: Rig
+    calibration: Calibration | None
+    clocks: Clocks
+    checks: Checks
+    notes: tuple[str, ...]
+
+    def figure(
+        self, times: Times, limits: Limits, watch: Callable[[Iterator[Block]], Iterator[Block]] = iter
+    ) -> Figure | Refusal:
+        """The figure of an interval, or why there is none. `watch` hands its blocks on. Raises TraceError."""
+        interval = self.interval(times)
+        if refusal := _saturated(self.trace.gaps, interval):
+            return refusal
+        blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
+        return measure(self.rig, interval, watch(blocks), self.checks, limits)
+
+    def interval(self, times: Times) -> Interval:
+        """Where an interval is among the samples."""
+        begin_us = self._at(self.trace.started.index) if times.begin_us is None else times.begin_us
+        end_us = self._at(self.trace.end_index) if times.end_us is None else times.end_us
+        begin, end = self.clocks.cut(begin_us), self.clocks.cut(end_us)
+        return Interval(
+            self.trace.id,
+            replace(begin, parts=(*begin.parts, *times.begin_parts)),
+            replace(end, parts=(*end.parts, *times.end_parts)),
+        )
+
+    def standing(self, figure: Figure) -> tuple[Standing, str]:
+        """What the calibration is worth on the day of a figure (UTC)."""
+        day = dt.datetime.fromtimestamp(figure.interval.begin.server_us / 1e6, dt.UTC).date()
+        return records.standing(self.calibration, day)
+
+    def _at(self, index: int) -> int:
+        return self.clocks.server_us(index)
+
+
+def _saturated(gaps: Sequence[Gap], interval: Interval) -> Refusal | None:
+    """What was lost at the end of a range was not lost by chance: the rest says nothing of it."""
+    first, end = math.floor(interval.begin.position), math.ceil(interval.end.position)
+    spans = [(gap.from_index, gap.to_index) for gap in gaps if gap.reason is Reason.SATURATED]
+    lost = sum(max(0, min(to_index, end) - max(from_index, first)) for from_index, to_index in spans)
+    if not lost:
+        return None
+    said = f"{lost} of its samples were at the end of the range, so the mean would be wrong; choose a wider range"
+    return Refusal(Why.COVERAGE, said)

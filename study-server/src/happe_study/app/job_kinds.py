@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every kind of job. A new one is a function that takes a `Work`, and a line here."""
+
+from happe_study.evidence.checks import job as checks
+from happe_study.evidence.measuring import job as measuring
+from happe_study.results.reports import job as reports
+
+KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND)}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tells secrets apart. The database has those of its server's: a server with other secrets does not start."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from happe_study.base.config import SECRET_NAMES, ConfigError
+from happe_study.base.database import Base, Digest, Name
+
+if TYPE_CHECKING:
+    from happe_study.base.config import Secrets
+    from happe_study.base.database import Database
+
+
+class SecretFingerprint(Base):
+    """The fingerprint of a secret."""
+
+    __tablename__ = "secret_fingerprints"
+
+    name: Mapped[str] = mapped_column(Name, primary_key=True)
+    sha256: Mapped[str] = mapped_column(Digest)
+
+
+def of(secrets: Secrets) -> dict[str, str]:
+    """The fingerprints of secrets. They are 256 random bits each, so their hashes tell nobody what they are."""
+    return {
+        name: hashlib.sha256(b"happe fingerprint " + name.encode() + getattr(secrets, name)).hexdigest()
+        for name in SECRET_NAMES
+    }
+
+
+def known(session: Session) -> dict[str, str]:
+    """Those that the database has."""
+    return {row.name: row.sha256 for row in session.scalars(select(SecretFingerprint))}
+
+
+def record(session: Session, secrets: Secrets) -> None:
+    """Let the database have those of these secrets, and no others."""
+    session.execute(delete(SecretFingerprint))
+    session.add_all(SecretFingerprint(name=name, sha256=digest) for name, digest in of(secrets).items())
+
+
+def require(database: Database, secrets: Secrets) -> None:
+    """Raise ConfigError if these are not the secrets of the server whose database this is."""
+    with database.reading() as session:
+        found = known(session)
+    if not found:
+        raise ConfigError(
+            "the database does not know its server's secrets yet\nrun `happe-server migrate`, which tells it"
+        )
+    others = [name for name, digest in of(secrets).items() if found.get(name) != digest]
+    if others:
+        files = ", ".join(f"{name}.key" for name in others)
+        raise ConfigError(f"{files}: the server of this database has another one, so nothing was done\n{ADVICE}")
+
+
+ADVICE = (
+    "copy the folder `secrets` from another server of this database, or from a backup; "
+    "if they are lost, see `happe-server migrate --help`"
+)

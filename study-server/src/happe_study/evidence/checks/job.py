@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The job that checks a study's data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_study.access.rights import Right
+from happe_study.design.study import Study
+from happe_study.evidence.checks.services import check_study
+from happe_study.jobs.work import Kind
+
+if TYPE_CHECKING:
+    from happe_study.jobs.work import Work
+
+CHECKS = "checks"
+
+
+def check(work: Work) -> None:
+    """Check the study as it is now. `conditions`: true if the asker may see conditions."""
+    work.doing("reading records, traces and clocks")
+    with work.database.reading() as session:
+        study = session.get_one(Study, work.study_id)
+        key, folder = work.server.secrets.allocation, work.server.config.traces_folder
+        made = check_study(session, study, key, folder, conditions=work.arguments["conditions"])
+    with work.taking_effect({"checks": [each.document() for each in made]}):
+        pass
+
+
+KIND = Kind(CHECKS, "Checks", Right.RUN_READ, check)

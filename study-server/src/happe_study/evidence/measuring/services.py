@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measuring asked for: by a person, by the unblinding of a study; and given up for an upload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from happe_study.audit.chain import append
+from happe_study.base.problems import conflict
+from happe_study.design.study import StudyState
+from happe_study.evidence.measuring.job import MEASURING
+from happe_study.evidence.traces.models import Trace
+from happe_study.jobs import services as jobs
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.design.study import Study
+    from happe_study.jobs.models import Job
+
+BLINDED = "Power must wait until the study is unblinded: it tells conditions."
+MEASURED = "The server is measuring this study's power already. Wait until it is done, or cancel the job."
+COMMAND_LINE = "the command line"
+
+
+def begin(session: Session, study: Study, who: Caller | None) -> Job:
+    """Ask for the power of every run. Raises Problem 409: blinded, or it is being measured."""
+    session.refresh(study, with_for_update=True)
+    if study.state != StudyState.UNBLINDED:
+        raise conflict("blinded", BLINDED)
+    if jobs.open_one(session, MEASURING, study.id):
+        raise conflict("measuring", MEASURED)
+    job = _ask(session, study, who)
+    append(session, "power.asked", who, study_id=study.id, study=study.name, job=job.id)
+    return job
+
+
+def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
+    """Ask for the power of a study that was just unblinded, if a trace of it is there."""
+    if session.scalar(select(Trace.id).where(Trace.study_id == study.id).limit(1)) is not None:
+        _ask(session, study, who)
+
+
+def give_up(session: Session, study: Study) -> None:
+    """Cancel what is being measured: an upload takes its place."""
+    job = jobs.open_one(session, MEASURING, study.id)
+    if job is not None:
+        jobs.cancel(job)
+
+
+def _ask(session: Session, study: Study, who: Caller | None) -> Job:
+    return jobs.ask(session, MEASURING, who.name if who else COMMAND_LINE, study.id)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How the runs of a profile went, beside everybody's of its application: ratings, watts, savings, medians, places.
+
+A saving is 1 - watts / watts of the same participant's reference run of the application, as in Table A.1 of the paper.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import select
+
+from happe_study.audit.models import AuditHead
+from happe_study.evidence.documents import services as documents
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.runs.course.machine import State
+from happe_study.runs.course.models import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
+    from happe_study.design.protocol.reading import Protocol
+    from happe_study.design.study import Study
+    from happe_study.evidence.profiles.models import Profile
+
+KEPT_FROM = 5_000  # runs, which take some tens of milliseconds to read
+REFERENCE = "ondemand"  # of savings, unless the protocol's analysis names another condition
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+
+KINDS = ("rating", "watts", "saving")
+
+Row = tuple[int, str, str, int | None]  # participant, run, condition, rating
+Values = dict[tuple[str, str], list[float]]  # ascending, by condition and kind
+
+_KEPT: WeakKeyDictionary[Engine, dict[tuple[int, str], tuple[int, Values]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value of a run, the median of its group, and its place from the greatest (1) among `many`."""
+
+    value: float
+    median: float
+    place: int
+    many: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run went: its rating, its mean watts, and the fraction of the reference's power that it saved."""
+
+    run: str
+    condition: str
+    rating: Figure | None
+    watts: Figure | None
+    saving: Figure | None
+
+
+def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -> list[Outcome]:
+    """The complete runs of a profile's participant and application, in the order of the protocol's conditions."""
+    labels = [condition.label for condition in protocol.conditions]
+    base = reference(protocol)
+    watts = documents.watts(session, study)
+    rows = _rows(session, study, one.application, one.participant_id)
+    group = _group(session, study, one.application, watts, base)
+    mine = dict(_values(rows, watts, base))
+    found = [
+        Outcome(run, condition, *(_figure(mine.get((run, kind)), group[condition, kind]) for kind in KINDS))
+        for _participant, run, condition, _rating in rows
+    ]
+    return sorted(found, key=lambda each: labels.index(each.condition))
+
+
+def reference(protocol: Protocol) -> str:
+    """The condition that savings compare with."""
+    return protocol.analysis.reference if protocol.analysis else REFERENCE
+
+
+def _figure(value: float | None, values: Sequence[float]) -> Figure | None:
+    if value is None or not values:
+        return None
+    return Figure(value, median(values), len(values) - bisect_right(values, value) + 1, len(values))
+
+
+def _group(session: Session, study: Study, application: str, watts: Mapping[str, float], base: str) -> Values:
+    """Everybody's values. Many are kept until the audit log, which has each change, moves."""
+    kept = _KEPT.setdefault(session.get_bind().engine, {})
+    head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
+    if (known := kept.get((study.id, application))) is not None and known[0] == head:
+        return known[1]
+    rows = _rows(session, study, application)
+    conditions = {run: condition for _participant, run, condition, _rating in rows}
+    found: Values = defaultdict(list)
+    for (run, kind), value in _values(rows, watts, base):
+        found[conditions[run], kind].append(value)
+    for values in found.values():
+        values.sort()
+    if len(rows) >= KEPT_FROM:
+        kept[study.id, application] = (head, found)
+    return found
+
+
+def _rows(session: Session, study: Study, application: str, participant_id: int | None = None) -> list[Row]:
+    """Complete runs of an application, of who takes part."""
+    columns = select(Run.participant_id, Run.code, Run.condition, Run.rating)
+    mine = columns.join(Participant, Participant.id == Run.participant_id)
+    mine = mine.where(Run.study_id == study.id, Run.application == application, Run.state == State.COMPLETE)
+    mine = mine.where(Participant.state.not_in(GONE), Run.condition.is_not(None))
+    if participant_id is not None:
+        mine = mine.where(Run.participant_id == participant_id)
+    rows = session.execute(mine)
+    return [(participant, run, condition or "", rating) for participant, run, condition, rating in rows]
+
+
+def _values(rows: Sequence[Row], watts: Mapping[str, float], base: str) -> Iterable[tuple[tuple[str, str], float]]:
+    """Each value that there is, by run and kind."""
+    whole = {participant: watts.get(run) for participant, run, condition, _rating in rows if condition == base}
+    for participant, run, condition, rating in rows:
+        if rating is not None:
+            yield (run, "rating"), rating
+        if run in watts:
+            yield (run, "watts"), watts[run]
+            if condition != base and (reference_w := whole.get(participant)):
+                yield (run, "saving"), 1 - watts[run] / reference_w

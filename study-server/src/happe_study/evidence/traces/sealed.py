@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the database keeps of a power trace under seal: the key of its parts, and until unblinding its manifest.
+
+A manifest has sizes and digests of parts, and gaps, which come where power is high: it tells conditions. How long its
+seal is follows from the number of parts alone, unless a trace has hundreds of gaps.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import nacl.bindings
+from sqlalchemy import select
+
+from happe_contract.parts import room
+from happe_contract.rig import channels_of
+from happe_study.design.allocation.sealing import (
+    SealError,
+    open_manifest,
+    open_trace_key,
+    seal_manifest,
+    seal_trace_key,
+)
+from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.sealed_parts import Seal
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_contract.strict_json import Json
+    from happe_study.evidence.traces.storage import Storage
+
+MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room: for gaps and times, and for a part
+
+
+@dataclass(frozen=True)
+class TraceFiles:
+    """The folder of all traces, and the server's allocation key, which opens them."""
+
+    storage: Storage
+    key: bytes = field(repr=False)
+
+
+def new_trace_key(key: bytes, trace: str) -> bytes:
+    """A key for the parts of a new trace, sealed under the server's allocation key."""
+    return seal_trace_key(key, trace, nacl.bindings.crypto_secretstream_xchacha20poly1305_keygen())
+
+
+def seal_of(trace: Trace, number: int, key: bytes) -> Seal:
+    """What a part of a trace is sealed by. Raises SealError."""
+    return Seal(open_trace_key(key, trace.client_id, trace.key_sealed), trace.client_id, number)
+
+
+def part_room(header: Json, most: int) -> int:
+    """Bytes to a multiple of which a trace's parts are padded: at most `most`, whatever the header announces."""
+    row_bytes = sum(channel.dtype.itemsize for channel in channels_of(header))
+    return min(room(header["rate_hz"], header["part_seconds"], row_bytes), most)
+
+
+def sealed_manifest(key: bytes, trace: str, document: Json) -> bytes:
+    """A manifest, sealed."""
+    raw = json.dumps(document, separators=(",", ":")).encode()
+    least = MANIFEST_ONCE + MANIFEST_PART * len(document["parts"])
+    return seal_manifest(key, trace, raw, least)
+
+
+def open_manifests(session: Session, study_id: int, key: bytes) -> list[str]:
+    """Open every manifest of a study that is being unblinded; the traces whose manifest does not open."""
+    sealed = select(Trace.id).where(Trace.study_id == study_id, Trace.manifest_sealed.is_not(None))
+    closed = []
+    for number in session.scalars(sealed.order_by(Trace.id)).all():
+        trace = session.get_one(Trace, number)
+        try:
+            trace.manifest, trace.manifest_sealed = manifest_of(trace, key), None
+        except SealError:
+            closed.append(trace.client_id)
+        session.flush()
+        session.expunge(trace)  # up to megabytes each
+    return closed
+
+
+def manifest_of(trace: Trace, key: bytes) -> Json | None:
+    """A trace's manifest, opened if it is sealed; None: it has none yet. Raises SealError."""
+    if trace.manifest_sealed is None:
+        return trace.manifest
+    document: Json = json.loads(open_manifest(key, trace.client_id, trace.manifest_sealed))
+    return document

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Jobs asked for, taken by a worker, ended, cancelled, asked for again.
+
+A worker takes a job with a new lease. Progress and effects count only under the lease that the row has (work.py). So a
+job takes effect once, even if its worker is cut off for a while and another one has begun it anew.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, select, update
+
+from happe_study.base.clock import now_us
+from happe_study.base.problems import conflict, not_found
+from happe_study.jobs.models import OPEN, Job, JobState
+from happe_study.jobs.queue import deliver
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.database import Database
+
+KEPT = 20  # jobs of a kind and study; an older one goes, with what it made, when a new one is asked for
+MOST_TRIES = 5
+LONGEST = 2000  # characters of why it failed
+ENDED = (
+    f"Its process ended {MOST_TRIES} times before it was done: perhaps the memory ran out. The worker's log says more."
+)
+
+
+def ask(session: Session, kind: str, asked_by: str, study_id: int | None = None, **arguments: Any) -> Job:  # noqa: ANN401 - JSON
+    """Ask for a job. It begins when the transaction is committed and a worker is free."""
+    job = Job(kind=kind, study_id=study_id, asked_by=asked_by, arguments=arguments, requested_us=now_us())
+    session.add(job)
+    _forget_old(session, kind, study_id)
+    session.flush()
+    deliver(session, job.id)
+    return job
+
+
+def _forget_old(session: Session, kind: str, study_id: int | None) -> None:
+    mine = select(Job.id).where(Job.kind == kind, Job.study_id == study_id, Job.state.not_in(OPEN))
+    old = session.scalars(mine.order_by(Job.id.desc()).offset(KEPT - 1)).all()
+    session.execute(delete(Job).where(Job.id.in_(old)))
+
+
+def open_one(session: Session, kind: str, study_id: int) -> Job | None:
+    """The job of a kind and study that waits or runs."""
+    query = select(Job).where(Job.kind == kind, Job.study_id == study_id, Job.state.in_(OPEN))
+    return session.scalars(query.order_by(Job.id)).first()
+
+
+def of_study(session: Session, study_id: int | None, kind: str | None = None) -> Sequence[Job]:
+    """The jobs of a study, or of none, the newest first."""
+    query = select(Job).where(Job.study_id == study_id).order_by(Job.id.desc())
+    return session.scalars(query if kind is None else query.where(Job.kind == kind)).all()
+
+
+def find(session: Session, job_id: int) -> Job:
+    """A job, for a change. Raises Problem 404."""
+    job = session.scalar(select(Job).where(Job.id == job_id).with_for_update())
+    if job is None:
+        raise not_found()
+    return job
+
+
+def cancel(job: Job) -> None:
+    """Let a job have no effect: its worker ends it. Raises Problem 409 if it has ended."""
+    if job.state not in OPEN:
+        raise conflict("job", f"The job is {job.state} already.")
+    job.state, job.lease, job.finished_us = JobState.CANCELLED, None, now_us()
+
+
+def retry(session: Session, job: Job) -> None:
+    """Ask again for a job that failed or was cancelled. Raises Problem 409."""
+    if job.state not in (JobState.FAILED, JobState.CANCELLED):
+        raise conflict("job", f"The job is {job.state}: only one that failed or was cancelled can be tried again.")
+    job.state, job.tries, job.failed, job.finished_us = JobState.WAITING, 0, None, None
+    session.flush()
+    deliver(session, job.id)
+
+
+def forget(session: Session, study_id: int, kinds: Collection[str]) -> None:
+    """Remove a study's jobs of some kinds and what they made; one that runs has no effect any more."""
+    session.execute(delete(Job).where(Job.study_id == study_id, Job.kind.in_(kinds)))
+
+
+def waiting(database: Database, but: Collection[int]) -> int | None:
+    """The job that has waited longest, apart from some."""
+    query = select(Job.id).where(Job.state == JobState.WAITING, Job.id.not_in(but)).order_by(Job.id)
+    with database.reading() as session:
+        return session.scalar(query.limit(1))
+
+
+def take(database: Database, job_id: int, worker: str) -> Job | None:
+    """Begin a job, which may have been begun before by a worker that died. None: there is nothing to do (any more)."""
+    with database.writing() as session:
+        job = session.scalar(select(Job).where(Job.id == job_id, Job.state.in_(OPEN)).with_for_update())
+        if job is None:
+            return None
+        if job.tries >= MOST_TRIES:
+            job.state, job.lease, job.finished_us, job.failed = JobState.FAILED, None, now_us(), ENDED
+            return None
+        job.state, job.lease, job.worker = JobState.RUNNING, secrets.token_hex(8), worker
+        job.tries, job.started_us = job.tries + 1, now_us()
+        job.step, job.steps, job.doing = 0, 0, "beginning"
+        return job
+
+
+def is_held(database: Database, job_id: int, lease: str) -> bool:
+    """Whether a job is still to be done under a lease."""
+    with database.looking_up() as session:
+        return session.scalar(select(Job.id).where(Job.id == job_id, Job.lease == lease)) is not None
+
+
+def let_go(database: Database, job_id: int, lease: str) -> bool:
+    """Put a job back that was not done to its end; whether it was still to be done."""
+    with database.writing() as session:
+        mine = Job.id == job_id, Job.lease == lease
+        back = update(Job).where(*mine).values(state=JobState.WAITING, lease=None).returning(Job.id)
+        return session.scalar(back) is not None
+
+
+def fail(database: Database, job_id: int, lease: str, why: str) -> None:
+    """End a job that can't be done."""
+    with database.writing() as session:
+        ended = {"state": JobState.FAILED, "lease": None, "finished_us": now_us(), "failed": why[:LONGEST]}
+        session.execute(update(Job).where(Job.id == job_id, Job.lease == lease).values(**ended))
+
+
+def take_back(database: Database) -> None:
+    """Put back what runs. For the only worker of a database, as it starts."""
+    with database.writing() as session:
+        session.execute(update(Job).where(Job.state == JobState.RUNNING).values(state=JobState.WAITING, lease=None))

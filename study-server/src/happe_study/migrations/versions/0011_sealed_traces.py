@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power traces get a key each, and manifests of blinded studies are sealed; parts are sealed next.
+
+Needs the allocation key if there are traces. Parts are files, often many: `migrations.sealing` seals them one by one
+before the next revision, which demands that it has. Going down needs the folder of traces and opens every part at once.
+Entries of the audit log that name a manifest's SHA-256 stay as they are. What PostgreSQL keeps of rows as they were is
+in its files until `VACUUM FULL traces, trace_parts`, and in backups made before.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from alembic import context, op
+
+from happe_study.design.allocation.sealing import open_manifest, record_digest
+from happe_study.evidence.traces.sealed import new_trace_key, sealed_manifest
+from happe_study.migrations import KeyNeededError
+from happe_study.migrations.sealing import open_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+revision = "0011_sealed_traces"
+down_revision = "0010_protocol_file"
+branch_labels = None
+depends_on = None
+
+TRACES = sa.table(
+    "traces",
+    *(sa.column("id"), sa.column("study_id"), sa.column("client_id", sa.Uuid(as_uuid=False))),
+    *(sa.column("manifest", sa.JSON()), sa.column("manifest_digest")),
+    *(sa.column("manifest_sealed", sa.LargeBinary()), sa.column("key_sealed", sa.LargeBinary())),
+)
+STORED = """
+    UPDATE traces
+    SET stored_bytes = (SELECT COALESCE(SUM(bytes), 0) FROM trace_parts WHERE trace_parts.trace_id = traces.id)
+"""
+STUDIES = sa.table("studies", sa.column("id"), sa.column("state"))
+
+
+def upgrade() -> None:
+    """Make the columns, and seal what is in the database. SQLite must not copy `traces`: that would delete all parts."""
+    op.add_column("traces", sa.Column("key_sealed", sa.LargeBinary(), nullable=False, server_default=sa.text("''")))
+    op.add_column("traces", sa.Column("manifest_sealed", sa.LargeBinary()))
+    op.execute("ALTER TABLE traces RENAME COLUMN manifest_sha256 TO manifest_digest")
+    op.add_column("trace_parts", sa.Column("digest", sa.String(64), nullable=False, server_default=""))
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE traces ALTER COLUMN manifest_sealed SET STORAGE EXTERNAL")  # ciphers don't compress
+    for row in _traces():
+        name, key = row.client_id, _key()
+        values: dict[str, object] = {"key_sealed": new_trace_key(key, name)}
+        if row.manifest_digest is not None:
+            values["manifest_digest"] = record_digest(key, row.manifest_digest)
+        if row.manifest is not None and row.state != "unblinded":
+            values |= {"manifest": sa.null(), "manifest_sealed": sealed_manifest(key, name, row.manifest)}
+        op.get_bind().execute(TRACES.update().where(TRACES.c.id == row.id).values(values))
+
+
+def downgrade() -> None:
+    """Undo it. The SHA-256 of a manifest is not known any more: its meter can't seal that trace once more."""
+    attributes = context.config.attributes
+    if open_parts(op.get_bind(), attributes["traces"], attributes["allocation"]):
+        attributes["opened"] = True
+        op.execute(STORED)
+    for row in _traces():
+        if row.manifest_sealed is not None:
+            document = json.loads(open_manifest(_key(), row.client_id, row.manifest_sealed))
+            op.get_bind().execute(TRACES.update().where(TRACES.c.id == row.id).values(manifest=document))
+    op.drop_column("trace_parts", "digest")
+    op.execute("ALTER TABLE traces RENAME COLUMN manifest_digest TO manifest_sha256")
+    op.drop_column("traces", "manifest_sealed")
+    op.drop_column("traces", "key_sealed")
+
+
+def _traces() -> Iterator[Any]:
+    """Each trace with its study's state, one at a time: manifests of up to megabytes."""
+    last = 0
+    columns = (TRACES.c.id, TRACES.c.client_id, TRACES.c.manifest, TRACES.c.manifest_digest, TRACES.c.manifest_sealed)
+    query = sa.select(*columns, STUDIES.c.state).join_from(TRACES, STUDIES, STUDIES.c.id == TRACES.c.study_id)
+    query = query.order_by(TRACES.c.id).limit(1)
+    while (row := op.get_bind().execute(query.where(TRACES.c.id > last)).first()) is not None:
+        last = row.id
+        yield row
+
+
+def _key() -> bytes:
+    key: bytes | None = context.config.attributes["allocation"]
+    if key is None:
+        raise KeyNeededError("there are power traces, which this migration can't read or seal without allocation.key")
+    return key

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The worker beside a server: a process of its own, started again when it ends, ended with the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from happe_study.base.config import Config
+
+log = structlog.get_logger(__name__)
+
+PAUSE_SECONDS = 2.0  # before it is started again
+
+
+class Beside:
+    """Keeps a worker running until told to stop."""
+
+    def __init__(self, config: Config) -> None:
+        """Start it, and watch it in a thread."""
+        self._config = config
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it. A job that it does waits again."""
+        self._stopping.set()
+        if self._process is not None:
+            self._process.terminate()
+        self._thread.join()
+
+    def _keep(self) -> None:
+        while not self._stopping.is_set():
+            with self._started() as process:
+                self._process = process
+                if self._stopping.is_set():
+                    process.terminate()
+                process.wait()
+            if not self._stopping.wait(PAUSE_SECONDS):
+                log.error("worker died")
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        # The kernel ends it with the thread that starts it (prctl(2), PR_SET_PDEATHSIG), which lives as long as we do.
+        process = subprocess.Popen(
+            [sys.executable, "-m", "happe_study.operations.working.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        assert process.stdin is not None  # noqa: S101 - a pipe
+        order = {"config": self._config.model_dump(mode="json"), "parent": os.getpid()}
+        try:
+            with process.stdin:
+                process.stdin.write(json.dumps(order).encode() + b"\n")
+        except BrokenPipeError:
+            log.error("worker died")  # noqa: TRY400 - its own log says why
+        return process

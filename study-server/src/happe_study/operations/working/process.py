@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process of one job, `python -m happe_study.operations.working.process`.
+
+It is told on standard input which job, and has the server's configuration and secrets from there. So a worker outlives
+a job that needs too much memory, and a job can be ended at any moment. It ends with its worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from happe_study.app.job_kinds import KINDS
+from happe_study.base.config import Config, Secrets
+from happe_study.base.database import Database
+from happe_study.base.parts import Parts
+from happe_study.jobs import services
+from happe_study.jobs.models import Job
+from happe_study.jobs.work import FailedError, GoneError, Work
+from happe_study.operations import logs
+from happe_study.operations.working.order import Order
+from happe_study.operations.working.parent import end_with
+
+log = structlog.get_logger(__name__)
+
+GENTLE = 10  # niceness: the server's workers answer first
+
+
+def do(server: Parts, job: Job, folder: Path) -> None:
+    """Do a job that was taken, and write down how it ended."""
+    assert job.lease is not None  # noqa: S101 - it was taken
+    work = Work(server, job, folder)
+    try:
+        KINDS[job.kind].run(work)
+        if services.is_held(server.database, job.id, job.lease):
+            with work.taking_effect():
+                pass
+    except GoneError:
+        return
+    except FailedError as error:
+        why = str(error)
+    except ModuleNotFoundError as error:
+        why = f"The Python package {error.name} is missing: install happe-study-server[analysis]."
+    except MemoryError:
+        why = "There was not enough memory."
+    except Exception as error:  # whatever it is, somebody waits for it
+        log.exception("job failed", job=job.id, kind=job.kind)
+        why = f"The program has a fault: {type(error).__name__}. Please report it."
+    else:
+        return
+    services.fail(server.database, job.id, job.lease, why)
+
+
+def main() -> None:
+    """Do the job that standard input orders."""
+    order = Order(**json.loads(sys.stdin.buffer.read()))
+    end_with(order.worker, signal.SIGKILL)
+    with suppress(OSError):
+        os.nice(GENTLE)
+    config = Config.model_validate(order.config)
+    logs.configure(config.log_level)
+    secrets = Secrets(**{name: bytes.fromhex(value) for name, value in order.secrets.items()})
+    server = Parts(config, secrets, Database(config.url, pool_size=1))
+    with server.database.reading() as session:
+        job = session.get(Job, order.job)
+    if job is not None and job.lease == order.lease:
+        do(server, job, Path(order.folder))
+    server.database.dispose()
+
+
+if __name__ == "__main__":
+    main()

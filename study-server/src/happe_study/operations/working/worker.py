@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A worker: takes jobs, has a process do each, and looks after it.
+
+`python -m happe_study.operations.working.worker` is the one that a server starts beside itself; it ends with the
+server. `happe-server worker` is one that runs alone, on any machine that reaches the PostgreSQL database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from procrastinate import App, PsycopgConnector, RetryStrategy
+from procrastinate.exceptions import ConnectorException
+from psycopg import pq
+
+from happe_study.base import fingerprints
+from happe_study.base.config import Config, Secrets, load_secrets
+from happe_study.base.database import Database
+from happe_study.jobs import services
+from happe_study.jobs.queue import TASK
+from happe_study.migrations import tables  # noqa: F401 - a job's row names rows of other tables
+from happe_study.operations import logs
+from happe_study.operations.working.order import Order
+from happe_study.operations.working.parent import end_with
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from happe_study.jobs.models import Job
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
+BEAT_SECONDS = 5.0
+STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
+LOCK = "worker.lock"
+
+
+class AgainError(Exception):
+    """A job was not done to its end: its process died."""
+
+
+class OtherWorkerError(Exception):
+    """Another worker works on this SQLite database."""
+
+
+class LostError(Exception):
+    """The database was lost, and what the worker did is given to others."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker of a server's database, for some jobs at a time."""
+
+    config: Config
+    secrets: Secrets
+    database: Database
+    at_once: int
+
+    @property
+    def name(self) -> str:
+        """Which worker it is, for people."""
+        return f"{socket.gethostname()}:{os.getpid()}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the jobs of this machine have their folders."""
+        return self.config.data / "jobs"
+
+    async def work(self) -> None:
+        """Work until cancelled. Raises OtherWorkerError, LostError."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        with _alone(self.folder / LOCK) if self.database.is_sqlite else nullcontext():
+            log.info("worker ready", worker=self.name, jobs_at_once=self.at_once)
+            try:
+                await (self._look() if self.database.is_sqlite else self._listen())
+            finally:
+                log.info("worker stopped", worker=self.name)
+
+    async def _look(self) -> None:
+        """SQLite: there is one worker, and it looks for jobs."""
+        sweep(self.config.data)
+        await asyncio.to_thread(services.take_back, self.database)
+        running: dict[int, asyncio.Task[None]] = {}
+        try:
+            while True:
+                running = {job: task for job, task in running.items() if not task.done()}
+                free = len(running) < self.at_once
+                job = await asyncio.to_thread(services.waiting, self.database, list(running)) if free else None
+                if job is None:
+                    await asyncio.sleep(LOOK_SECONDS)
+                else:
+                    running[job] = asyncio.create_task(self._again(job))
+        finally:
+            for task in running.values():
+                task.cancel()
+            await asyncio.gather(*running.values(), return_exceptions=True)
+
+    async def _again(self, job_id: int) -> None:
+        try:
+            await self.do(job_id)
+        except AgainError:
+            log.warning("job waits again", job=job_id)
+
+    async def _listen(self) -> None:
+        """PostgreSQL: Procrastinate brings jobs, and those of workers that died."""
+        sweep(self.config.data)
+        app = App(connector=PsycopgConnector(kwargs=_access(self.database), min_size=1))
+
+        @app.task(name=TASK, retry=RetryStrategy(wait=1))
+        async def do(job: int) -> None:
+            await self.do(job)
+
+        async with app.open_async():
+            looking = asyncio.create_task(_give_on(app))
+            try:
+                await app.run_worker_async(
+                    name=self.name,
+                    concurrency=self.at_once,
+                    delete_jobs="always",
+                    install_signal_handlers=False,
+                    shutdown_graceful_timeout=0,
+                    update_heartbeat_interval=BEAT_SECONDS,
+                    stalled_worker_timeout=STALLED_SECONDS,
+                    fetch_job_polling_interval=LOOK_SECONDS,
+                )
+            finally:
+                looking.cancel()
+        raise LostError
+
+    async def do(self, job_id: int) -> None:
+        """Have a process do a job. Raises AgainError if that dies; the job waits again then."""
+        job = await self._taken(job_id)
+        if job is None:
+            return
+        assert job.lease is not None  # noqa: S101 - it was taken
+        with _folder(self.folder / f"{job_id}-{job.lease}") as folder:
+            log.info("job begins", job=job_id, kind=job.kind, attempt=job.tries)
+            order = Order(
+                self.config.model_dump(mode="json"), self._told(), job_id, job.lease, str(folder), os.getpid()
+            )
+            try:
+                await self._watched(order)
+            finally:
+                back = await asyncio.shield(asyncio.to_thread(services.let_go, self.database, job_id, order.lease))
+        log.info("job ended", job=job_id, kind=job.kind, again=back)
+        if back:
+            raise AgainError(f"the process of job {job_id} died")
+
+    async def _taken(self, job_id: int) -> Job | None:
+        """Take a job, if it waits. A worker that is stopped meanwhile puts it back."""
+        taking = asyncio.create_task(asyncio.to_thread(services.take, self.database, job_id, self.name))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            job = await asyncio.shield(taking)
+            if job is not None and job.lease is not None:
+                await asyncio.shield(asyncio.to_thread(services.let_go, self.database, job_id, job.lease))
+            raise
+
+    def _told(self) -> dict[str, str]:
+        return {name: secret.hex() for name, secret in asdict(self.secrets).items()}
+
+    async def _watched(self, order: Order) -> None:
+        """Start the process, wait for its end, and end it when its job is not wanted any more."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "happe_study.operations.working.process",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            cwd=order.folder,
+            env=_variables(self.folder),
+            start_new_session=True,
+        )
+        ended = asyncio.create_task(process.communicate(order.encoded()))
+        try:
+            while not ended.done():
+                await asyncio.wait({ended}, timeout=LOOK_SECONDS)
+                if not await asyncio.to_thread(services.is_held, self.database, order.job, order.lease):
+                    await asyncio.wait({ended}, timeout=LOOK_SECONDS)  # it may be about to end
+                    break
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(ended)
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    """The environment of a job's process."""
+    ours = {"PYTHONPATH": os.pathsep.join(sys.path), "MPLCONFIGDIR": str(folder / ".matplotlib")}
+    return {**os.environ, **ours, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+async def _give_on(app: App) -> None:
+    """Give the jobs of workers that died to others, again and again."""
+    while True:
+        await asyncio.sleep(BEAT_SECONDS)
+        for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS):
+            with suppress(ConnectorException):  # another worker was faster
+                await app.job_manager.retry_job(job)
+
+
+def _access(database: Database) -> dict[str, Any]:
+    """What libpq needs to reach the database."""
+    _arguments, every = database.engine.dialect.create_connect_args(database.url)
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}  # the others are SQLAlchemy's
+    return {name: value for name, value in every.items() if name in known}
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """A folder that is there as long as the block lasts, and told by its lock from what a dead worker left."""
+    path.mkdir(mode=0o700)
+    held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(held)
+
+
+def sweep(data: Path) -> None:
+    """Remove the folders that dead workers left: they hold people's data. Those of jobs that are done now stay."""
+    shutil.rmtree(data / "reports", ignore_errors=True)  # of version 0.1
+    for path in (data / "jobs").glob("[0-9]*-*"):
+        held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(held)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OtherWorkerError from None
+        yield
+
+
+def run(config: Config, secrets: Secrets, at_once: int) -> None:
+    """Work until SIGTERM or SIGINT. Raises OtherWorkerError, LostError, ConfigError."""
+    logs.configure(config.log_level)
+    database = Database(config.url, pool_size=at_once + 1)
+    try:
+        fingerprints.require(database, secrets)
+        asyncio.run(_until_told(Worker(config, secrets, database, at_once)))
+    finally:
+        database.dispose()
+
+
+async def _until_told(worker: Worker) -> None:
+    working = asyncio.create_task(worker.work())
+    for how in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(how, working.cancel)
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+def main() -> None:
+    """Work beside the server whose configuration is the first line of standard input.
+
+    Its end may never come: a web worker that the server forks meanwhile has the pipe's other end, too.
+    """
+    line = sys.stdin.buffer.readline()
+    if not line:  # the server was killed before it wrote
+        return
+    told = json.loads(line)
+    end_with(told["parent"], signal.SIGTERM)
+    config = Config.model_validate(told["config"])
+    with suppress(OtherWorkerError):
+        run(config, load_secrets(config.secrets_folder), config.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A second factor: the code of six digits that an app makes from a shared secret every 30 s (TOTP, RFC 6238).
+
+The database has the secret sealed under a key that is derived from the server's (`secrets/password`), for its account.
+A code counts once: who reads it over a shoulder cannot use it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, NamedTuple
+
+import nacl.exceptions
+import nacl.secret
+import pyotp
+import segno
+from markupsafe import Markup
+from sqlalchemy import or_, update
+
+from happe_study.audit import chain
+from happe_study.base.clock import now_us
+from happe_study.base.problems import FieldError, unprocessable
+from happe_study.people.accounts.models import Account
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+
+ISSUER = "HAPPE"
+STEP_US = 30_000_000
+STEPS_OFF = (-1, 0, 1)  # a phone's clock may be off by half a minute
+SECRET_CHARACTERS = 32  # base 32: 160 bits, as RFC 4226 recommends
+
+
+def new_secret() -> str:
+    """A secret for an app, in base 32."""
+    return pyotp.random_base32(SECRET_CHARACTERS)
+
+
+def is_secret(text: str) -> bool:
+    """Whether new_secret() could have made it."""
+    return len(text) == SECRET_CHARACTERS and set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+
+
+def picture(secret: str, email: str) -> Markup:
+    """What an app reads with the camera: a QR code of the secret, as SVG."""
+    address = pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
+    drawn: str = segno.make(address, micro=False).svg_inline(scale=5, svgclass=None, lineclass=None)
+    return Markup(drawn)  # noqa: S704 - segno's, of modules alone
+
+
+class App(NamedTuple):
+    """The secret that an app was given, and the code that it made of it."""
+
+    secret: str
+    code: str
+
+
+def set_up(session: Session, keys: Secrets, who: Caller, account: Account, app: App) -> None:
+    """Ask an account for a code from now on, if the app makes the right ones. Raises Problem 422."""
+    if not is_secret(app.secret):
+        raise unprocessable("Not a secret.", FieldError("/secret", "Open this page again, and scan the new picture."))
+    step = _step(app.secret, app.code)
+    if step is None:
+        detail = "Not the code that the app shows now. Is the phone's clock right?"
+        raise unprocessable("The app is not set up yet.", FieldError("/code", detail))
+    account.totp_secret = _box(keys).encrypt(app.secret.encode(), _name(account))
+    account.totp_step = step
+    chain.append(session, "account.second-factor", who, account=account.email, asked=True)
+
+
+def remove(session: Session, who: Caller | None, account: Account) -> None:
+    """Ask an account for its password alone."""
+    account.totp_secret = account.totp_step = None
+    chain.append(session, "account.second-factor", who, account=account.email, asked=False)
+
+
+def accepts(session: Session, keys: Secrets, account: Account, code: str) -> bool:
+    """Whether an account has no second factor, or this is a code that it has not used yet.
+
+    Raises RuntimeError if the secret was sealed under another key, or for another account.
+    """
+    if account.totp_secret is None:
+        return True
+    try:
+        secret = _box(keys).decrypt(account.totp_secret, _name(account)).decode()
+    except nacl.exceptions.CryptoError:
+        raise RuntimeError(
+            f"secrets/password is not the one that sealed the second factor of {account.email}"
+        ) from None
+    if (step := _step(secret, code)) is None:
+        return False
+    unused = or_(Account.totp_step.is_(None), Account.totp_step < step)
+    use = update(Account).where(Account.id == account.id, unused).values(totp_step=step).returning(Account.id)
+    return session.scalar(use) is not None
+
+
+def _step(secret: str, code: str) -> int | None:
+    """In which step, of those about now, the app makes this code; None: in none."""
+    typed, now = "".join(code.split()), now_us() // STEP_US
+    steps = [now + off for off in STEPS_OFF]
+    app = pyotp.TOTP(secret)
+    return next((step for step in steps if hmac.compare_digest(app.generate_otp(step).encode(), typed.encode())), None)
+
+
+def _box(keys: Secrets) -> nacl.secret.Aead:
+    return nacl.secret.Aead(hashlib.blake2b(key=keys.password, person=b"happe totp", digest_size=32).digest())
+
+
+def _name(account: Account) -> bytes:
+    return f"totp/{account.id}".encode()

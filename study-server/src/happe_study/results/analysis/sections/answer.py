@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The first page: what the study says, from the other sections, and what in its data should stop a reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from happe_study.results.analysis import figures
+from happe_study.results.analysis.figures import Interval
+from happe_study.results.analysis.groups import holm
+from happe_study.results.analysis.report import Picture, Section, Table, Weight
+from happe_study.results.analysis.study import fixed, listed, percent
+from happe_study.results.analysis.tidy import satisfaction, watts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from happe_study.results.analysis.study import Study
+    from happe_study.results.analysis.tidy import Run
+
+    Sections = Mapping[str, Any]  # each section's data, by key
+
+MOST_MISSING = 0.25  # of an arm
+HATED = 1.5  # points, at least, below the middle participant
+FAR = 3.0  # standard deviations, at least, as the middle half of the participants has them
+FEWEST_HATERS = 2
+LEVEL = 0.05
+
+
+def section(study: Study, data: Sections) -> Section:
+    """The answer in a few rows, and a figure of it."""
+    rows = (*_saved(data), *_satisfied(data), *_blind(data), *_sure(study, data))
+    return Section(
+        "answer",
+        "The answer",
+        Weight.CONFIRMATORY if data["noninferiority"] else Weight.ESTIMATED,
+        tables=(Table("What the study says", ("Question", "Answer", "95 % interval"), rows, names=3),),
+        pictures=_pictures(study, data),
+        refused=() if rows else ("no figure of the first page could be had; the sections below say why",),
+        data={"rows": [list(row) for row in rows]},
+    )
+
+
+def _totals(data: Sections) -> list[Any]:
+    return [each for each in data["savings"]["savings"] if each["application"] is None]
+
+
+def _saved(data: Sections) -> Iterator[tuple[str, str, str]]:
+    for each in _totals(data):
+        found = each["estimate"]
+        yield (
+            f"Power that {each['treatment']} saves over {each['reference']}",
+            f"{percent(found['value'])} % (typical); {percent(each['paper'])} % as in the paper",
+            f"{percent(found['low'])} to {percent(found['high'])} %",
+        )
+
+
+def _satisfied(data: Sections) -> Iterator[tuple[str, str, str]]:
+    found = data["noninferiority"]
+    if found:
+        level = "" if found["alpha"] == LEVEL / 2 else f" ({percent(1 - 2 * found['alpha'], 1)} %)"
+        yield (
+            f"Is {found['treatment']} non-inferior to {found['reference']} in ratings?",
+            f"{found['verdict']}: {fixed(found['difference'], 3)} points, margin {fixed(found['margin'], 3)}",
+            f"{fixed(found['low'], 3)} to {fixed(found['high'], 3)} points{level}",
+        )
+
+
+def _blind(data: Sections) -> Iterator[tuple[str, str, str]]:
+    for each in data["blinding"] or ():
+        if each["name"] == "James":
+            continue
+        said = "guessed better than chance" if each["low"] > 0 else "guessed no better than chance"
+        yield (
+            f"Was it blind? {each['name']}",
+            f"{said}: {fixed(each['value'])} of 1",
+            f"{fixed(each['low'])} to {fixed(each['high'])}",
+        )
+
+
+def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
+    """How much stands behind the answers: people, what is missing, and whether leaving out one person changes them."""
+    people, runs = len(study.runs.participants), len(study.runs.rows)
+    wanted = runs + len(study.export.left_out)
+    rated = sum(run.rating is not None for run in study.runs.rows)
+    said = f"{people} participants; {percent(rated / wanted, 1)} % of the runs have a rating"
+    if study.measures:
+        said += f", {percent(sum(run.mean_w is not None for run in study.runs.rows) / wanted, 1)} % have power"
+    yield "How sure is it?", said, _stable(data["diagnostics"]["influence"])
+
+
+def _stable(influence: list[Any]) -> str:
+    if not influence:
+        return "no answer could be had without each person"
+    turned = [each["what"] for each in influence if each["turns"]]
+    return f"one person decides: {listed(turned)}" if turned else "no single person decides an answer"
+
+
+def _pictures(study: Study, data: Sections) -> tuple[Picture, ...]:
+    saved = [
+        Interval(f"{each['treatment']}, {study.name(each['application'])}", *_three(each["estimate"], 100))
+        for each in data["savings"]["savings"]
+    ]
+    test = data["noninferiority"]
+    rated = (
+        [Interval(each["name"], each["difference"], each["low"], each["high"]) for each in test["sets"]] if test else []
+    )
+    made = []
+    if test:
+        caption = f"Non-inferiority: the difference of ratings, {test['treatment']} less {test['reference']}"
+        made.append(Picture("noninferiority", caption, _told(rated), figures.non_inferiority(rated, test["margin"])))
+    if saved:
+        made.append(Picture("forest", "Typical savings with 95 % intervals", _told(saved), figures.forest(saved)))
+    return tuple(made)
+
+
+def _told(rows: list[Interval]) -> str:
+    return "; ".join(f"{each.name}: {fixed(each.value)}, {fixed(each.low)} to {fixed(each.high)}" for each in rows)
+
+
+def _three(estimate: Mapping[str, float], times: float) -> tuple[float, float, float]:
+    return times * estimate["value"], times * estimate["low"], times * estimate["high"]
+
+
+def faults(study: Study, data: Sections) -> list[str]:
+    """What in the data should stop a reader, each by its name."""
+    return [*_missing_arms(study), *_swapped(data), *_minorities(study), *_periods(data)]
+
+
+def _missing_arms(study: Study) -> Iterator[str]:
+    quantities: dict[str, Callable[[Run], float | None]] = {"a rating": satisfaction}
+    if study.measures:
+        quantities["measured power"] = watts
+    people = len(study.runs.participants)
+    for condition in study.runs.conditions:
+        runs = study.runs.under([condition]).rows
+        wanted = people * len({run.application for run in runs})
+        for what, quantity in quantities.items():
+            there = sum(quantity(run) is not None for run in runs)
+            if there < (1 - MOST_MISSING) * wanted:
+                yield f"Fault: an arm is missing: {there} of {wanted} runs under {condition} have {what}."
+
+
+def _swapped(data: Sections) -> Iterator[str]:
+    for each in _totals(data):
+        if each["treatment"].endswith("-HAPPE") and each["estimate"]["high"] < 0:
+            yield (
+                f"Fault: {each['treatment']} takes {percent(-each['estimate']['value'], 1)} % more power than "
+                f"{each['reference']}. Look whether arms were swapped."
+            )
+
+
+def _minorities(study: Study) -> Iterator[str]:
+    panel = study.runs.panel(satisfaction)
+    for condition in study.happe if study.reference in panel.conditions else ():
+        gaps = panel.of(condition) - panel.of(study.reference)
+        kept = np.asarray((~np.isnan(gaps)).any(axis=1))
+        if not kept.any():
+            continue
+        means = np.nanmean(gaps[kept], axis=1)
+        people = [code for code, one in zip(panel.participants, kept.tolist(), strict=True) if one]
+        middle = np.median(means)
+        apart = max(HATED, FAR * float(stats.median_abs_deviation(means, scale="normal")))
+        low = [code for code, mean in zip(people, means, strict=True) if mean <= middle - apart]
+        if len(low) >= FEWEST_HATERS:
+            yield (
+                f"A minority dislikes {condition}: {len(low)} of {len(people)} participants rate it, against "
+                f"{study.reference}, at least {fixed(apart, 1)} points lower than the middle one does: {listed(low)}."
+            )
+
+
+def _periods(data: Sections) -> Iterator[str]:
+    for what, fitted, key in (("power", data["period"], "terms"), ("ratings", data["ratings"]["period"], "effects")):
+        terms = [each for each in fitted[key] if each["name"].startswith("place ")] if fitted else []
+        corrected = holm([each["p"] for each in terms])
+        changed = [each["name"] for each, p in zip(terms, corrected, strict=True) if p < LEVEL]
+        if changed:
+            yield f"A period effect: {what} changes with the place of a run ({listed(changed)}); see the section on it."

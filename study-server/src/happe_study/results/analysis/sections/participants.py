@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who took part: CONSORT's flow of participants through a crossover, and what they answered about themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from happe_study.results.analysis import figures
+from happe_study.results.analysis.report import Picture, Section, Table, Weight
+from happe_study.results.analysis.study import percent, plain
+from happe_study.results.analysis.tidy import satisfaction, watts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from happe_study.results.analysis.study import Study
+
+MOST_ANSWERS = 12
+MOST_REASONS = 4  # that a box of the flow lists
+
+
+def section(study: Study) -> Section:
+    """The flow as a figure and as tables, and the participants' answers."""
+    periods = list(_periods(study))
+    boxes = _boxes(study, periods)
+    told = "; ".join(" ".join(f"{text}. {aside}".split()) for text, aside in boxes)
+    return Section(
+        "participants",
+        "Participants",
+        Weight.DESCRIPTIVE,
+        text=(FLOW,),
+        tables=(_by_period(periods), _reasons(study), _answers(study)),
+        pictures=(Picture("flow", "Flow of participants (CONSORT 2010, crossover)", told, figures.flow(boxes)),),
+        data={"states": dict(study.export.participants), "periods": plain(periods)},
+    )
+
+
+FLOW = (
+    "Every participant is allocated to a sequence of conditions, so an arm is a condition and the same people are in "
+    "all. A period is a run's place among the runs of its application. A run counts if it is complete and its "
+    "participant neither withdrew nor was replaced."
+)
+
+
+def _periods(study: Study) -> Iterator[tuple[int, str, int, int, int, int]]:
+    """Period, condition, allocated runs, and of these counted, with power, with a rating."""
+    out = Counter((each.place, each.condition) for each in study.export.left_out)
+    kept = Counter((run.place, run.condition) for run in study.runs.rows)
+    power = Counter((run.place, run.condition) for run in study.runs.with_figure(watts).rows)
+    rated = Counter((run.place, run.condition) for run in study.runs.with_figure(satisfaction).rows)
+    for at in sorted(out | kept):
+        yield (*at, kept[at] + out[at], kept[at], power[at], rated[at])
+
+
+def _by_period(periods: Sequence[tuple[int, str, int, int, int, int]]) -> Table:
+    rows = tuple(tuple(map(str, each)) for each in periods)
+    columns = ("Period", "Condition", "Allocated runs", "Counted", "With power", "With a rating")
+    return Table("Runs by period and condition", columns, rows, names=2)
+
+
+def _reasons(study: Study) -> Table:
+    found = Counter((each.condition, each.why) for each in study.export.left_out)
+    rows = tuple((condition, why, str(count)) for (condition, why), count in sorted(found.items()))
+    return Table("Runs that do not count, by arm and reason", ("Condition", "Reason", "Runs"), rows, names=2)
+
+
+def _boxes(study: Study, periods: Sequence[tuple[int, str, int, int, int, int]]) -> list[tuple[str, str]]:
+    states, out = study.export.participants, study.export.left_out
+    begun = {run.participant for run in study.runs.rows} | {each.participant for each in out}
+    enrolled = sum(states.values())
+    boxes = [
+        (f"Enrolled: {enrolled} participants", ""),
+        (f"Allocated to a sequence: {len(begun)} participants", _aside(enrolled - len(begun), "without an allocation")),
+    ]
+    for period in sorted({each[0] for each in periods}):
+        here = [each for each in periods if each[0] == period]
+        arms = "\n".join(f"{condition}: {kept} of {allocated} runs" for _, condition, allocated, kept, *_ in here)
+        lost = Counter(each.why for each in out if each.place == period)
+        boxes.append((f"Period {period}\n{arms}", "\n".join(_lost(lost))))
+    gone = ", ".join(f"{states[state]} {state}" for state in ("withdrawn", "replaced") if states.get(state))
+    lines = [
+        f"{name}: {len(runs.participants)} participants, {len(runs.rows)} runs"
+        for name, runs in (
+            ("Analysed", study.runs),
+            ("power", study.runs.with_figure(watts)),
+            ("ratings", study.runs.with_figure(satisfaction)),
+        )
+    ]
+    boxes.append(("\n".join(lines), f"Participants not analysed: {gone}" if gone else ""))
+    return boxes
+
+
+def _aside(count: int, what: str) -> str:
+    return f"{count} {what}" if count else ""
+
+
+def _lost(lost: Counter[str]) -> Iterator[str]:
+    if lost:
+        yield f"{sum(lost.values())} runs do not count"
+    for why, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:MOST_REASONS]:
+        yield f"{count}: {why[:60]}"
+    if len(lost) > MOST_REASONS:
+        yield f"{len(lost) - MOST_REASONS} more reasons below"
+
+
+def _answers(study: Study) -> Table:
+    people = sum(count for state, count in study.export.participants.items() if state not in ("withdrawn", "replaced"))
+    items = {item.key: item for item in study.protocol.questionnaire.items} if study.protocol else {}
+    rows: list[tuple[str, ...]] = []
+    for key, answers in study.export.answers.items():
+        found = Counter(answers.values())
+        if len(found) > MOST_ANSWERS:
+            continue
+        options = items[key].options if key in items else ()
+        listed = [*options, *sorted(set(found) - set(options))]
+        name = items[key].question if key in items else key
+        rows += [(name, answer, str(found[answer]), percent(found[answer] / people, 1)) for answer in listed]
+        if people > len(answers):
+            rows.append((name, "no answer", str(people - len(answers)), percent(1 - len(answers) / people, 1)))
+    notes = (f"Of {people} participants who neither withdrew nor were replaced. Figure A.2 shows the same.",)
+    columns = ("Question", "Answer", "n", "%")
+    return Table("Participants by their answers", columns, tuple(rows), notes, names=2)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every model of the analysis beside R's, on 30 data sets that are drawn with fixed seeds, unpleasant ones among them.
+
+    python compare_models.py FOLDER
+
+R's packages ordinal, lme4, lmerTest, MASS and emmeans fit what `models.R` says. Figures may differ by 1e-4 (of large
+ones: of the figure). Where ours refuses, R must see the reason in the data or in its own fit. The exit status is 1
+for any difference, and for a refusal without its reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from happe_study.results.analysis import groups, key_presses, power_model, ratings_clmm
+from happe_study.results.analysis.design import compared, of_application
+from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.tidy import Run, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from happe_study.results.analysis.design import Terms
+
+    Found = dict[str, float]
+
+SETS = 30
+APART = 1e-4
+CONDITIONS = ("ondemand", "O-HAPPE", "B-HAPPE")
+APPLICATIONS = ("torcs", "quake3", "glest", "trackballs")
+MOST_GROUPS = 3
+NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class World:
+    """Assumptions about a data set: spreads are standard deviations, `people` and `applications` how many."""
+
+    name: str
+    people: int = 24
+    applications: int = 4
+    thresholds: tuple[float, ...] = (-3.5, -2.0, -0.5, 1.2)
+    own: float = 1.0  # log odds, between people
+    liking: float = 0.5  # log odds, of a condition
+    level: float = 0.1  # log W, between people
+    saving: float = 0.05  # log W, between people, of a condition
+    scatter: float = 0.05  # log W, of runs
+    rate: float = 1.0  # presses a minute
+    alpha: float = 0.7  # scatter of presses beyond Poisson's
+    spoil: Callable[[Run, np.random.Generator], Run] = lambda run, _: run
+
+
+def _lost(run: Run, generator: np.random.Generator) -> Run:
+    gone = generator.random(3) < 0.15  # noqa: PLR2004 - a part that a real study may lose
+    return replace(
+        run,
+        rating=None if gone[0] else run.rating,
+        mean_w=None if gone[1] else run.mean_w,
+        performance=None if gone[2] else run.performance,
+    )
+
+
+def _outlier(run: Run, generator: np.random.Generator) -> Run:
+    return replace(run, mean_w=run.mean_w * 8) if run.mean_w and generator.random() < 0.02 else run  # noqa: PLR2004
+
+
+def _separated(run: Run, _: np.random.Generator) -> Run:
+    loved = run.condition == "O-HAPPE"
+    return replace(run, rating=5 if loved else min(run.rating or 1, 4), performance=0 if loved else run.performance)
+
+
+def _equal(run: Run, _: np.random.Generator) -> Run:
+    return replace(run, rating=5, mean_w=30.0, performance=0)
+
+
+def _confounded(run: Run, _: np.random.Generator) -> Run:
+    at = APPLICATIONS.index(run.application)
+    return replace(run, condition=CONDITIONS[min(at, 2)])
+
+
+def _one_presses(run: Run, _: np.random.Generator) -> Run:
+    return replace(run, performance=run.performance if run.participant == "P01" else 0)
+
+
+PLEASANT = World("as in the paper")
+WORLDS = (
+    PLEASANT,
+    replace(PLEASANT, name="everybody alike", own=0.0, liking=0.0, level=0.0, saving=0.0, alpha=0.0),
+    replace(PLEASANT, name="people differ greatly", own=4.0, level=0.6, saving=0.3, alpha=3.0),
+    replace(PLEASANT, name="ratings at the top", thresholds=(-9.0, -8.0, -4.5, -1.5)),
+    replace(PLEASANT, name="two points used", thresholds=(-40.0, -39.0, -38.0, 0.0)),
+    replace(PLEASANT, name="a scale of seven", thresholds=(-4.0, -2.5, -1.0, 0.0, 1.0, 2.5)),
+    replace(PLEASANT, name="few people", people=6),
+    replace(PLEASANT, name="one application", applications=1, own=2.0),
+    replace(PLEASANT, name="figures missing", spoil=_lost),
+    replace(PLEASANT, name="outliers of power", spoil=_outlier),
+    replace(PLEASANT, name="hardly any presses", rate=0.05),
+    replace(PLEASANT, name="a condition separates", spoil=_separated),
+    replace(PLEASANT, name="all equal", spoil=_equal),
+    replace(PLEASANT, name="too few people", people=4),
+    replace(PLEASANT, name="conditions are applications", people=12, applications=3, spoil=_confounded),
+    replace(PLEASANT, name="one person presses", spoil=_one_presses),
+)
+
+
+def drawn(world: World, generator: np.random.Generator) -> Runs:
+    """A data set."""
+    rows: list[Run] = []
+    effects = {name: generator.normal(0, (0.8, 0.2, 0.5)) * (name != "ondemand") for name in CONDITIONS}
+    kinds = generator.normal(0, (0.5, 0.3, 0.4), (len(APPLICATIONS), 3))
+    for person in range(world.people):
+        own, level = generator.normal(0, world.own), generator.normal(0, world.level)
+        for condition in CONDITIONS:
+            liking, saving = generator.normal(0, world.liking), generator.normal(0, world.saving)
+            for n, application in enumerate(APPLICATIONS[: world.applications]):
+                odds, log_w, log_rate = effects[condition] + kinds[n]
+                mean = 2 * world.rate * np.exp(log_rate)
+                scattered = generator.gamma(1 / world.alpha, mean * world.alpha) if world.alpha else mean
+                run = Run(
+                    run=f"R{len(rows)}",
+                    participant=f"P{person:02}",
+                    application=application,
+                    condition=condition,
+                    position=len(rows),
+                    seconds=float(generator.integers(100, 140)),
+                    mean_w=float(np.exp(3.4 + log_w + level + saving + generator.normal(0, world.scatter))),
+                    rating=int(np.searchsorted(world.thresholds, odds + own + liking + generator.logistic())) + 1,
+                    performance=int(generator.poisson(scattered)),
+                )
+                rows.append(world.spoil(run, generator))
+    return Runs(tuple(rows))
+
+
+def written(runs: Runs, file: Path) -> None:
+    """The data set as R reads it, with NA for a missing value."""
+    with file.open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(("participant", "application", "condition", "group", "rating", "log_w", "presses", "minutes"))
+        for run in runs.rows:
+            figures = (run.rating, None if run.mean_w is None else repr(float(np.log(run.mean_w))), run.performance)
+            shown = ["NA" if figure is None else figure for figure in figures]
+            writer.writerow(
+                (run.participant, run.application, run.condition, _group(run, runs), *shown, run.seconds / 60)
+            )
+
+
+def _group(run: Run, every: Runs) -> str:
+    """A group has two people at least."""
+    return f"G{int(run.participant[1:]) % min(MOST_GROUPS, len(every.participants) // 2)}"
+
+
+def _terms(runs: Runs, every: Runs) -> Terms:
+    return compared(runs, "ondemand").beside(of_application(runs.rows, every.applications))
+
+
+def of_ratings(every: Runs) -> Found:
+    """The cumulative-link mixed model, with the model's own errors."""
+    runs = every.with_figure(lambda run: run.rating)
+    terms = _terms(runs, every)
+    people = [run.participant for run in runs.rows]
+    fitted = ratings_clmm.fit([run.rating or 0 for run in runs.rows], terms.columns, terms.names, people)
+    named = {f"{each.below}|{each.above}": (each.estimate, each.error) for each in fitted.thresholds}
+    named |= {each.name: (each.estimate, each.model_error) for each in fitted.effects}
+    return {
+        "sigma": fitted.sigma,
+        "log likelihood": fitted.log_likelihood,
+        **{f"estimate {name}": found[0] for name, found in named.items()},
+        **{f"error {name}": found[1] for name, found in named.items()},
+    }
+
+
+def of_power(every: Runs) -> Found:
+    """The mixed model of power."""
+    runs = every.with_figure(lambda run: run.mean_w)
+    terms = _terms(runs, every)
+    fitted = power_model.fit(
+        [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
+        terms.columns,
+        terms.names,
+        [run.participant for run in runs.rows],
+        {"application": [run.application for run in runs.rows], "condition": [run.condition for run in runs.rows]},
+    )
+    figures = {"estimate": "estimate", "error": "error", "dof": "dof"}
+    return {
+        "criterion": fitted.criterion,
+        **{f"{name} {term.name}": getattr(term, field) for term in fitted.terms for name, field in figures.items()},
+        **{f"deviation {name}": value for name, value in fitted.deviations.items()},
+        **{f"emmean {name}": fitted.term(name).estimate for name in terms.names if name in CONDITIONS},
+    }
+
+
+def of_presses(every: Runs) -> Found:
+    """The regression of presses."""
+    runs = every.with_figure(lambda run: run.performance)
+    terms = _terms(runs, every)
+    fitted = key_presses.fit(
+        [run.performance or 0 for run in runs.rows],
+        [run.seconds / 60 for run in runs.rows],
+        terms.columns,
+        terms.names,
+        [run.participant for run in runs.rows],
+    )
+    rates = {f"estimate {each.name}": each.estimate for each in fitted.rates}
+    return {"alpha": fitted.alpha, "log likelihood": fitted.log_likelihood, **rates}
+
+
+def of_groups(runs: Runs, raw: Sequence[float]) -> Found:
+    """Welch's analysis of variance of each one's mean log power, and Holm's correction of R's own p."""
+    own: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs.rows:
+        if run.mean_w is not None:
+            own[_group(run, runs)][run.participant].append(float(np.log(run.mean_w)))
+    samples = [np.array([np.mean(each) for each in people.values()]) for people in own.values()]
+    f, (numerator, denominator), p = groups.welch(samples)
+    corrected = {f"holm {n}": value for n, value in enumerate(groups.holm(raw), start=1)}
+    return {"f": f, "numerator": numerator, "denominator": denominator, "p": p, **corrected}
+
+
+def _large(found: Mapping[str, float]) -> bool:
+    """Whether R failed, or its figures run off or are none."""
+    sizes = [abs(value) for name, value in found.items() if name.startswith(("estimate", "error"))]
+    errors = [value for name, value in found.items() if name.startswith("error")]
+    return "failed" in found or not np.isfinite(sizes).all() or max(sizes) > 12 or max(errors, default=0) > 8  # noqa: PLR2004 - as ours
+
+
+# What a refusal says, and how R sees the same; the second is the design's rank and columns.
+REASONS: dict[str, Callable[[Found, Found], bool]] = {
+    "can't separate the terms": lambda _, design: design["rank"] < design["columns"],
+    "all ratings are equal": lambda found, _: found["fact points"] == 1,
+    "participants; errors by participant need at least": lambda found, _: found["fact participants"] < 5,  # noqa: PLR2004
+    "separates the ratings": lambda found, _: _large(found),
+    "nobody pressed the key in one of the groups": lambda found, _: found["fact fewest"] == 0,
+    "nobody pressed the key": lambda found, _: found["fact presses"] == 0,
+    "do not differ": lambda found, _: found["fact spread"] < NOTHING,
+    "no scatter to compare with": lambda found, _: not found["fact spread"] > NOTHING,
+}
+
+
+def compared_with_r(runs: Runs, theirs: Mapping[str, Found]) -> list[str]:
+    """What is wrong; and prints a line for each model."""
+    raw = [value for name, value in theirs["groups"].items() if name.startswith("raw")]
+    models: dict[str, Callable[[], Found]] = {
+        "ratings": lambda: of_ratings(runs),
+        "power": lambda: of_power(runs),
+        "presses": lambda: of_presses(runs),
+        "groups": lambda: of_groups(runs, raw),
+    }
+    wrong = []
+    for model, make in models.items():
+        found = theirs[model]
+        try:
+            ours = make()
+        except Refusal as refusal:
+            seen = next(
+                (check(found, theirs["design"]) for said, check in REASONS.items() if said in str(refusal)), False
+            )
+            print(f"    {model}: refused: {refusal}: {'R sees it' if seen else 'R DOES NOT SEE IT'}")
+            wrong += [] if seen else [f"{model}: {refusal}"]
+            continue
+        missing = [name for name in ours if name not in found]
+        gaps = {name: abs(ours[name] - found[name]) / max(1.0, abs(found[name])) for name in ours if name in found}
+        worst = max(gaps, key=lambda name: gaps[name] if gaps[name] == gaps[name] else np.inf) if gaps else "nothing"
+        print(f"    {model}: {len(gaps)} figures, {gaps.get(worst, np.nan):.1e} apart at most ({worst})")
+        wrong += [f"{model}: R has no {name}" for name in missing]
+        wrong += [
+            f"{model}: {name}: {ours[name]} here, {found[name]} in R" for name, gap in gaps.items() if not gap < APART
+        ]
+    return wrong
+
+
+def _read(file: Path) -> dict[str, Found]:
+    found: dict[str, Found] = defaultdict(dict)
+    with file.open(newline="") as opened:
+        for row in csv.DictReader(opened):
+            found[row["model"]][row["name"]] = float("nan") if row["value"] == "NA" else float(row["value"])
+    return found
+
+
+def main(folder: Path) -> int:
+    """Draw, let R fit, compare."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sets: list[tuple[World, Runs]] = []
+    for n in range(SETS):
+        world = WORLDS[n % len(WORLDS)]
+        sets.append((world, drawn(world, np.random.default_rng([22, n]))))
+        written(sets[-1][1], folder / f"{n:02}.csv")
+    subprocess.run(["Rscript", "--vanilla", str(Path(__file__).with_name("models.R")), str(folder)], check=True)
+    wrong: list[Any] = []
+    for n, (world, runs) in enumerate(sets):
+        print(f"data set {n}: {world.name}")
+        wrong += [
+            f"data set {n}, {world.name}: {each}" for each in compared_with_r(runs, _read(folder / f"{n:02}.found.csv"))
+        ]
+    print(*wrong, f"{SETS} data sets, {len(wrong)} differences", sep="\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

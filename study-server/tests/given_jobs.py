@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Jobs done in a test: at once in its own process, or by a worker in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import select
+
+from happe_study.jobs import services
+from happe_study.jobs.models import OPEN, Job
+from happe_study.operations.working.process import do
+from operated import SOURCES
+from patience import PATIENCE_S, until
+
+if TYPE_CHECKING:
+    from happe_study.base.config import Config
+    from world import World
+
+
+def work_off(world: World) -> list[str]:
+    """Do every job that waits, here; the states of all jobs, the newest first."""
+    parts = world.app.extensions["happe"]
+    while (number := services.waiting(world.database, ())) is not None:
+        job = services.take(world.database, number, "test")
+        assert job is not None
+        with TemporaryDirectory() as folder:
+            do(parts, job, Path(folder))
+    with world.database.reading() as session:
+        return list(session.scalars(select(Job.state).order_by(Job.id.desc())))
+
+
+def job(world: World, number: int = 1) -> Job:
+    """A job as it is now."""
+    with world.database.reading() as session:
+        found: Job = session.get_one(Job, number)
+        return found
+
+
+def until_ended(world: World, number: int = 1) -> Job:
+    """A job, when it has ended."""
+    until(lambda: job(world, number).state not in OPEN, "a job's end")
+    return job(world, number)
+
+
+class Working:
+    """A worker in a process of its own. The secrets are in files."""
+
+    def __init__(self, config: Config, log: Path) -> None:
+        order = {"config": config.model_dump(mode="json"), "parent": os.getpid()}
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "happe_study.operations.working.worker"],
+                stdin=subprocess.PIPE,
+                stderr=output,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{SOURCES}:{':'.join(sys.path)}"},
+            )
+        assert self.process.stdin
+        with self.process.stdin:
+            self.process.stdin.write(json.dumps(order).encode())
+        self.folder = config.data / "jobs"
+
+    def children(self) -> list[int]:
+        """The processes of its jobs."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(each) for each in path.read_text().split()] if path.exists() else []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
+def left_behind(data: Path) -> Path:
+    """The folder of a job whose worker has died."""
+    folder = data / "jobs" / "1-0123456789abcdef"
+    (folder / "export").mkdir(parents=True)
+    (folder / "export/finished-ratings.csv").write_text("run,rating\n")
+    return folder

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Worlds to draw studies from: what real studies bring, with the truth known. For the inference alone, without files.
+
+A study compares one treatment with a reference, four applications each. Arrays are participants x applications.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from happe_study.results.analysis import planning
+from happe_study.results.analysis.tidy import Run, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Draw = Callable[[np.random.Generator, int], "Pair"]
+
+APPLICATIONS = ("torcs", "quake3", "glest", "trackballs")
+WATTS = np.array([39.46, 38.5, 37.7, 36.9])
+SAVED = np.log(0.75)
+MARGIN = 0.25
+TENTH = 0.1
+MANY = 400_000  # people from whom a truth is taken that has no formula
+
+
+class Pair(NamedTuple):
+    """A study's figures under the treatment and under the reference."""
+
+    treated: Floats
+    base: Floats
+
+
+@dataclass(frozen=True)
+class World:
+    """How a study is drawn, and the true mean figure: a log ratio of power, or a difference of ratings."""
+
+    draw: Draw
+    truth: float
+
+
+# --- power
+
+
+def _power(generator: np.random.Generator, people: int, *, shared: float, saved: Floats) -> Pair:
+    """Lognormal power: people's own level of all runs, what each one saves, and 5 % of chance in each run."""
+    level = np.log(WATTS) + generator.normal(0, shared, (people, 1))
+    base, treated = (level + generator.normal(0, 0.05, (people, 4)) for _ in range(2))
+    return Pair(np.exp(treated + saved), np.exp(base))
+
+
+def shared(generator: np.random.Generator, people: int) -> Pair:
+    """People differ much in power (30 %), and by 6 points in what they save."""
+    return _power(generator, people, shared=0.3, saved=SAVED + generator.normal(0, 0.06, (people, 1)))
+
+
+def few_save(generator: np.random.Generator, people: int) -> Pair:
+    """A tenth of the people save 3 %, the others some 25 %."""
+    many = SAVED + generator.normal(0, 0.06, (people, 1))
+    few = np.log(0.97) + generator.normal(0, 0.02, (people, 1))
+    return _power(generator, people, shared=0.1, saved=np.where(generator.random((people, 1)) < TENTH, few, many))
+
+
+def highest_missing(generator: np.random.Generator, people: int) -> Pair:
+    """The highest tenth of the readings is missing."""
+    whole = _power(generator, people, shared=0.1, saved=SAVED + generator.normal(0, 0.06, (people, 1)))
+    most = np.quantile(np.stack(whole), 0.9)
+    return Pair(*(np.where(side > most, np.nan, side) for side in whole))
+
+
+POWER = {
+    "power shared by person": World(shared, SAVED),
+    "a tenth saves little": World(few_save, 0.9 * SAVED + 0.1 * np.log(0.97)),
+    "highest readings missing": World(highest_missing, SAVED),
+}
+
+
+# --- ratings
+
+
+@cache
+def assumed(difference: float, liking: float = 0.05) -> planning.Assumptions:
+    """The paper's ratings, shifted so that the true mean difference is this."""
+    return planning.shift_for(planning.Assumptions(liking=liking), difference)
+
+
+def at_the_margin(generator: np.random.Generator, people: int) -> Pair:
+    """Everybody is as much less satisfied as the margin says."""
+    return Pair(*planning.rated(assumed(-MARGIN), people, generator))
+
+
+@cache
+def _harsh() -> float:
+    """How often a dislike is by 2 points rather than by 3, so that a tenth of dislikers takes up the margin."""
+
+    def mean(points: int) -> float:
+        generator = np.random.default_rng(1)
+        treated, base = planning.rated(assumed(0.0), MANY // 4, generator)
+        return float((np.maximum(1, treated - points) - base).mean())
+
+    wanted = -MARGIN / TENTH
+    return (wanted - mean(3)) / (mean(2) - mean(3))
+
+
+def few_dislike(generator: np.random.Generator, people: int) -> Pair:
+    """A tenth of the people rate the treatment 2 or 3 points lower, the others as the reference."""
+    treated, base = planning.rated(assumed(0.0), people, generator)
+    points = np.where(generator.random(treated.shape) < _harsh(), 2, 3)
+    dislike = generator.random((people, 1)) < TENTH
+    return Pair(np.where(dislike, np.maximum(1, treated - points), treated), base)
+
+
+def low_missing(generator: np.random.Generator, people: int) -> Pair:
+    """At the margin; of the treated runs that are rated 3 or lower, six in ten are missing."""
+    treated, base = at_the_margin(generator, people)
+    gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
+    return Pair(np.where(gone, np.nan, treated), base)
+
+
+def _logits(generator: np.random.Generator, people: int, liking: float) -> Pair:
+    """Proportional odds: people's own level (1 logit) and their own liking of the treatment, whose mean is 0."""
+    cuts = np.array([-4.0, -2.5, -0.8, 1.2])
+    level = generator.normal(0, 1, (people, 1))
+    own = generator.normal(0, liking, (people, 1))
+    sides = [level + moved + generator.logistic(size=(people, 4)) for moved in (own, 0.0 * own)]
+    treated, base = (np.searchsorted(cuts, side).astype(np.float64) + 1 for side in sides)
+    return Pair(treated, base)
+
+
+def liked_alike(generator: np.random.Generator, people: int) -> Pair:
+    """The treatment changes nothing for anybody."""
+    return _logits(generator, people, 0.0)
+
+
+def liked_differently(generator: np.random.Generator, people: int) -> Pair:
+    """Liking differs between people by 1 logit, and is 0 in the mean."""
+    return _logits(generator, people, 1.0)
+
+
+def low_missing_alike(generator: np.random.Generator, people: int) -> Pair:
+    """The treatment changes nothing; of the treated runs that are rated 3 or lower, six in ten are missing."""
+    treated, base = liked_alike(generator, people)
+    gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
+    return Pair(np.where(gone, np.nan, treated), base)
+
+
+RATINGS = {
+    "everybody at the margin": World(at_the_margin, -MARGIN),
+    "a tenth dislikes strongly": World(few_dislike, -MARGIN),
+    "low treated ratings missing": World(low_missing, -MARGIN),
+}
+NO_DIFFERENCE = {
+    "liked alike": World(liked_alike, 0.0),
+    "liking differs by 1 logit": World(liked_differently, 0.0),
+    "low treated ratings missing, liked alike": World(low_missing_alike, 0.0),
+}
+
+
+@cache
+def win_probability(world: World) -> float:
+    """The true win probability, of complete data."""
+    complete: dict[Draw, Draw] = {low_missing: at_the_margin, low_missing_alike: liked_alike}
+    treated, base = complete.get(world.draw, world.draw)(np.random.default_rng(2), MANY // 4)
+    return float((np.sign(treated - base) + 1).mean() / 2)
+
+
+# --- presses and guesses
+
+
+def presses(generator: np.random.Generator, people: int) -> Pair:
+    """People press differently often (lognormal, 0.8), and each one's own ratio of both conditions differs (0.5)."""
+    own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
+    ratios = (np.exp(generator.normal(-0.125, 0.5, (people, 1))) for _ in range(2))
+    return Pair(*(generator.poisson(own * ratio, (people, 4)).astype(float) for ratio in ratios))
+
+
+def guesses(generator: np.random.Generator, people: int) -> Floats:
+    """Of four runs under each arm: arm and guess; people differ in how often they are right. Bang's true index is 0."""
+    right = generator.beta(1.2, 1.2, (people, 1))
+    arms = np.tile([0, 0, 0, 0, 1, 1, 1, 1], (people, 1))
+    known = generator.random((people, 8)) < right
+    unsure = generator.random((people, 8)) < 0.2  # noqa: PLR2004 - say that they don't know
+    return np.stack([arms, np.where(unsure, 2, np.where(known, arms, 1 - arms))], axis=2)
+
+
+# --- as the models read them
+
+
+def runs_of(pair: Pair, figure: str) -> Runs:
+    """Runs with a figure; those whose figure is missing are there without it."""
+    rows: list[Run] = []
+    for person in range(len(pair.base)):
+        for condition, side in (("ondemand", pair.base), ("O-HAPPE", pair.treated)):
+            for application, value in zip(APPLICATIONS, side[person], strict=True):
+                given: Any = {} if np.isnan(value) else {figure: float(value) if figure == "mean_w" else int(value)}
+                rows.append(
+                    Run(
+                        run=f"R{len(rows)}",
+                        participant=f"P{person:03}",
+                        application=application,
+                        condition=condition,
+                        position=1,
+                        seconds=120,
+                        **given,
+                    )
+                )
+    return Runs(tuple(rows))

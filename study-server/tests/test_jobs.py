@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Long work is done by workers, once, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+import given_jobs
+import given_reports
+from given_accounts import browser, post
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditEntry
+from happe_study.jobs import services
+from happe_study.jobs.models import JobState
+from happe_study.jobs.work import GoneError, Work
+from happe_study.operations.working.worker import sweep
+from happe_study.results.reports.models import ReportFile
+from operated import Running, happe_server_process
+from patience import PATIENCE_S, until
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+    from happe_study.base.config import Config
+    from operated import Operated
+    from world import World
+
+PAGE = "/studies/finished"
+
+
+def ask(world: World) -> FlaskClient:
+    """An analyst who has asked for a report."""
+    given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    assert post(analyst, f"{PAGE}/report").status_code == HTTPStatus.SEE_OTHER
+    return analyst
+
+
+def elsewhere(world: World, folder: Path) -> Config:
+    """The configuration of another machine with the same database and secrets."""
+    secrets = world.config.secrets_folder
+    folder.mkdir()
+    return world.config.model_copy(update={"data": folder, "secrets": secrets})
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    return not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text()
+
+
+@pytest.mark.slow
+def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
+    ask(world)
+    # Given a worker that is killed in the middle of a job
+    here, log = world.config, tmp_path / "log"
+    with given_jobs.Working(here, log) as first:
+        until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
+        (running,) = first.children()
+        first.process.kill()
+        first.process.wait()
+        # Then the process of its job dies with it
+        until(lambda: gone(running), "the end of the job's process")
+    assert given_jobs.job(world).state == JobState.RUNNING
+    # And another worker, on PostgreSQL on another machine, does the job
+    with given_jobs.Working(here if world.database.is_sqlite else elsewhere(world, tmp_path / "b"), log) as second:
+        ended = given_jobs.until_ended(world)
+        assert (ended.state, ended.tries >= 2) == (JobState.DONE, True), log.read_text()
+        second.process.terminate()
+        assert second.process.wait() == 0
+        assert list(second.folder.glob("[0-9]*")) == []
+    with world.database.reading() as session:
+        names = list(session.scalars(select(ReportFile.name)))
+    assert len(names) == len(set(names)) > 5
+    # And what the first one left on its disk goes with its next start
+    sweep(here.data)
+    assert list((here.data / "jobs").glob("[0-9]*")) == []
+
+
+@pytest.mark.slow
+def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
+    analyst = ask(world)
+    with given_jobs.Working(world.config, tmp_path / "log") as worker:
+        until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
+        (running,) = worker.children()
+        # When it is cancelled
+        assert "Cancel" in analyst.get(f"{PAGE}/jobs").text
+        post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+        until(lambda: gone(running) and not list(worker.folder.glob("[0-9]*")), "the end of the job's process")
+        assert "cancelled" in analyst.get(f"{PAGE}/jobs").text
+        # When it is tried again, and the worker stops in order
+        post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")
+        until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
+        worker.process.terminate()
+        assert worker.process.wait() == 0
+    assert given_jobs.job(world).state == JobState.WAITING
+    assert list(worker.folder.glob("[0-9]*")) == []
+    with world.database.reading() as session:
+        assert session.scalars(select(ReportFile.id)).all() == []
+        actions = set(session.scalars(select(AuditEntry.action)))
+    assert {"job.cancelled", "job.retried"} <= actions
+
+
+@pytest.mark.slow
+def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: Operated, tmp_path: Path) -> None:
+    world = small_operated.world
+    small_operated.configure(metrics_listen="off", listen="127.0.0.1:0")
+    given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    post(analyst, f"{PAGE}/checks")
+    with Running(small_operated.file, tmp_path) as server:
+        server.until("worker ready")
+        # And nobody else may
+        with (tmp_path / "other").open("w+b") as log:
+            other = happe_server_process("--config", small_operated.file, "worker", output=log)
+            assert other.wait(PATIENCE_S) == os.EX_UNAVAILABLE
+            log.seek(0)
+            assert b"another process does the jobs" in log.read()
+        assert given_jobs.until_ended(world).state == JobState.DONE
+        assert server.stop() == 0
+        server.until("worker stopped")
+    (listed,) = small_operated.done("job", "list", "--study", "finished", "--json").json()
+    assert (listed["job"], listed["title"], listed["state"], listed["tries"]) == (1, "Checks", "done", 1)
+    assert "analyst@example.org" in small_operated.done("job", "list").out
+    again = small_operated.run("job", "retry", "1")
+    assert (again.status, "The job is done: only one that failed" in again.err) == (65, True)
+    assert small_operated.run("job", "cancel", "7").status == 66
+
+
+def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
+    with world.database.writing() as session:
+        number = services.ask(session, "checks", "anna@example.org").id
+    # Given a worker that was cut off, whose job another one has begun
+    parts = world.app.extensions["happe"]
+    cut_off, other = (services.take(world.database, number, name) for name in ("a:1", "b:1"))
+    assert cut_off
+    assert other
+    assert cut_off.lease
+    # Then the first one can neither report nor end it, nor put it back
+    with pytest.raises(GoneError):
+        Work(parts, cut_off, Path()).doing("too late")
+    with pytest.raises(GoneError), Work(parts, cut_off, Path()).taking_effect() as session:
+        raise AssertionError
+    services.fail(world.database, number, cut_off.lease, "too late")
+    assert not services.let_go(world.database, number, cut_off.lease)
+    Work(parts, other, Path()).doing("half", 1, 2)
+    # And the other one ends it, once
+    with Work(parts, other, Path()).taking_effect({"said": 1}):
+        pass
+    ended = given_jobs.job(world, number)
+    assert (ended.state, ended.worker, ended.step, ended.result) == (JobState.DONE, "b:1", 1, {"said": 1})
+    assert services.take(world.database, number, "a:1") is None
+
+
+def test_a_job_whose_process_always_dies_fails(small_world: World) -> None:
+    with small_world.database.writing() as session:
+        number = services.ask(session, "checks", "anna@example.org").id
+    while (taken := services.take(small_world.database, number, "a:1")) is not None:
+        assert taken.lease
+        assert services.let_go(small_world.database, number, taken.lease)
+    failed = given_jobs.job(small_world, number)
+    assert (failed.state, failed.tries) == (JobState.FAILED, services.MOST_TRIES)
+    assert "ended 5 times" in (failed.failed or "")
+
+
+def test_the_newest_jobs_of_a_kind_stay(small_world: World) -> None:
+    for _ in range(services.KEPT + 5):
+        with small_world.database.writing() as session:
+            services.ask(session, "checks", "anna@example.org").state = JobState.DONE
+    with small_world.database.reading() as session:
+        assert [job.id for job in services.of_study(session, None)] == list(range(25, 5, -1))
+
+
+def test_jobs_are_changed_by_who_may_ask_for_them(small_world: World) -> None:
+    analyst = ask(small_world)
+    given_reports.finished(small_world, "other", participants=1)
+    experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
+    page = experimenter.get(f"{PAGE}/jobs").text
+    assert "Report 1" in page
+    assert "Cancel" not in page
+    assert post(experimenter, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.FORBIDDEN
+    # A job of another study is not there
+    assert post(analyst, "/studies/other/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.NOT_FOUND
+    post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+    again = post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+    assert (again.status_code, "The job is cancelled already." in again.text) == (HTTPStatus.CONFLICT, True)
+    assert re.search("Try again.*job 1", analyst.get(f"{PAGE}/jobs").text)

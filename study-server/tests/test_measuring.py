@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The server measures each run's power from the parts that it has, after unblinding, in a job."""
+
+from __future__ import annotations
+
+import io
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
+
+import given_jobs
+import given_power
+import given_traces
+from given_accounts import browser, post, token_of
+from happe_contract.measuring.refusal import Limits
+from happe_contract.measuring.runs import StudyRun, measured
+from happe_contract.measuring.session import Session
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditEntry
+from happe_study.design.study import Study
+from happe_study.evidence.documents.models import AnalysisDocument
+from happe_study.evidence.measuring import stored
+from happe_study.evidence.measuring.asking import Clocks
+from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.part_files import opened
+from happe_study.evidence.traces.storage import Storage
+from happe_study.jobs.models import JobState
+from patience import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from happe_study.evidence.traces.sealed_parts import Seal
+    from operated import Operated
+    from world import World
+
+STUDY = "/studies/measured"
+REPORT = f"{STUDY}/report"
+HZ, BANDWIDTH_HZ = 200, 3.0
+
+
+def measured_run(world: World, **given: Any) -> given_power.MeasuredRun:  # noqa: ANN401 - as measured_run has it
+    """A run of 40 seconds whose meter has a filter."""
+    return given_power.measured_run(world, seconds=40, rate_hz=HZ, bandwidth_hz=BANDWIDTH_HZ, **given)
+
+
+def unblind(world: World) -> None:
+    """Unblind the study."""
+    with world.database.reading() as session:
+        study = session.scalars(select(Study)).one()
+    given_power.unblind(world, study)
+
+
+def measures(world: World) -> list[dict[str, Any]]:
+    """What the server keeps of the only study."""
+    with world.database.reading() as session:
+        content = session.scalars(select(AnalysisDocument.content)).one()
+    found: list[dict[str, Any]] = json.loads(content)["measures"]
+    return found
+
+
+def actions(world: World) -> list[str]:
+    """What the audit log has of power."""
+    with world.database.reading() as session:
+        query = select(AuditEntry.action).where(AuditEntry.action.like("power.%")).order_by(AuditEntry.number)
+        return list(session.scalars(query))
+
+
+def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> None:
+    # Given a measured run of a blinded study
+    run = measured_run(world, unblinded=False)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    early = post(analyst, f"{REPORT}/power", page=STUDY)
+    assert (early.status_code, "it tells conditions" in early.text) == (HTTPStatus.CONFLICT, True)
+    assert given_jobs.work_off(world) == []
+    # When it is unblinded
+    unblind(world)
+    assert "The server is measuring power" in analyst.get(REPORT).text
+    assert post(analyst, f"{REPORT}/power", page=STUDY).status_code == HTTPStatus.CONFLICT
+    assert given_jobs.work_off(world) == [JobState.DONE]
+    # Then its watts are there, with their uncertainty
+    (found,) = measures(world)
+    assert (found["run"], found["trace"]) == (run.code, run.trace)
+    assert found["mean_w"] == pytest.approx(run.mean(0, run.seconds), abs=found["expanded_uncertainty"])
+    assert found["to_us"] - found["from_us"] == run.seconds * 1e6
+    assert found["seconds_w"][7] == pytest.approx(run.mean(7, 8), abs=0.5)
+    assert "by the server" in analyst.get(REPORT).text
+    # And a person can ask again
+    assert post(analyst, f"{REPORT}/power", page=REPORT).status_code == HTTPStatus.SEE_OTHER
+    assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
+    assert measures(world) == [found]
+    assert actions(world) == ["power.measured", "power.asked", "power.measured"]
+
+
+def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a trace of parts of ten seconds, and a run of which 6 s to 13 s count
+    run = measured_run(world, unblinded=False)
+    unblind(world)
+    read: list[int] = []
+
+    def noted(path: Path, seal: Seal) -> object:
+        read.append(seal.number)
+        return opened(path, seal)
+
+    monkeypatch.setattr(stored, "opened", noted)
+    monkeypatch.setattr(stored, "AROUND_S", 0)
+    with world.database.reading() as session:
+        row = session.scalars(select(Trace)).one()
+        clock = Clocks(session).of(row.device_id, row.header["clock"], "meter")
+        assert clock
+        assert row.manifest
+        trace = stored.StoredTrace(
+            row.header, row.manifest, given_traces.seal(world, run.trace, 0), Storage(world.config.traces_folder)
+        )
+    begin_us, end_us = (given_power.SERVER_US + at * given_power.SECOND for at in (6, 13))
+    asked = StudyRun("RANK0001", "RANK0002", begin_us, end_us)
+    ready = trace.session(asked, clock)
+    assert isinstance(ready, Session)
+    found = measured(asked, ready, Limits()).document()
+    assert found["mean_w"] == pytest.approx(run.mean(6, 13), abs=found["expanded_uncertainty"])
+    assert set(read) == {1}
+
+
+@pytest.mark.parametrize("how", ["damaged", "unsealed", "removed"])
+def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
+    world = small_world
+    run = measured_run(world, unblinded=False, sealed=how != "unsealed")
+    unblind(world)
+    part = Storage(world.config.traces_folder).part(UUID(run.trace), 2)
+    if how == "damaged":
+        part.write_bytes(part.read_bytes()[:-9])
+    elif how == "removed":
+        part.unlink()
+    assert given_jobs.work_off(world) == [JobState.DONE]
+    (found,) = measures(world)
+    said = {
+        "damaged": "part 2 ",
+        "removed": "part 2 can't be read: No such file",
+        "unsealed": f"{run.trace}: its meter has not sent all of it",
+    }
+    assert found["refused"].startswith("no-samples: ")
+    assert said[how] in found["refused"]
+
+
+def test_an_upload_takes_the_place_of_what_is_being_measured(small_world: World) -> None:
+    world = small_world
+    run = measured_run(world)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    document = {"format": "happe-power-measures/1", "measures": [{"run": run.code, "refused": "by hand"}]}
+    file = FileStorage(io.BytesIO(json.dumps(document).encode()), "measures.json")
+    boundary, body = encode_multipart({"csrf_token": token_of(analyst.get(REPORT)), "measures": file})
+    sent = analyst.post(f"{REPORT}/measures", data=body, content_type=f"multipart/form-data; boundary={boundary}")
+    assert sent.status_code == HTTPStatus.SEE_OTHER, sent.text
+    assert given_jobs.work_off(world) == [JobState.CANCELLED]
+    assert measures(world) == document["measures"]
+
+
+def test_measuring_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
+    run = measured_run(world)
+    log = tmp_path / "log"
+    # Given a worker that is killed while the job runs
+    with given_jobs.Working(world.config, log) as first:
+        until(lambda: given_jobs.job(world).state != JobState.WAITING, "the job's beginning")
+        first.process.kill()
+        first.process.wait()
+    # When another one works, it is done, once
+    with given_jobs.Working(world.config, log):
+        assert given_jobs.until_ended(world).state == JobState.DONE, log.read_text()
+    assert [each["run"] for each in measures(world)] == [run.code]
+    assert actions(world) == ["power.measured"]
+    # And the command line asks again
+    assert operated.done("study", "measure", "measured", "--json").json() == {"study": "measured", "job": 2}
+    again = operated.run("study", "measure", "measured")
+    assert (again.status, "already" in again.err) == (65, True)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The linter of the documents' English finds what its rules say, and takes the better sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from happe_prose.__main__ import RULES, faults, grade, main, read, register, syllables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def found(markdown: str) -> list[tuple[int, str]]:
+    """Each fault's line and rule."""
+    register()
+    return [(line, what.partition(":")[0]) for line, what in faults(read(markdown))]
+
+
+def test_each_rule_finds_its_example_and_takes_the_better_sentence(subtests: pytest.Subtests) -> None:
+    for rule in RULES["rule"]:
+        with subtests.test(rule["name"]):
+            assert (3, rule["name"]) in found(f"# Title\n\n{rule['example']}\n")
+            assert found(f"# Title\n\n{rule['better']}\n") == []
+
+
+def test_a_planted_sentence_fails_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\nhapped restores the governor.\nWhat was found is given back.\n", encoding="utf-8")
+    assert main([str(page)]) == 1
+    assert f"{page}:4: give-back: write `restore` or `return`\n" in capsys.readouterr().out
+    page.write_text("# Title\n\nhapped restores the governor.\n", encoding="utf-8")
+    assert (main([str(page)]), capsys.readouterr().out) == (0, "")
+
+
+def test_a_planted_sentence_of_a_template_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<p>{{ a }}\n{{ a }} {# anew #}</p>\n<p>The run <strong>is said</strong> to end.</p>\n", encoding="utf-8"
+    )
+    assert main([str(page)]) == 1
+    assert capsys.readouterr().out.startswith(f"{page}:3: say: ")
+
+
+def test_code_cells_and_items_are_read_each_in_its_way() -> None:
+    assert found("`anew`\n\n    anew\n\n```text\nanew\n```\n") == []
+    assert found("| a | b |\n| --- | --- |\n| 1 | told anew |\n") == [(3, "anew")]
+    assert found("- one\n- two,\n  made anew\n") == [(3, "anew")]
+    assert found("It is in the the house.\n") == [(1, "lexical_illusions")]
+
+
+def test_a_long_sentence_is_found() -> None:
+    at_most = " ".join(chr(ord("a") + at % 26) + "t" * (at // 26) for at in range(RULES["most_words"]))
+    short = "A cat. " * 40  # keeps the grade low
+    assert found(f"{short}\n{at_most}. {at_most}.\n") == []
+    assert found(f"{short}\n{at_most} more.\n") == [(2, "long-sentence")]
+
+
+def test_a_page_for_professors_is_above_the_grade() -> None:
+    sentence = "Institutional considerations necessitate interdisciplinary characterisation."
+    assert found(f"{sentence}\n") == [(1, "grade")]
+    assert grade(["The cat sat on the mat"]) == pytest.approx(0.39 * 6 + 11.8 - 15.59)
+
+
+@pytest.mark.parametrize(
+    ("word", "count"),
+    [("made", 1), ("table", 2), ("noted", 2), ("mixed", 1), ("file", 1), ("frequency", 3), ("governor", 3), ("the", 1)],
+)
+def test_syllables(word: str, count: int) -> None:
+    assert syllables(word) == count

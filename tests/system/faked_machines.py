@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Machines of profiles/machines, which `happectl doctor --bundle` describes, as folders of files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from happed_t61 import Machine
+from program import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MACHINES = sorted((ROOT / "profiles/machines").glob("*.json"))
+
+
+def numbers(text: str) -> list[int]:
+    """Read a list of numbers: 0-3,6."""
+    ranges = [part.split("-") for part in text.split(",")]
+    return [number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)]
+
+
+def replayed(document: dict[str, Any], stat: Path) -> Iterator[list[int | None]]:
+    """Let the kernel's file of CPU times go on by a sample of what the machine's CPUs did; the sample, each time."""
+    samples = document["utilisation"]["cpus_ppm"]
+    ticks = {cpu: [0, 0] for cpu, share in enumerate(samples[0]) if share is not None}  # busy and idle
+    for sample in [[0] * len(samples[0]), *samples]:
+        lines = []
+        for cpu, (busy, idle) in ticks.items():
+            share = sample[cpu] or 0
+            ticks[cpu] = [busy + share, idle + 1_000_000 - share]
+            lines.append(f"cpu{cpu} {ticks[cpu][0]:012} 0 0 {ticks[cpu][1]:012}\n")
+        stat.touch()
+        with stat.open("r+") as file:
+            file.write("".join(lines))  # as long each time, so that no reader sees a part
+        yield sample
+
+
+class FakedMachine(Machine):
+    """A machine's cpufreq, its CPUs' topology, and its drivers' switches."""
+
+    def __init__(self, devices: Path, document: dict[str, Any], **changes: str) -> None:
+        """Make the files below this /sys/devices; some of each policy's as given."""
+        cpus = devices / "system/cpu"
+        (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
+        policies = {}
+        for group in document["policies"]:
+            for number in numbers(group["policies"]):
+                files = {"affected_cpus": str(number), "related_cpus": str(number)} | group["files"]
+                files["scaling_cur_freq"] = files["cpuinfo_min_freq"]
+                policies[number] = files | changes
+        super().__init__(cpus, dict(sorted(policies.items())))
+        lines = {f"system/cpu/{file}": line for file, line in document["settings"].items()}
+        lines |= {f"{kind}/cpus": line for kind, line in document["kinds"].items()}
+        for what, of_each in document["topology"].items():
+            lines |= {
+                f"system/cpu/cpu{cpu}/topology/{what}": line for cpu, line in enumerate(of_each) if line is not None
+            }
+        for file, line in lines.items():
+            (devices / file).parent.mkdir(parents=True, exist_ok=True)
+            (devices / file).write_text(line + "\n")
+
+    @classmethod
+    def shipped(cls, name: str, devices: Path, **changes: str) -> FakedMachine:
+        """One of profiles/machines."""
+        return cls(devices, json.loads((ROOT / f"profiles/machines/{name}.json").read_text()), **changes)
+
+    def found(self) -> dict[str, str]:
+        """What is in all files now."""
+        return {
+            f"{folder.name}/{file.name}": file.read_text().partition("\n")[0]
+            for folder in self.policies
+            for file in folder.iterdir()
+        }

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""happed on mains and on battery: the energy performance preference, stepping aside, and what a run records of both."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from faked_machines import FakedMachine
+from patience import PATIENCE_S, until
+from sealed_runs import end, facts
+from test_happed_governs import what
+
+if TYPE_CHECKING:
+    from happed_world import Happed, World
+
+HERE = "0 1"  # CPUs that every machine has on which tests run
+EPP = "energy_performance_preference"
+FOUND = "balance_performance"
+OF_EACH_SOURCE = f'period_ms = 100\nmains.epp = "{FOUND}"\nbattery.epp = "power"\n'
+
+
+class Charger:
+    """A laptop's battery and charger, of which the kernel tells."""
+
+    def __init__(self, happed: Happed) -> None:
+        """Unplugged."""
+        self.mock = happed.folder / "mock"
+        self.supplies = self.mock / "sys/class/power_supply"
+        for name, kind in (("AC", "Mains"), ("BAT0", "Battery")):
+            (self.supplies / name).mkdir(parents=True)
+            (self.supplies / name / "type").write_text(kind + "\n")
+        self.plug(plugged=False)
+
+    def plug(self, *, plugged: bool) -> None:
+        """Plug it in or out, and tell whom umockdev lets hear."""
+        (self.supplies / "AC/online").write_text(f"{plugged:d}\n")
+        (self.supplies / "BAT0/status").write_text("Charging\n" if plugged else "Discharging\n")
+        for hears in self.mock.glob("event[0-9]*"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_RAW) as tells:
+                tells.sendto(b"change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0", str(hears))
+
+
+@pytest.fixture
+def charger(stopped: Happed) -> Charger:
+    """An unplugged laptop; umockdev has a folder for /sys."""
+    return Charger(stopped)
+
+
+@pytest.fixture
+def laptop(stopped: Happed, charger: Charger) -> FakedMachine:
+    """A laptop with intel_pstate, on its battery."""
+    assert charger.supplies
+    return FakedMachine.shipped(
+        "intel-pstate-8", stopped.cpus.parents[1], related_cpus=HERE, affected_cpus=HERE, scaling_cur_freq="400000"
+    )
+
+
+def has(machine: FakedMachine, epp: str) -> None:
+    """Wait until every policy has this preference."""
+    until(lambda: machine.of_all(EPP) == {epp}, f"{epp}, it is {machine.of_all(EPP)}")
+
+
+def test_each_source_of_power_has_its_preference(stopped: Happed, laptop: FakedMachine, charger: Charger) -> None:
+    laptop.policies[3].joinpath(EPP).write_text("128\n")  # somebody's number
+    stopped.configure(OF_EACH_SOURCE)
+    me = stopped.start().serves()
+    has(laptop, "power")
+    assert (me.get("Source"), me.get("Epp"), me.get("State")) == ("battery", "power", "governing")
+    charger.plug(plugged=True)
+    has(laptop, FOUND)
+    me.sees("Epp", FOUND)
+    assert me.get("Source") == "mains"
+    charger.plug(plugged=False)
+    has(laptop, "power")
+    stopped.kill()
+    assert laptop.of_all(EPP) == {"power"}
+    for _ in range(2):
+        subprocess.run([*stopped.command(), "--restore"], env=stopped.environment, check=True, timeout=PATIENCE_S)
+        assert [policy.joinpath(EPP).read_text().split()[0] for policy in laptop.policies[2:4]] == [FOUND, "128"]
+
+
+def test_on_mains_it_may_step_aside(stopped: Happed, laptop: FakedMachine, charger: Charger, world: World) -> None:
+    before = laptop.found()
+    stopped.configure("period_ms = 100\nmains.govern = false\n")
+    me = stopped.start().serves()
+    until(lambda: laptop.of_all("scaling_max_freq") == {"400000"}, "HAPPE governs")
+    charger.plug(plugged=True)
+    me.sees("State", "released")
+    assert me.get("Reason") == "the laptop is plugged in, and mains.govern is false"
+    assert laptop.found() == before
+    world.allow("run-study")
+    run = me("StartRun", "a{sv}", what("O-HAPPE"))
+    me.sees("State", "run")
+    me("StopRun", "s", run)
+    me.sees("State", "released")
+    charger.plug(plugged=False)
+    me.sees("State", "governing")
+    (charger.supplies / "BAT0/type").write_text("\xff" * 5000)  # no file that makes sense
+    charger.plug(plugged=True)
+    me.sees("Source", "")
+    assert me.get("State") == "governing"
+
+
+def test_a_run_has_its_own_preference_and_records_it_with_the_source(
+    stopped: Happed, laptop: FakedMachine, charger: Charger, world: World
+) -> None:
+    stopped.configure(OF_EACH_SOURCE)
+    me = stopped.start().serves()
+    has(laptop, "power")
+    world.allow("run-study")
+    run = me("StartRun", "a{sv}", what("O-HAPPE") | {"epp": ("s", "performance")})
+    has(laptop, "performance")
+    assert me.get("Epp") == ""
+    charger.plug(plugged=True)
+    me.sees("Source", "mains")
+    assert laptop.of_all(EPP) == {"performance"}
+    trace = stopped.folder / f"runs/{run}.jsonl"
+    until(lambda: '"source":"mains"' in trace.read_text(), "a line of the trace on mains")
+    header, *lines = end(me, run)
+    assert header["epp"] == "performance"
+    assert {line["source"] for line in lines} <= {"battery", "mains"}
+    record = facts(me, run)
+    assert record["machine"]["epp"] == "performance"
+    assert [(each["reason"], each["detail"]) for each in record["interruptions"]] == [("power", "mains")]
+    has(laptop, FOUND)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"energy_performance_available_preferences": ""}, "has no energy performance preference, so"),
+        (
+            {"energy_performance_available_preferences": "default performance"},
+            'preference "power", only default, performance',
+        ),
+        ({"scaling_governor": "performance"}, 'scaling_governor is "performance"'),
+    ],
+)
+def test_a_preference_that_the_driver_does_not_take_is_refused(
+    stopped: Happed, world: World, changes: dict[str, str], wrong: str
+) -> None:
+    laptop = FakedMachine.shipped(
+        "intel-pstate-8", stopped.cpus.parents[1], related_cpus=HERE, affected_cpus=HERE, **changes
+    )
+    stopped.configure('period_ms = 100\nmains.epp = "power"\n')
+    me = stopped.start().client()
+    me.sees("State", "failing")
+    assert wrong in me.get("Reason")
+    assert laptop.of_all("scaling_max_freq") == {"4700000"}
+    world.allow("configure", "run-study")
+    stopped.configure("period_ms = 100\n")
+    me("Reload")
+    me.sees("State", "governing")
+    stopped.configure('mains.epp = "power"\n')
+    name, message = me.refused("Reload")
+    assert (name, wrong in message) == ("Failed", True)
+    name, message = me.refused("StartRun", "a{sv}", what("O-HAPPE") | {"epp": ("s", "power")})
+    assert (name, wrong in message) == ("Failed", True)
+    name, message = me.refused("StartRun", "a{sv}", what("O-HAPPE") | {"epp": ("s", "default")})
+    assert (name, message[:12]) == ("InvalidArgs", "epp: none of")
+    assert me.get("State") == "governing"
+
+
+def test_profiles_on_mains_and_on_battery_learn_on_their_own(
+    stopped: Happed, laptop: FakedMachine, charger: Charger, world: World
+) -> None:
+    """The one on mains begins as a copy."""
+    del laptop
+    stopped.configure("period_ms = 100\nladder_steps = 4\nmains.own_profiles = true\n")
+    me = stopped.start().serves()
+
+    def learns(profile: str, key: str) -> list[int]:
+        until(lambda: me.get("Application") == profile, profile)
+        me("Feedback", "s", key)
+        until(lambda: me("ListEvents", "ssxu", "", profile, 0, 9), "a lesson")
+        khz: list[int] = me("GetProfile", "ss", "", profile)
+        return khz
+
+    battery = learns("desktop", "performance")
+    charger.plug(plugged=True)
+    until(lambda: me.get("Profile") == battery, "it is the other until it has a lesson")
+    assert list(dict(me("ListProfiles", "s", ""))) == ["desktop"]
+    mains = learns("desktop/mains", "power")
+    assert mains != battery
+    assert me("ListProfiles", "s", "") == [("desktop", battery), ("desktop/mains", mains)]
+
+    world.allow("run-study")
+    run = me("StartRun", "a{sv}", what("O-HAPPE"))
+    assert me.get("Application") == "torcs"
+    me("StopRun", "s", run)
+
+    charger.plug(plugged=False)
+    until(lambda: me.get("Profile") == battery, "the one on battery has not changed")
+    document = me("ExportProfiles", "s", "")
+    assert me("Undo", "ssu", "", "desktop/mains", 9)[0][0] == "desktop/mains"
+    assert me("ListProfiles", "s", "") == [("desktop", battery), ("desktop/mains", battery)]
+    me("ResetProfile", "ss", "", "desktop/mains")
+    assert me("ListProfiles", "s", "") == [("desktop", battery)]
+    assert me("ImportProfiles", "ss", "", document) == 2
+    assert len(me("ListEvents", "ssxu", "", "desktop/mains", 0, 9)) == 0
+    charger.plug(plugged=True)
+    until(lambda: me.get("Profile") == mains, "what was imported counts")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who wrote what to cpufreq: the kernel's record."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from t61.cost import TRACING, traceable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = ["scaling_governor", "scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]
+WRITE = re.compile(r'^\s*(\S.*)-\d+\s+\[\d+\].*?\s(\d+\.\d+): (scaling_\w+): .*?text="([^"\n]*)', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write to a file of cpufreq."""
+
+    at_s: float  # CLOCK_MONOTONIC
+    who: str
+    file: str
+    text: str
+
+
+@contextmanager
+def written() -> Iterator[Path]:
+    """Record each write, by probes of the kernel's functions that take it; see writes()."""
+    traceable()
+    probes = TRACING / "kprobe_events"
+    probes.write_text("".join(f"p:happe/{file} store_{file} text=+0($arg2):string\n" for file in FILES))
+    switch = TRACING / "events/happe/enable"
+    (TRACING / "trace").write_text("")
+    switch.write_text("1")
+    try:
+        yield TRACING / "trace"
+    finally:
+        switch.write_text("0")
+        probes.write_text("")
+
+
+def writes(trace: str) -> list[Write]:
+    """The writes that were recorded."""
+    return [Write(float(at), who, file, text.strip()) for who, at, file, text in WRITE.findall(trace)]

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Check the English of Markdown files and Jinja templates. Run as `python -m happe_prose [--grades] FILE...`.
+
+Prints FILE:LINE: RULE: what is wrong, and exits with 1 if it printed anything. --grades prints each page's grade too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tomllib
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markdown_it import MarkdownIt
+from proselint.checks import __register__
+from proselint.registry import CheckRegistry
+from proselint.registry.checks import Check
+from proselint.registry.checks.types import ExistenceSimple
+from proselint.tools import LintFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from markdown_it.token import Token
+
+RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
+CODE = "code"  # stands for a span of code, so that a rule reads on and the grade counts one word
+WORD = re.compile(r"[A-Za-z][A-Za-z']*")
+END = re.compile(r"(?<=[.!?])[)\"*]*(?:\s|$)")
+VOWELS = re.compile(r"[aeiouy]+")
+SILENT = re.compile(
+    r"(?<=[^aeiouytdl])(?:e|ed)$|(?<=[td])e$|(?<=[aeiouy]l)(?:e|ed)$"
+)  # made, mixed, note, file; not able, noted
+SEPARATOR = "\n\n|\n\n"  # between blocks: no rule matches across it
+# Of a template: what Jinja fills in, and tags. Those within a sentence separate nothing.
+MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<(?P<within>/?(?:strong|em|code|a)\b)?[^>]*>", re.DOTALL)
+
+
+@dataclass
+class Page:
+    """A document's prose: its paragraphs, items, headings and cells, without code and addresses."""
+
+    text: str = ""
+    starts: list[int] = field(default_factory=list)  # where a line of the file begins in `text`
+    lines: list[int] = field(default_factory=list)
+    sentences: list[tuple[int, str]] = field(default_factory=list)  # of paragraphs and items, each with its line
+
+    def line_of(self, position: int) -> int:
+        """Return the line of the file that has this position of `text`."""
+        return self.lines[max(0, bisect_right(self.starts, position) - 1)]
+
+
+def read(markdown: str) -> Page:
+    """Read a document."""
+    page = Page()
+    line, above = 0, ""
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
+        line = token.map[0] + 1 if token.map else line
+        if token.type == "inline":
+            begin = len(page.text)
+            _add(page, token, line)
+            if above == "paragraph_open":
+                for sentence in END.split(page.text[begin:]):
+                    page.sentences += [(page.line_of(begin), sentence)] if WORD.search(sentence) else []
+                    begin = page.text.find(sentence, begin) + len(sentence) + 1
+            page.text += SEPARATOR
+        above = token.type
+    return page
+
+
+def read_template(html: str) -> Page:
+    """Read a template of HTML. Its sentences go on over what is filled in, so their length is not measured."""
+
+    def bare(markup: re.Match[str]) -> str:
+        return (" " if markup["within"] else " | ") + "\n" * markup[0].count("\n")
+
+    page = Page()
+    for number, line in enumerate(MARKUP.sub(bare, html).splitlines(), start=1):
+        page.starts.append(len(page.text))
+        page.lines.append(number)
+        page.text += f"{line} "
+    return page
+
+
+def _add(page: Page, block: Token, line: int) -> None:
+    page.starts.append(len(page.text))
+    page.lines.append(line)
+    for child in block.children or ():
+        page.text += CODE if child.type == "code_inline" else child.content
+        if child.type in ("softbreak", "hardbreak"):
+            line += 1
+            page.text += " "
+            page.starts.append(len(page.text))
+            page.lines.append(line)
+
+
+def syllables(word: str) -> int:
+    """Count the groups of vowels, without a silent e. Dictionaries of hyphenation count fewer."""
+    return max(1, len(VOWELS.findall(SILENT.sub("", word.lower()))))
+
+
+def grade(sentences: Sequence[str]) -> float:
+    """Return the Flesch-Kincaid grade (Kincaid and others 1975). 0 without words."""
+    words = [word for sentence in sentences for word in WORD.findall(sentence)]
+    if not words:
+        return 0
+    return 0.39 * len(words) / len(sentences) + 11.8 * sum(map(syllables, words)) / len(words) - 15.59
+
+
+def faults(page: Page) -> Iterator[tuple[int, str]]:
+    """Give each fault with its line: by proselint's checks that rules.toml names, by our rules, by the two limits."""
+    checks = dict.fromkeys([*RULES["proselint"], "happe"], True)
+    for found in LintFile("", page.text).lint({"max_errors": 1000, "checks": checks}):
+        result = found.check_result
+        yield page.line_of(result.span[0] - 1), f"{result.check_path.removeprefix('happe.')}: {result.message}"
+    for line, sentence in page.sentences:
+        if (words := len(WORD.findall(sentence))) > RULES["most_words"]:
+            yield line, f"long-sentence: {words} words; write two sentences: {sentence[:60]}..."
+    found_grade = grade([sentence for _line, sentence in page.sentences])
+    if found_grade > RULES["most_grade"]:
+        yield 1, f"grade: {found_grade:.1f} is above {RULES['most_grade']}; write shorter sentences and shorter words"
+
+
+def register() -> None:
+    """Tell proselint its own checks and ours."""
+    registry = CheckRegistry()
+    if not registry.checks:
+        registry.register_many(__register__)
+        registry.register_many(
+            tuple(
+                Check(check_type=ExistenceSimple(rule["pattern"]), path=f"happe.{rule['name']}", message=rule["say"])
+                for rule in RULES["rule"]
+            )
+        )
+
+
+def main(arguments: list[str]) -> int:
+    """Run; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="happe_prose", description="Check the English of Markdown files and templates."
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--grades", action="store_true", help="print the grade of each page")
+    chosen = parser.parse_args(arguments)
+    register()
+    wrong = False
+    for name in chosen.files:
+        text = Path(name).read_text(encoding="utf-8")
+        page = read_template(text) if name.endswith(".html") else read(text)
+        if chosen.grades:
+            print(f"{grade([sentence for _line, sentence in page.sentences]):5.1f} {name}")
+        for line, what in sorted(faults(page)):
+            print(f"{name}:{line}: {what}")
+            wrong = True
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

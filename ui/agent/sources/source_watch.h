@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Notices that a source of the focus may have come, without polling.
+#pragma once
+
+#include "ui/agent/sources/extension_watch.h"
+
+#include <QDBusServiceWatcher>
+#include <QFileSystemWatcher>
+
+namespace happe::ui {
+
+class SourceWatch final : public QObject {
+    Q_OBJECT
+
+public:
+    explicit SourceWatch(const QDBusConnection& session_bus);
+
+signals:
+    // A compositor or shell has come to the bus, GNOME has switched the extension on, another agent no longer listens,
+    // or a socket has come or gone.
+    void changed();
+
+private:
+    QDBusServiceWatcher names_;
+    ExtensionWatch extension_;
+    QFileSystemWatcher folders_;
+};
+
+}  // namespace happe::ui

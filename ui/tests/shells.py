@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real GNOME Shell and KWin without a screen, for one test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from desktop import AS_USER, SIZE, USER, Desktop
+from patience import until
+from program import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXTENSION = "happe@happe.org"
+
+AnyShell = TypeVar("AnyShell", bound="Shell")
+
+
+class Shell(Desktop):
+    """A compositor with XWayland, whose name on the bus is the one that the agent believes."""
+
+    platform = "wayland"
+    command: ClassVar[tuple[str, ...]]
+    desktop: ClassVar[str]
+    compositor: subprocess.Popen[str]
+
+    def start_shell(self) -> None:
+        """Start the compositor, and wait until programs can use it and XWayland."""
+        log = Path(self.environment["HOME"]) / "compositor.log"
+        log.write_text("")
+        os.chown(log, USER, -1)
+        path = {"PATH": f"{log.parent}:{os.environ['PATH']}"}
+        self.compositor = self.start(*AS_USER, "sh", "-c", f'exec "$@" >{log} 2>&1', "sh", *self.command, **path)
+        self.await_shell(log)
+
+    def await_shell(self, log: Path) -> None:
+        """Wait until it has started, and add its XWayland to the environment."""
+        raise NotImplementedError
+
+    def install(self) -> None:
+        """Put into HOME what it needs before its start."""
+        raise NotImplementedError
+
+    def kill_shell(self) -> None:
+        """Kill the compositor."""
+        self.stop(self.compositor)
+
+    def bus(self, name: str, path: str, interface: str, method: str, *arguments: str) -> str:
+        """Call a method on the session's bus, with arguments as gdbus reads them; its answer."""
+        call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
+        return self.ask(*AS_USER, *call, *arguments)
+
+
+class Gnome(Shell):
+    """GNOME Shell on Wayland, with HAPPE's extension installed and switched off."""
+
+    desktop = "GNOME"
+    command = (
+        "gnome-shell", "--wayland", "--headless", "--unsafe-mode", "--wayland-display", "happe-0",
+        "--virtual-monitor", f"{SIZE[0]}x{SIZE[1]}",
+    )  # fmt: skip
+
+    def await_shell(self, log: Path) -> None:
+        """Wait until it has started, and leave the overview."""
+        until(lambda: "GNOME Shell started" in log.read_text(), "GNOME Shell has started")
+        number = re.search(r"public X11 display (:\d+)", log.read_text())
+        assert number
+        cookies = Path(self.environment["XDG_RUNTIME_DIR"]).glob(".mutter-Xwaylandauth.*")
+        newest = max(cookies, key=lambda file: file.stat().st_mtime)
+        self.environment |= {"DISPLAY": number[1], "XAUTHORITY": str(newest)}
+        until(self.leaves_overview, "the overview is left")
+
+    def leaves_overview(self) -> bool:
+        """Leave the overview, in which no window has the focus; whether it is left."""
+        self.evaluate("Main.overview.hide()")
+        return "false" in self.evaluate("Main.overview.visible")
+
+    def evaluate(self, script: str) -> str:
+        """Run JavaScript in GNOME Shell; its value."""
+        answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell", "Eval", script)
+        assert answer.startswith("(true"), answer
+        return answer.removeprefix("(true, ")
+
+    def install(self) -> None:
+        """Put the extension where GNOME Shell finds it at its start."""
+        folder = Path(self.environment["HOME"]) / ".local/share/gnome-shell/extensions" / EXTENSION
+        shutil.copytree(ROOT / "build/share/gnome-shell/extensions" / EXTENSION, folder)
+
+    def switch_extension(self, *, on: bool) -> None:
+        """Switch the extension on or off."""
+        method = "EnableExtension" if on else "DisableExtension"
+        answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell.Extensions", method, EXTENSION)
+        assert "true" in answer
+
+    def activate(self, *names: str) -> None:
+        """Bring the windows of these programs to the front, one after another."""
+        self.evaluate(
+            "const windows = global.get_window_actors().map(actor => actor.meta_window);"
+            f"for (const name of {list(names)})"
+            " windows.find(window => window.get_wm_class() === name).activate(global.get_current_time())"
+        )
+
+
+class KWin(Shell):
+    """KWin on Wayland."""
+
+    desktop = "KDE"
+    command = (
+        "kwin_wayland", "--virtual", "--xwayland", "--socket", "happe-0", "--no-lockscreen",
+        "--no-global-shortcuts", "--width", str(SIZE[0]), "--height", str(SIZE[1]),
+    )  # fmt: skip
+
+    def install(self) -> None:
+        """Copy the program without its file capabilities, with which it does not run here."""
+        shutil.copy("/usr/bin/kwin_wayland", self.environment["HOME"])
+
+    def await_shell(self, log: Path) -> None:
+        """Wait until it has started."""
+        self.environment["DISPLAY"] = until(self.display, f"KWin has started XWayland: {log}")
+
+    def display(self) -> str | None:
+        """Return the name of its XWayland, if that runs."""
+        children = ("pgrep", "-a", "-P", str(self.compositor.pid), "Xwayland")
+        running = subprocess.run(children, capture_output=True, text=True, check=False).stdout
+        found = re.search(r"Xwayland (:\d+)", running)
+        return found and found[1]
+
+
+@contextlib.contextmanager
+def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
+    """Run a shell on this bus, which is both the system's and the session's."""
+    home = Path(tempfile.mkdtemp(prefix="happe-shell-"))
+    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "XAUTHORITY", "SWAYSOCK")}
+    running = kind(
+        {
+            **kept,
+            "HOME": str(home),
+            "XDG_RUNTIME_DIR": str(home / "run"),
+            "XDG_CURRENT_DESKTOP": kind.desktop,
+            "XDG_SESSION_TYPE": "wayland",
+            "GSETTINGS_BACKEND": "keyfile",
+            "LIBGL_ALWAYS_SOFTWARE": "1",
+            "LC_ALL": "C.UTF-8",
+            "WAYLAND_DISPLAY": "happe-0",
+            "DBUS_SYSTEM_BUS_ADDRESS": bus,
+            "DBUS_SESSION_BUS_ADDRESS": bus,
+        }
+    )
+    try:
+        (home / "run").mkdir(mode=0o700)
+        running.install()
+        subprocess.run(["chown", "-R", str(USER), home], check=True)
+        running.start_shell()
+        yield running
+    finally:
+        running.close()
+        shutil.rmtree(home)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The session agent in real GNOME Shell and KWin, before the real happed."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent import Agent, window
+from patience import until
+from shells import Gnome, KWin, shell
+
+if TYPE_CHECKING:
+    from happed_world import Happed
+
+pytestmark = pytest.mark.slow
+
+CHANGES = 1000
+
+
+def serves_boxed_windows(agent: Agent) -> None:
+    """Put windows of programs in PID namespaces on the desktop, and have them served."""
+    for platform in ("wayland", "xcb"):
+        window(agent.desktop, f"boxed-{platform}", platform, boxed=True)
+        agent.serves(f"boxed-{platform}")
+
+
+def serves_the_last_of_a_thousand_changes(agent: Agent) -> None:
+    """Activate the four windows in turn."""
+    desktop = agent.desktop
+    assert isinstance(desktop, Gnome)
+    randomly = random.Random(7)
+    for _ in range(CHANGES // 250):
+        names = randomly.choices(["native", "ancient", "boxed-wayland", "boxed-xcb"], k=250)
+        desktop.activate(*names)
+        agent.serves_for_good(names[-1])
+
+
+def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None:
+    """In one shell, because it takes seconds to start."""
+    with shell(Gnome, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start()
+        until(lambda: "in front: X11" in agent.log, "XWayland is asked while the extension is off")
+        window(desktop, "native")
+        window(desktop, "ancient", "xcb")
+        agent.serves("ancient")
+
+        desktop.switch_extension(on=True)
+        until(lambda: "in front: GNOME" in agent.log, "the extension is believed once it is on")
+        for name in ("native", "ancient"):
+            desktop.activate(name)
+            agent.serves(name)
+        serves_boxed_windows(agent)
+        serves_the_last_of_a_thousand_changes(agent)
+
+        desktop.activate("native")
+        agent.serves("native")
+        desktop.switch_extension(on=False)
+        agent.serves("desktop")
+        desktop.switch_extension(on=True)
+        agent.serves("native")
+
+        desktop.kill_shell()
+        agent.serves("desktop")
+        desktop.start_shell()
+        assert agent.process.poll() is None
+        window(desktop, "later")
+        agent.serves("later")
+
+
+def test_the_agent_follows_kwin(happed: Happed) -> None:
+    """In one KWin, because it takes seconds to start."""
+    with shell(KWin, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start()
+        until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
+        window(desktop, "native")
+        agent.serves("native")
+        window(desktop, "ancient", "xcb")
+        agent.serves("ancient")
+        serves_boxed_windows(agent)
+
+        desktop.kill_shell()
+        agent.serves("desktop")
+        desktop.start_shell()
+        window(desktop, "later")
+        agent.serves("later")
+        assert agent.process.poll() is None
