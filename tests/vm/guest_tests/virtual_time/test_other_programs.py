@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed beside Debian's TLP and tuned: who wrote what to cpufreq, by the kernel's record.
+"""happed beside Debian's TLP, tuned and thermald: who wrote what to cpufreq, by the kernel's record.
 
 And what the kernel tells happed of mains and battery.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,62 @@ CPU_SCALING_GOVERNOR_ON_BAT=powersave
 CPU_SCALING_MAX_FREQ_ON_AC={TOP}
 CPU_SCALING_MAX_FREQ_ON_BAT={LIMIT}
 """
+
+HEAT = Path("/run/palm-rest")
+# Each tag has its own line: thermald's parser passes over an element that begins with another one.
+THERMAL_CONF = f"""<ThermalConfiguration>
+  <Platform>
+    <Name>T61</Name>
+    <ProductName>*</ProductName>
+    <Preference>QUIET</Preference>
+    <PollingInterval>1</PollingInterval>
+    <ThermalSensors>
+      <ThermalSensor>
+        <Type>palm-rest</Type>
+        <Path>{HEAT}</Path>
+      </ThermalSensor>
+    </ThermalSensors>
+    <ThermalZones>
+      <ThermalZone>
+        <Type>laptop</Type>
+        <TripPoints>
+          <TripPoint>
+            <SensorType>palm-rest</SensorType>
+            <Temperature>60000</Temperature>
+            <type>passive</type>
+            <CoolingDevice>
+              <type>speed</type>
+              <SamplingPeriod>1</SamplingPeriod>
+            </CoolingDevice>
+          </TripPoint>
+        </TripPoints>
+      </ThermalZone>
+    </ThermalZones>
+    <CoolingDevices>
+      <CoolingDevice>
+        <Type>speed</Type>
+        <Path>/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq</Path>
+        <MinState>{TOP}</MinState>
+        <IncDecStep>-300000</IncDecStep>
+        <MaxState>{LADDER_KHZ[0]}</MaxState>
+      </CoolingDevice>
+    </CoolingDevices>
+  </Platform>
+</ThermalConfiguration>
+"""
+
+
+@pytest.fixture
+def thermald(tmp_path: Path) -> Iterator[None]:
+    """Debian's thermald with a sensor in a file: this machine has no thermal zone. It cools by `scaling_max_freq`."""
+    configuration = tmp_path / "thermal-conf.xml"
+    configuration.write_text(THERMAL_CONF)
+    HEAT.write_text("30000")
+    options = ["--no-daemon", "--ignore-cpuid-check", "--config-file", str(configuration)]
+    with subprocess.Popen(["thermald", *options]) as process:
+        yield
+        process.terminate()
+    HEAT.unlink()
 
 
 @pytest.fixture
@@ -76,8 +133,8 @@ def time_line(found: list[Write]) -> list[str]:
     return [f"{'s':>7}  {'who':10} {'file':17} what", *rows]
 
 
-@pytest.mark.usefixtures("alice", "tlp")
-def test_happed_beside_tlp_and_tuned(policy: Policy, show: Show) -> None:
+@pytest.mark.usefixtures("alice", "tlp", "thermald")
+def test_happed_beside_tlp_thermald_and_tuned(policy: Policy, show: Show) -> None:
     with written() as trace:
         happed = Happed()
         try:
@@ -88,6 +145,12 @@ def test_happed_beside_tlp_and_tuned(policy: Policy, show: Show) -> None:
             has(policy, "scaling_max_freq", LIMIT)
             has(policy, "scaling_setspeed", LIMIT)
             firmware.mains(plugged_in=True)
+            has(policy, "scaling_max_freq", TOP)
+            settles(policy)
+            HEAT.write_text("90000")
+            has(policy, "scaling_max_freq", LADDER_KHZ[0])
+            has(policy, "scaling_setspeed", LADDER_KHZ[0])
+            HEAT.write_text("30000")
             has(policy, "scaling_max_freq", TOP)
             settles(policy)
             command("systemctl", "start", "tuned")
@@ -101,7 +164,7 @@ def test_happed_beside_tlp_and_tuned(policy: Policy, show: Show) -> None:
             found = writes(trace.read_text())
             show("time-line", time_line(found))
     limits = [write for write in found if write.file in ("scaling_min_freq", "scaling_max_freq")]
-    assert {"tlp", "tuned", "happed"} <= {write.who for write in found}
+    assert {"tlp", "thermald", "tuned", "happed"} <= {write.who for write in found}
     assert "happed" not in {write.who for write in limits}
 
 
