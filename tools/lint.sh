@@ -20,6 +20,10 @@ style() {
     echo "lint: shell"
     git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
 
+    echo "lint: what menus and software centres show"
+    appstreamcli validate --no-net packaging/desktop/org.happe.Window.metainfo.xml
+    desktop-file-validate packaging/desktop/*.desktop
+
     echo "lint: units (exposure at most 1.5)"
     for unit in happed.service happed-keys@.service happe-power-profiles.service happe-server.service happe-server-worker.service happe-power@.service; do
         systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||

@@ -30,7 +30,7 @@ test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git 
     groff-base man-db zsh xvfb openbox xdotool x11-utils fonts-dejavu-core libcomedi0 libiio0"
 # To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and a browser for
 # the study server; R, for a loader of data; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
-all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck
+all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
@@ -41,7 +41,7 @@ package_governor="$governor build-essential debhelper systemd"
 # To make all packages. The programs in Python describe themselves while they are built, with libraries of this release.
 # shellcheck disable=SC1091  # not ours
 release=$(. /etc/os-release && echo "${VERSION_ID:-13}")
-package="$desktop $package_governor appstream desktop-file-utils lintian python3-pip python3-setuptools python3-wheel
+package="$desktop $package_governor lintian python3-pip python3-setuptools python3-wheel
     $(sed -n "/^\[$release\]/,/^\[/s/.* = \"\([a-z0-9.-]*\).*/\1/p" packaging/python-from-debian.toml)"
 # To test packages, and to make a repository of them.
 package_test="autopkgtest mmdebstrap reprepro gpg gpg-agent"
