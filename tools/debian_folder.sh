@@ -7,6 +7,7 @@ set -eu
 folder=$1
 cd "$(dirname "$0")/.."
 rm -rf "$folder"
+mkdir -p "$(dirname "$folder")"
 PYTHONPATH=tests/vm python3 -B - "$folder" "${2-}" "${3-bookworm}" <<'END'
 import subprocess
 import sys
