@@ -24,6 +24,7 @@ class Run(Base):
         Index("ix_runs_participant_id_state", "participant_id", "state"),
         Index("ix_runs_study_id_code", "study_id", "code"),
         Index("ix_runs_study_id_state_code", "study_id", "state", "code"),
+        Index("ix_runs_study_id_application_state", "study_id", "application", "state"),
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
