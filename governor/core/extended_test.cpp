@@ -68,6 +68,7 @@ private:
     }
 
     void check_probe(const Observation& seen, const Decision& decision, const std::optional<Descent::Probe>& running) {
+        EXPECT_EQ(decision.lesson && decision.lesson->probe, decision.probe == ProbeEvent::Accepted);
         if (!decision.probe) {
             return;
         }
