@@ -83,6 +83,7 @@ class Worker:
         """Work until cancelled. Raises OtherWorkerError, LostError."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         with _alone(self.folder / LOCK) if self.database.is_sqlite else nullcontext():
+            sweep(self.config.data)
             log.info("worker ready", worker=self.name, jobs_at_once=self.at_once)
             try:
                 await (self._look() if self.database.is_sqlite else self._listen())
@@ -91,7 +92,6 @@ class Worker:
 
     async def _look(self) -> None:
         """SQLite: there is one worker, and it looks for jobs."""
-        sweep(self.config.data)
         await asyncio.to_thread(services.take_back, self.database)
         running: dict[int, asyncio.Task[None]] = {}
         try:
@@ -116,7 +116,6 @@ class Worker:
 
     async def _listen(self) -> None:
         """PostgreSQL: Procrastinate brings jobs, and those of workers that died."""
-        sweep(self.config.data)
         app = App(connector=PsycopgConnector(kwargs=_access(self.database), min_size=1))
 
         @app.task(name=TASK, retry=RetryStrategy(wait=1))
