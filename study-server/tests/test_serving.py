@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from sqlalchemy import text
 
 import given_jobs
 from happe_study.access.rights import Role
+from happe_study.base.config import Config
+from happe_study.operations.working.beside import Beside
 from operated import SOURCES, Operated, Running
 from patience import PATIENCE_S
 
@@ -173,6 +176,23 @@ def test_a_killed_worker_is_replaced(running: Running) -> None:
         os.kill(int(child), signal.SIGKILL)
     assert running.get("/healthz")[0] == 200
     assert running.get(running.metrics)[0] == 200
+
+
+def test_the_thread_that_forks_beside_the_workers_writes_no_model(
+    small_operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    threads, write = [], Config.model_dump
+
+    def watched(self: Config, **options: Any) -> dict[str, Any]:
+        threads.append(threading.current_thread())
+        return write(self, **options)
+
+    monkeypatch.setattr(Config, "model_dump", watched)
+    # when
+    Beside(small_operated.world.config).stop()
+    # then
+    assert threads == [threading.current_thread()], "a web worker that is forked meanwhile would inherit its lock"
 
 
 @pytest.mark.slow

@@ -24,8 +24,12 @@ class Beside:
     """Keeps a worker running until told to stop."""
 
     def __init__(self, config: Config) -> None:
-        """Start it, and watch it in a thread."""
-        self._config = config
+        """Start it, and watch it in a thread.
+
+        The master forks web workers meanwhile, and they would inherit any lock that the thread holds, for ever. So the
+        thread asks no library of ours: pydantic locks itself when it first writes a model.
+        """
+        self._order = json.dumps({"config": config.model_dump(mode="json"), "parent": os.getpid()}).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
@@ -57,10 +61,9 @@ class Beside:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         assert process.stdin is not None  # noqa: S101 - a pipe
-        order = {"config": self._config.model_dump(mode="json"), "parent": os.getpid()}
         try:
             with process.stdin:
-                process.stdin.write(json.dumps(order).encode() + b"\n")
+                process.stdin.write(self._order)
         except BrokenPipeError:
             log.error("worker died")  # noqa: TRY400 - its own log says why
         return process
