@@ -184,9 +184,9 @@ def test_the_thread_that_forks_beside_the_workers_writes_no_model(
     # given
     threads, write = [], Config.model_dump
 
-    def watched(self: Config, **options: Any) -> dict[str, Any]:
+    def watched(self: Config, *, mode: str) -> dict[str, Any]:
         threads.append(threading.current_thread())
-        return write(self, **options)
+        return write(self, mode=mode)
 
     monkeypatch.setattr(Config, "model_dump", watched)
     # when
