@@ -94,7 +94,8 @@ class Rows {
 
     head(head, column) {
         const link = head.querySelector("a");
-        if (this.rows.length < 2 || link || !words(head) || this.rows.every((row) => !row.cells[column] || order(row.cells[column]) === null)) {
+        const drawn = this.rows[0]?.cells[column]?.querySelector("svg");
+        if (this.rows.length < 2 || link || drawn || !words(head) || this.rows.every((row) => !row.cells[column] || order(row.cells[column]) === null)) {
             return;
         }
         const button = document.createElement("button");
