@@ -28,11 +28,11 @@ esac
 # libraries that the power logger reads instruments with.
 test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils fonts-dejavu-core libcomedi0 libiio0"
-# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and a browser for
+# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and browsers for
 # the study server; R, for a loader of data; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
-    postgresql chromium
+    postgresql chromium firefox-esr
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
     sigrok-cli r-base-core"
 

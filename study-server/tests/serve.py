@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,13 +17,14 @@ import given_accounts
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Page, StorageState
 
     from world import World
 
 CHROMIUM = "/usr/bin/chromium"
+FIREFOX = "/usr/bin/firefox-esr"
 STUDY_SERVER = Path(__file__).parents[1]
 AXE = STUDY_SERVER / "node_modules/axe-core/axe.min.js"
 PICTURES = STUDY_SERVER.parent / "build/pictures/study-server"
@@ -62,14 +64,26 @@ class WorldServer:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A Chromium without a window."""
+def browsers() -> Iterator[Callable[[str], Browser]]:
+    """Gives browsers without a window by their names: chromium, firefox, or firefox-dark, where pages are dark."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    expect.set_options(timeout=1000 * PATIENCE_S)
+    patience: dict[str, Any] = {"timeout": 1000 * PATIENCE_S}
+    expect.set_options(**patience)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=1000 * PATIENCE_S)
+
+        @cache
+        def browser(name: str) -> Browser:
+            if name == "chromium":
+                return playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, **patience)
+            # Debian's Firefox by WebDriver BiDi, which cannot change the scheme of a window.
+            return playwright.firefox.launch(
+                channel="moz-firefox",
+                executable_path=FIREFOX,
+                firefox_user_prefs={"layout.css.prefers-color-scheme.content-override": int(name != "firefox-dark")},
+                **patience,
+            )
+
         yield browser
-        browser.close()
 
 
 class Watched:
@@ -119,17 +133,19 @@ class Watched:
         self.page.wait_for_url("**/studies")
         return self.context.storage_state()
 
-    def tab_to(self, selector: str) -> None:
-        """Press the Tab key until what has the focus matches this."""
+    def tab_to(self, selector: str, key: str = "Tab") -> None:
+        """Press the Tab key, or Shift+Tab, until what has the focus matches this."""
+        wanted = self.page.locator(selector)
         for _ in range(MOST_TABS):
-            self.page.keyboard.press("Tab")
-            if self.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            self.page.keyboard.press(key)
+            if wanted.evaluate_all("all => all.includes(document.activeElement)"):
                 return
         raise AssertionError(selector)
 
     def axe(self, scheme: str = "light") -> list[str]:
         """What axe-core finds on the page: rule and place. Dark: only what a colour scheme can change is looked at."""
         self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+        assert self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
         run = "only => axe.run({runOnly: only}).then(found => found.violations.concat(found.incomplete.filter(one => "
@@ -150,7 +166,9 @@ class Watched:
         """Keep a picture of the whole page, if pictures are wanted."""
         if os.environ.get("HAPPE_PICTURES"):
             PICTURES.mkdir(parents=True, exist_ok=True)
+            already = len(self.wrong)
             self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+            del self.wrong[already:]  # Firefox complains about what Playwright does to take a picture
 
     def _same_origin(self, url: str) -> None:
         if not url.startswith(self.url + "/"):

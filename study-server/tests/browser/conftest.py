@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One Chromium for all tests with a browser."""
+"""The same browsers for all tests with a browser."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serve import chromium
+from serve import browsers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def start() -> Iterator[Callable[[str], Browser]]:
+    """Gives a browser by its name; the same one each time."""
+    with browsers() as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def browser(start: Callable[[str], Browser]) -> Browser:
     """A Chromium, which every test opens windows of its own in."""
-    with chromium() as started:
-        yield started
+    return start("chromium")
+
+
+@pytest.fixture(scope="session", params=["chromium", "firefox"])
+def either(request: pytest.FixtureRequest, start: Callable[[str], Browser]) -> Browser:
+    """Each browser in turn."""
+    return start(request.param)

@@ -169,36 +169,6 @@ def test_a_table_sorts_filters_keeps_its_state_in_the_address_and_saves_what_it_
     window.close()
 
 
-def test_a_reviewer_goes_through_a_queue_without_a_mouse(lab: Lab) -> None:
-    window = lab.open(REVIEWER, "/reviews")
-    page, keys = window.page, window.page.keyboard
-    first = page.locator("tbody tr").first
-    many = int(first.locator("td.number").inner_text())
-    assert many > 3
-    window.tab_to("tbody td a")
-    with page.expect_navigation():
-        keys.press("Enter")
-    for left in range(many, 0, -1):
-        begins = page.locator("h1").inner_text()
-        if left == many:
-            keys.press("f")
-            expect(page.locator("#reason")).to_be_focused()
-            keys.type("presses contradict each other")
-            with page.expect_navigation():
-                keys.press("Enter")
-            expect(page.locator("[role=status]")).to_have_text("The profile is flagged.")
-        else:
-            with page.expect_navigation():
-                keys.press("o")
-            expect(page.locator("[role=status]")).to_have_text("The profile is passed.")
-        if left > 1:
-            assert page.locator("h1").inner_text() != begins, "the next one comes by itself"
-    page.goto(page.url.split("/profiles/")[0] + "/profiles/reviews")
-    expect(page.locator("tbody tr").first.locator("td.number")).to_have_text("0")
-    assert window.wrong == []
-    window.close()
-
-
 def test_keys_go_to_the_neighbours_and_can_be_turned_off(lab: Lab) -> None:
     window = lab.open(REVIEWER, "/{code}/torcs?sort=presses")
     page, keys = window.page, window.page.keyboard
