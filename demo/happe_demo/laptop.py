@@ -19,7 +19,7 @@ from happe_demo.web import Api
 from happe_study.base.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     from happe_demo.children import Child
@@ -81,13 +81,15 @@ class Laptop:
         self._beat("idle")
         self._compare()
         yield self._after(SETTLES_S)
+        guesses = [choice["key"] for choice in (seated["guess"] or {"choices": ()})["choices"]]
         for run in seated["runs"]:
-            yield from self._run(visit, run)
+            yield from self._run(visit, run, guesses)
         self._compare()
         self._api("DELETE", "device/sitting")
         self._beat("idle")
 
-    def _run(self, visit: Visit, run: Json) -> Iterator[int]:
+    def _run(self, visit: Visit, run: Json, guesses: Sequence[str]) -> Iterator[int]:
+        """Play a run. Where the protocol asks for a guess, the participant has noticed nothing: any answer will do."""
         path = f"runs/{run['code']}"
         answer = self._api("POST", f"{path}/start", {"id": str(uuid.uuid4())})
         began_us = self._clock.study.now_us()
@@ -105,6 +107,8 @@ class Laptop:
         }
         yield self._after(THINKS_S)
         self._api("PUT", f"{path}/rating", {"id": str(uuid.uuid4()), "rating": played["rating"]})
+        if guesses:
+            self._api("PUT", f"{path}/guess", {"id": str(uuid.uuid4()), "guess": self._random.choice(guesses)})
         record = self._record(run["code"], condition, played, (began_us, ended_us))
         self._api("PUT", f"{path}/record/{record['id']}", padded(record))
         yield self._after(RESTS_S)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-STUDY = "paper-a5"
+STUDY, BLINDED = "paper-a5", "crossover"  # two examples of protocols
 LEVELS = ("beginner", "moderate", "master")
 WORDS = """amber birch cedar delta ember fjord grove heron inlet juniper kelp
     lupin maple nectar otter pebble quartz reed sage tern umber vale willow yarrow"""
@@ -43,8 +43,13 @@ class Person:
 def staff() -> tuple[Person, ...]:
     """The study's people, with new passwords."""
     return (
-        Person("ana@example.org", "investigator", _password(), "designed the study; sees its results"),
-        Person("carl@example.org", "custodian", _password(), "has unblinded the study, and has no other right"),
+        Person("ana@example.org", "investigator", _password(), "designed both studies; sees the results of the first"),
+        Person(
+            "carl@example.org",
+            "custodian",
+            _password(),
+            "has unblinded the first study, may unblind the second, and has no other right",
+        ),
         Person("rosa@example.org", "reviewer", _password(), "reviews what HAPPE learned for each participant"),
         Person("otto@example.org", "auditor", _password(), "reads the audit log"),
     )
@@ -98,7 +103,8 @@ class Office:
         for person in people:
             given = _password()
             self("user", "add", person.email, "--password-file", "-", typed=f"{given}\n")
-            self("user", "grant", person.email, person.role, "--study", STUDY)
+            for study in (STUDY, BLINDED):
+                self("user", "grant", person.email, person.role, "--study", study)
             browser = signed_in(url, person.email, given)
             browser.open("/password")
             browser.send(

@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
@@ -163,21 +163,26 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
         assert measures[code]["mean_w"] == pytest.approx(
             float(same["power_mean_w"]), abs=measures[code]["expanded_uncertainty"]
         )
-    assert all(device["heard_of"] for device in devices(kept / "server.toml"))
+    assert all(device["heard_of"] for device in asked(kept, "device", "list", "paper-a5"))
+    crossover = asked(kept, "study", "status", "crossover")
+    assert crossover["state"] == "locked"
+    assert crossover["participants"]["done"] == PARTICIPANTS
+    assert crossover["participants"]["enrolled"] > 0
+    assert crossover["runs"]["complete"] == 20 * PARTICIPANTS
+    audit = asked(kept, "study", "verify", "crossover")
+    assert {check["verdict"] for check in audit["checks"]} == {"ok", "cannot tell"}
     people = lines(kept / "export/paper-a5-participants.jsonl")
     experience = [(each["answer_computer_experience"], each["answer_game_experience"]) for each in people]
     assert len(set(experience)) > 1
     assert any(computers != games for computers, games in experience)
-    drifts = [drift_ppm(file) for file in kept.glob("meter-*/spool/*/*/clocks.jsonl")]
+    drifts = [drift_ppm(file) for file in kept.glob("paper-a5/meter-*/spool/*/*/clocks.jsonl")]
     assert sorted(drifts) == pytest.approx(sorted(PPM[:PARTICIPANTS]), abs=5)
 
 
-def devices(config: Path) -> list[dict[str, object]]:
-    """The study's devices, as the server knows them."""
-    command = [sys.executable, "-m", "happe_study", "--config", str(config), "device", "list", "paper-a5", "--json"]
-    found: list[dict[str, object]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert len(found) == 2 * PARTICIPANTS  # laptops and meters
-    return found
+def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
+    """The answer of a command of the server's, which is not running."""
+    program = [sys.executable, "-m", "happe_study", "--config", str(kept / "server.toml")]
+    return json.loads(subprocess.run([*program, *command, "--json"], capture_output=True, check=True).stdout)
 
 
 def participants(
