@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from happe_study.results.analysis.design import Terms
-    from study_worlds import Pair, World
+    from study_worlds import Draw, Pair, World
 
     Study = Callable[[np.random.Generator, int], bool]  # whether the test erred, or the interval held
 
@@ -172,24 +172,24 @@ def odds_err(world: World, generator: np.random.Generator, people: int) -> bool:
     return fitted.effects[0].p < TWO_SIDED
 
 
-def rate(generator: np.random.Generator, people: int) -> key_presses.Rate:
+def rate(draw: Draw, generator: np.random.Generator, people: int) -> key_presses.Rate:
     """The treatment's ratio of press rates."""
-    runs = worlds.runs_of(worlds.presses(generator, people), "performance")
+    runs = worlds.runs_of(draw(generator, people), "performance")
     wanted = terms(runs)
     counts = [run.performance or 0 for run in runs.rows]
     owners = [run.participant for run in runs.rows]
     return key_presses.fit(counts, [2.0] * len(counts), wanted.columns, wanted.names, owners).rates[1]
 
 
-def rates_err(generator: np.random.Generator, people: int) -> bool:
+def rates_err(draw: Draw, generator: np.random.Generator, people: int) -> bool:
     """Its test."""
-    return rate(generator, people).p < TWO_SIDED
+    return rate(draw, generator, people).p < TWO_SIDED
 
 
-def rates_hold(generator: np.random.Generator, people: int) -> bool:
+def rates_hold(draw: Draw, generator: np.random.Generator, people: int) -> bool:
     """Its interval."""
-    found = rate(generator, people)
-    return found.low <= 0 <= found.high
+    found = rate(draw, generator, people)
+    return (found.low is None or found.low <= 0) and (found.high is None or found.high >= 0)
 
 
 def bang_holds(generator: np.random.Generator, people: int) -> bool:
@@ -223,8 +223,9 @@ def methods() -> Iterator[Method]:
         yield Method("win probability, interval", name, 0.95, partial(wins_hold, world))
         yield Method("wins, flips of signs", name, 0.05, partial(flips_err, world))
         yield Method("cumulative-link model", name, 0.05, partial(odds_err, world), part=0.25)
-    yield Method("press rates, test", "presses", 0.05, rates_err)
-    yield Method("press rates, interval", "presses", 0.95, rates_hold)
+    for name, draw in worlds.PRESSES.items():
+        yield Method("press rates, test", name, 0.05, partial(rates_err, draw))
+        yield Method("press rates, interval", name, 0.95, partial(rates_hold, draw))
     yield Method("Bang's index, interval", "guesses", 0.95, bang_holds)
 
 

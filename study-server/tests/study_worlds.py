@@ -181,6 +181,16 @@ def presses(generator: np.random.Generator, people: int) -> Pair:
     return Pair(*(generator.poisson(own * ratio, (people, 4)).astype(float) for ratio in ratios))
 
 
+def presses_of_treated(generator: np.random.Generator, people: int) -> Pair:
+    """The same, but each one's own ratio is of the treatment alone, so that both conditions are not exchangeable."""
+    own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
+    ratio = np.exp(generator.normal(-0.125, 0.5, (people, 1)))
+    return Pair(*(generator.poisson(rate, (people, 4)).astype(float) for rate in (own * ratio, own)))
+
+
+PRESSES = {"presses": presses, "presses, ratio of the treated": presses_of_treated}
+
+
 def guesses(generator: np.random.Generator, people: int) -> Floats:
     """Of four runs under each arm: arm and guess; people differ in how often they are right. Bang's true index is 0."""
     right = generator.beta(1.2, 1.2, (people, 1))

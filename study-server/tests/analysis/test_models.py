@@ -318,20 +318,62 @@ def pressed(every: tuple[Any, ...], keep: NDArray[np.bool_]) -> key_presses.Fit:
     return key_presses.fit(y.tolist(), minutes.tolist(), x, ["a", "b"], [str(each) for each in people])
 
 
-def test_the_model_of_presses_is_statsmodels_with_the_jackknifes_errors() -> None:
+def test_the_model_of_presses_is_statsmodels() -> None:
     y, minutes, x, people = counts(0.5)
     ours = pressed((y, minutes, x, people), people >= 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = sm.NegativeBinomial(y, sm.add_constant(x), exposure=minutes).fit(
-            disp=0, method="bfgs", maxiter=500, gtol=1e-8, cov_type="cluster", cov_kwds={"groups": people}, use_t=True
+            disp=0, method="bfgs", maxiter=500, gtol=1e-8
         )
     assert [*(each.estimate for each in ours.rates), ours.alpha] == pytest.approx(theirs.params, abs=1e-4)
     assert ours.log_likelihood == pytest.approx(theirs.llf, abs=1e-5)
-    keep = [people != person for person in range(24)]
-    without = np.array([[each.estimate for each in pressed(counts(0.5), some).rates] for some in keep])
-    again = np.sqrt(23 / 24 * ((without - theirs.params[:-1]) ** 2).sum(axis=0))
-    assert [each.error for each in ours.rates] == pytest.approx(again, rel=0.02)
+
+
+def scores_of_presses(every: tuple[Any, ...], alpha: float, at: int, value: float) -> tuple[Floats, float]:
+    """Participants' efficient scores of a coefficient, and its information, from statsmodels' fit without it."""
+    y, minutes, x, people = every
+    own, others = sm.add_constant(x)[:, at], np.delete(sm.add_constant(x), at, axis=1)
+    family = sm.families.NegativeBinomial(alpha=alpha)
+    without = sm.GLM(y, others, family=family, offset=np.log(minutes) + value * own).fit(tol=1e-12)
+    weights = without.mu / (1 + alpha * without.mu)
+    rest = sm.WLS(own, others, weights=weights).fit().resid
+    sums = [float((rest * without.resid_working * weights)[people == person].sum()) for person in np.unique(people)]
+    return np.array(sums), float((weights * rest**2).sum())
+
+
+def test_press_rates_are_tested_by_peoples_scores_and_intervals_hold_what_is_not_rejected() -> None:
+    every = counts(0.5)
+    ours = pressed(every, every[3] >= 0)
+    for at, rate in enumerate(ours.rates):
+
+        def theirs(value: float, at: int = at) -> Any:  # noqa: ANN401 - scipy has no type for it
+            return stats.ttest_1samp(scores_of_presses(every, ours.alpha, at, value)[0], 0.0)
+
+        assert (rate.t, rate.p) == pytest.approx(tuple(theirs(0.0)), rel=1e-5)
+        limits = [limit for limit in (rate.low, rate.high) if limit is not None]
+        assert [theirs(limit).pvalue for limit in limits] == pytest.approx([0.05] * 2, rel=1e-5)
+        scores, information = scores_of_presses(every, ours.alpha, at, rate.estimate)
+        assert rate.error == pytest.approx(np.sqrt(24 * scores.var(ddof=1)) / information, rel=1e-5)
+
+
+def test_a_ratio_that_eight_people_share_allows_for_a_tenth_on_whom_nothing_works() -> None:
+    people, x = np.repeat(np.arange(8), 12), np.tile([0.0, 1.0], 48)[:, None]
+    y = np.random.default_rng(5).poisson(4 * 4 ** x[:, 0])
+    minutes = np.full(96, 2.0)
+    ratio = key_presses.fit(y.tolist(), minutes.tolist(), x, ["a"], [str(each) for each in people]).rates[1]
+    assert ratio.low is not None
+    scores, _ = scores_of_presses((y, minutes, x, people), key_presses.SMALLEST_ALPHA, 1, ratio.low / 0.9)
+    assert stats.ttest_1samp(scores, 0.0).pvalue / 2 == pytest.approx(0.025 / 0.9**8, rel=1e-4)
+
+
+def test_few_people_who_press_differently_leave_a_ratio_without_a_limit() -> None:
+    """The one with most presses could decide everything: even a ratio without end would surprise nobody."""
+    people, x = np.repeat(np.arange(6), 8), np.tile([0.0, 1.0], 24)[:, None]
+    y = np.array([1, 2, 1, 3, 4, 60])[people] + np.arange(48) % 3
+    found = key_presses.fit(y.tolist(), [2.0] * 48, x, ["a"], [str(each) for each in people]).rates[1]
+    assert (found.low, found.high) == (None, None)
+    assert found.p > 0.05
 
 
 def test_presses_that_scatter_no_more_are_poissons() -> None:

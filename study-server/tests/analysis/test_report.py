@@ -341,6 +341,18 @@ def test_what_the_data_do_not_bear_is_refused_in_its_place(tmp_path: Path, kind:
         assert "only why they are missing" in found["power-model"]["refused"][0]
 
 
+def test_ratios_of_few_people_who_press_differently_have_no_limit(tmp_path: Path) -> None:
+    often = {given.code("P", n): presses for n, presses in enumerate((0, 1, 1, 2, 50))}
+    rows = [run for run in given.paper_runs().rows if run.participant in often]
+    differently = tuple(replace(run, performance=often[run.participant] + run.position % 2) for run in rows)
+    export = given.paper_files(Runs(differently)).write(tmp_path)
+    report = make(Given(export, tmp_path / "measures.json", protocol("paper-a5", tmp_path)))
+    presses = next(each for each in json.loads(results(report))["sections"] if each["key"] == "presses")
+    ratio = presses["data"]["models"]["performance"]["rates"][1]
+    assert (ratio["low"], ratio["high"]) == (None, None)
+    assert b"0 to no limit" in html(report)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [

@@ -5,9 +5,9 @@ A participant with score s and information I moves the estimate by (H - I)^-1 s,
 The sum of squares of the moves, times (n - 1) / n, is the variance (CR3: MacKinnon, Nielsen and Webb, Journal of
 Applied Econometrics 38, 2023; Bell and McCaffrey, Survey Methodology 28, 2002). Nothing is assumed of how the runs of
 one person depend on each other, so people may differ in what a condition does to them. With few participants it errs to
-the wide side, where the plain sandwich is too narrow. Where some participants tell much and others little, as with
-presses, fewer of them make up the evidence: degrees of freedom are one less than their effective number, (sum I)^2 /
-sum I^2 (Carter, Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
+the wide side, where the plain sandwich is too narrow. Where some participants tell much and others little, fewer of
+them make up the evidence: degrees of freedom are one less than their effective number, (sum I)^2 / sum I^2 (Carter,
+Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from scipy import stats
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from happe_study.results.analysis.tidy import Floats
 
 LEVEL = 0.95
@@ -173,12 +175,12 @@ def student(estimate: float, error: float, dof: float, tail: float = (1 - LEVEL)
     return estimate - half, estimate + half
 
 
-def towards_nothing(estimate: float, error: float, dof: float, participants: int) -> tuple[float, float]:
-    """The 95 % interval of a coefficient by Student's t; the unseen tenth is one on whom there is no effect."""
+def towards_nothing(limits: Callable[[float], tuple[float, float]], participants: int) -> tuple[float, float]:
+    """The 95 % interval of a coefficient from its limits at a tail; the unseen tenth has no effect."""
     tail = (1 - LEVEL) / 2
-    low, high = student(estimate, error, dof)
+    low, high = limits(tail)
     level = tail / (1 - MINORITY) ** participants
     if level >= 1:
         return low, high
-    seen = student(estimate, error, dof, level)
+    seen = limits(level)
     return min(low, (1 - MINORITY) * seen[0]), max(high, (1 - MINORITY) * seen[1])

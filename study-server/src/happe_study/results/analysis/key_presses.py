@@ -4,22 +4,25 @@
     presses ~ NB(mean mu, variance mu + alpha mu^2),   log mu = log(minutes) + x b
 
 Maximum likelihood (Cameron and Trivedi, Regression Analysis of Count Data, section 3.3). exp(b) is a ratio of rates.
-Presses of one person resemble each other, so errors are by participant (`clustered`), with Student's t and one degree
-of freedom less than participants. With alpha at 0 it is a Poisson regression, and says so. Intervals hold even where
+With alpha at 0 it is a Poisson regression, and says so.
+
+Presses of one person resemble each other, so tests are by participant. Suppose that a coefficient has some value, and
+fit the others. Each participant's presses then pull the coefficient up or down: the participant's efficient score
+(Boos, Generalized score tests, American Statistician 46, 1992). If the value is right, the mean score is 0, and
+Student's one-sample t tests that. The interval has the values that this test does not reject. It holds even where
 presses are not negative-binomial, as long as the means are right.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
 
-from happe_study.results.analysis import clustered
-from happe_study.results.analysis.intervals import FEWEST, student, towards_nothing
+from happe_study.results.analysis.intervals import FEWEST, LEVEL, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -32,23 +35,27 @@ if TYPE_CHECKING:
 SMALLEST_ALPHA = 1e-6  # stands for Poisson's 0
 _NO_SCATTER = (float(np.log(SMALLEST_ALPHA)), float(np.log(SMALLEST_ALPHA)))
 LEAST_GAIN = 1e-3  # in log likelihood, that alpha must bring to be kept
-LARGEST_EFFECT = 12.0  # in log rate: what is larger grows without end
+LARGEST_EFFECT = 12.0  # in log rate: what is larger grows without end; a limit is this far from the estimate at most
 LARGEST_ERROR = 8.0  # in log rate
 INTERCEPT = "(intercept)"
-STEP = 1e-5  # of the differences that the information is taken from
+NEWTON_STEPS = 100
+NEWTON_TOLERANCE = 1e-9  # in log rate
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A coefficient: `estimate` is the logarithm of a ratio of rates (of the intercept: of presses a minute)."""
+    """A coefficient: `estimate` is the logarithm of a ratio of rates (of the intercept: of presses a minute).
+
+    `t` tests that it is 0. `low` or `high` is None if the test rejects nothing on that side.
+    """
 
     name: str
     estimate: float
     error: float
     t: float
     p: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -78,14 +85,9 @@ def fit(
     found, poisson = _best(data, start)
     beta, alpha = found[:-1], 0.0 if poisson else float(np.exp(found[-1]))
     _require_finite(beta, named)
-    errors, dofs = _errors(data, found, people)
-    _require_known(errors, named)
-    count = int(people.max()) + 1
-    rates = tuple(
-        _rate(*each, count) for each in zip(named, beta.tolist(), errors.tolist(), dofs.tolist(), strict=True)
-    )
+    terms = [_Term.of(data, found, people, at, named[at]) for at in range(len(named))]
     likelihood = float(data.log_p(found).sum())
-    return Fit(rates, alpha, likelihood, len(y), int(y.sum()), count)
+    return Fit(tuple(map(_rate, terms)), alpha, likelihood, len(y), int(y.sum()), int(people.max()) + 1)
 
 
 def _require_estimable(y: Floats, exposure: Floats, x: Floats, people: int) -> None:
@@ -103,12 +105,6 @@ def _require_finite(beta: Floats, names: Sequence[str]) -> None:
     for name, value in zip(names[1:], beta[1:], strict=True):
         if abs(value) > LARGEST_EFFECT:
             raise Refusal(f"nobody pressed the key in one of the groups that {name} compares: the ratio has no bound")
-
-
-def _require_known(errors: Floats, names: Sequence[str]) -> None:
-    for name, error in zip(names, errors, strict=True):
-        if not 0 < error <= LARGEST_ERROR:
-            raise Refusal(f"the presses do not show how uncertain {name} is")
 
 
 class _Data(NamedTuple):
@@ -163,27 +159,84 @@ def _maximum(data: _Data, start: Floats, log_alpha: tuple[float, float]) -> Floa
     return found
 
 
-def _errors(data: _Data, free: Floats, people: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The effects' standard errors by participant, and their degrees of freedom.
+@dataclass(frozen=True)
+class _Term:
+    """One coefficient and its column, beside the others. Alpha stays as fitted: NB2's effects do not depend on it."""
 
-    Alpha is taken as known: NB2's effects do not depend on it.
-    """
-    moves = STEP * np.eye(len(free))[:-1]
-    slopes = [_by_person(data.scores(free + move) - data.scores(free - move), people) for move in moves]
-    informations = -np.stack(slopes, axis=1) / (2 * STEP)
-    covariance = clustered.jackknifed(_by_person(data.scores(free), people), informations)
-    return np.sqrt(np.diag(covariance)), clustered.freedom(informations)
+    name: str
+    estimate: float
+    own: Floats
+    others: Floats
+    beside: Floats  # the estimates of the others
+    alpha: float
+    data: _Data
+    people: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, data: _Data, fitted: Floats, people: NDArray[np.int64], at: int, name: str) -> _Term:
+        others, beside = np.delete(data.x, at, axis=1), np.delete(fitted[:-1], at)
+        return cls(name, float(fitted[at]), data.x[:, at], others, beside, float(np.exp(fitted[-1])), data, people)
+
+    def scores(self, value: float) -> tuple[Floats, float]:
+        """Each participant's efficient score if the coefficient has this value, and the information on it."""
+        mean = self._means(value)
+        scatter = 1 + self.alpha * mean
+        weights = mean / scatter
+        weighted = weights[:, None] * self.others
+        rest = self.own - self.others @ np.linalg.solve(weighted.T @ self.others, weighted.T @ self.own)
+        scores = np.bincount(self.people, rest * (self.data.y - mean) / scatter)
+        return np.asarray(scores, dtype=float), float(weights @ rest**2)
+
+    def _means(self, value: float) -> Floats:
+        """The presses to expect if the coefficient has this value and the others fit best (Newton; it is concave)."""
+        offset, beta = self.data.offset + value * self.own, self.beside
+        for _ in range(NEWTON_STEPS):
+            mean = np.exp(offset + self.others @ beta)
+            scatter = 1 + self.alpha * mean
+            bend = (mean * (1 + self.alpha * self.data.y) / scatter**2)[:, None] * self.others
+            step = np.linalg.solve(bend.T @ self.others, self.others.T @ ((self.data.y - mean) / scatter))
+            beta = beta + step / max(1.0, np.abs(step).max())
+            if np.abs(step).max() < NEWTON_TOLERANCE:
+                break
+        means: Floats = np.exp(offset + self.others @ beta)
+        return means
+
+    def t(self, value: float) -> float:
+        """Student's t of the scores: above 0 if the presses pull the coefficient above this value."""
+        scores = self.scores(value)[0]
+        return float(scores.sum()) / _spread(scores)
+
+    def limits(self, tail: float) -> tuple[float, float]:
+        """Where the test begins to reject at this one-sided level, below and above. Infinite: it rejects nothing there.
+
+        Few people who press very differently leave a ratio without a limit (Fieller, JRSS B 16, 1954).
+        """
+        participants = int(self.people.max()) + 1
+        t = float(stats.t.isf(tail, participants - 1))
+        return self._limit(-LARGEST_EFFECT, t), self._limit(LARGEST_EFFECT, t)
+
+    def _limit(self, farthest: float, t: float) -> float:
+        def excess(gap: float) -> float:
+            return abs(self.t(self.estimate + gap)) - t
+
+        if excess(farthest) <= 0:
+            return math.copysign(math.inf, farthest)
+        return self.estimate + float(optimize.brentq(excess, 0.0, farthest))
 
 
-def _by_person(scores: Floats, people: NDArray[np.int64]) -> Floats:
-    """The effects' part of the scores, summed for each participant."""
-    sums = np.zeros((int(people.max()) + 1, scores.shape[1] - 1))
-    np.add.at(sums, people, scores[:, :-1])
-    return sums
+def _spread(scores: Floats) -> float:
+    """The standard error of the sum of the participants' scores."""
+    return float(np.sqrt(len(scores) * scores.var(ddof=1)))
 
 
-def _rate(name: str, estimate: float, error: float, dof: float, participants: int) -> Rate:
-    t = estimate / error
-    p = float(2 * stats.t.sf(abs(t), dof))
-    interval = student if name == INTERCEPT else partial(towards_nothing, participants=participants)
-    return Rate(name, estimate, error, t, p, *interval(estimate, error, dof))
+def _rate(term: _Term) -> Rate:
+    scores, information = term.scores(term.estimate)
+    error, participants = _spread(scores) / information, len(scores)
+    if not 0 < error <= LARGEST_ERROR:
+        raise Refusal(f"the presses do not show how uncertain {term.name} is")
+    t = term.t(0.0)
+    p = float(2 * stats.t.sf(abs(t), participants - 1))
+    tail = (1 - LEVEL) / 2
+    limits = term.limits(tail) if term.name == INTERCEPT else towards_nothing(term.limits, participants)
+    low, high = (limit if math.isfinite(limit) else None for limit in limits)
+    return Rate(term.name, term.estimate, error, t, p, low, high)

@@ -15,12 +15,13 @@ participant:condition for all conditions. REML: Patterson and Thompson, Biometri
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, stats
 
-from happe_study.results.analysis.intervals import towards_nothing
+from happe_study.results.analysis.intervals import student, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -241,7 +242,8 @@ def _fit(model: _Model, ratios: Floats, parts: Sequence[str]) -> Fit:
 def _term(name: str, estimate: float, error: float, dof: float, participants: int) -> Term:
     t = estimate / error
     p = float(2 * stats.t.sf(abs(t), dof))
-    return Term(name, estimate, error, dof, t, p, *towards_nothing(estimate, error, dof, participants))
+    limits = partial(student, estimate, error, dof)
+    return Term(name, estimate, error, dof, t, p, *towards_nothing(limits, participants))
 
 
 def _satterthwaite(model: _Model, parameters: Floats, covariance: Floats) -> list[float]:

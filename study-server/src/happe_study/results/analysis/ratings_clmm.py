@@ -14,13 +14,14 @@ the model's own, from the observed information, stand beside. Assumed: a conditi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, special, stats
 
 from happe_study.results.analysis import clustered
-from happe_study.results.analysis.intervals import FEWEST, towards_nothing
+from happe_study.results.analysis.intervals import FEWEST, student, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -302,4 +303,5 @@ def _effect(name: str, found: Sequence[float], participants: int) -> Effect:
     estimate, error, model_error, dof = found
     t = estimate / error
     p = float(2 * stats.t.sf(abs(t), dof))
-    return Effect(name, estimate, error, model_error, t, p, *towards_nothing(estimate, error, dof, participants))
+    limits = partial(student, estimate, error, dof)
+    return Effect(name, estimate, error, model_error, t, p, *towards_nothing(limits, participants))

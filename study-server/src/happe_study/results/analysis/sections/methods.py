@@ -91,10 +91,9 @@ def section(study: Study) -> Section:
             ),
             (
                 "Others. Presses were compared by negative-binomial regression with the run's length as exposure and "
-                "errors by participant; blinding by the indices of James and Bang; groups of participants by Welch's "
-                "analysis of variance, corrected by Holm's method. There was no interim look: nobody could see "
-                "conditions "
-                "before the unblinding."
+                "a score test by participant; blinding by the indices of James and Bang; groups of participants by "
+                "Welch's analysis of variance, corrected by Holm's method. There was no interim look: nobody could see "
+                "conditions before the unblinding."
             ),
             f"Software. happe-server {VERSION}, {packages}.",
         ),

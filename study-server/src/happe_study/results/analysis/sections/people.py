@@ -29,8 +29,9 @@ PRESSES = (
     "and B-HAPPE together, which the paper implies but does not say."
 )
 RATES = (
-    "Negative-binomial regression with the run's minutes as exposure; errors by participant (jackknife), Student's t. "
-    "A rate ratio above 1: pressed more often than under the first condition."
+    "Negative-binomial regression with the run's minutes as exposure. Tests and intervals: Student's t of the "
+    "participants' scores. A rate ratio above 1: pressed more often than under the first condition. An interval begins "
+    "at 0 or has no limit if the participants are too few, or press too differently, to exclude anything on that side."
 )
 BLINDING = (
     "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
@@ -89,13 +90,7 @@ def _rates(study: Study, key: str) -> key_presses.Fit:
 
 def _rates_table(key: str, found: key_presses.Fit) -> Table:
     rows = tuple(
-        (
-            each.name,
-            fixed(float(np.exp(each.estimate)), 3),
-            f"{fixed(float(np.exp(each.low)), 3)} to {fixed(float(np.exp(each.high)), 3)}",
-            p_value(each.p),
-        )
-        for each in found.rates
+        (each.name, fixed(float(np.exp(each.estimate)), 3), _interval(each), p_value(each.p)) for each in found.rates
     )
     kind = f"alpha {fixed(found.alpha, 3)}" if found.alpha else "no more scatter than Poisson's"
     notes = (
@@ -105,6 +100,12 @@ def _rates_table(key: str, found: key_presses.Fit) -> Table:
         ),
     )
     return Table(f"Presses of the {key} key", ("Term", "Rate or ratio", "95 % interval", "p"), rows, notes)
+
+
+def _interval(rate: key_presses.Rate) -> str:
+    low = "0" if rate.low is None else fixed(float(np.exp(rate.low)), 3)
+    high = "no limit" if rate.high is None else fixed(float(np.exp(rate.high)), 3)
+    return f"{low} to {high}"
 
 
 def blinding_section(study: Study) -> Section:
