@@ -72,8 +72,8 @@ def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: 
         server.require_revision()
     if new_secrets:
         server.require_revision()
-        migrations.tell_secrets(server.database, server.secrets)
-        with server.writing() as session:
+        with server.writing_unfit() as session:
+            migrations.tell_secrets(session, server.secrets)
             append(session, "secrets.replaced", None)
     with progress_bar("Sealing power traces") as progress:
         migrations.upgrade(

@@ -109,10 +109,20 @@ class Server:
     def writing(self) -> Iterator[Session]:
         """A transaction in which the audit log names the operating system's user."""
         database: Database = self.app.extensions["happe"].database
+        with self._named(), self.app.app_context(), database.writing() as session:
+            yield session
+
+    @contextmanager
+    def writing_unfit(self) -> Iterator[Session]:
+        """The same on a database whose secrets are others, which no application opens."""
+        with self._named(), self.database.writing() as session:
+            yield session
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
         token = chain.SERVER.set(self.operator)
         try:
-            with self.app.app_context(), database.writing() as session:
-                yield session
+            yield
         finally:
             chain.SERVER.reset(token)
 

@@ -20,9 +20,10 @@ from happe_study.design.study import Study
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy.orm import Session
+
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
-
 
 SECRETS_KNOWN = "0020_secret_fingerprints"
 PARTS_PLAIN = "0011_sealed_traces"  # parts of power traces are sealed between this and the next
@@ -59,21 +60,19 @@ def upgrade(
         sealing.seal_parts(database, traces, allocation, progress)
     _run(database, command.upgrade, revision, attributes)
     if secrets is not None and not knew and revision == "head":
-        tell_secrets(database, secrets)
+        with database.writing() as session:
+            tell_secrets(session, secrets)
 
 
-def tell_secrets(database: Database, secrets: Secrets) -> None:
-    """Let the database know these secrets as its server's. Raises ConfigError if they open not every study."""
-    with database.writing() as session:
-        for name, sealed in session.execute(
-            select(Study.name, Study.seed_sealed).where(Study.seed_sealed.is_not(None))
-        ):
-            try:
-                open_seed(secrets.allocation, name, sealed or b"")
-            except SealError:
-                why = f"allocation.key does not open the seal of {name}: it was locked with another one"
-                raise ConfigError(f"{why}\n{fingerprints.ADVICE}") from None
-        fingerprints.record(session, secrets)
+def tell_secrets(session: Session, secrets: Secrets) -> None:
+    """Let the database know these secrets as its server's. Raises ConfigError if they do not open every study."""
+    for name, sealed in session.execute(select(Study.name, Study.seed_sealed).where(Study.seed_sealed.is_not(None))):
+        try:
+            open_seed(secrets.allocation, name, sealed or b"")
+        except SealError:
+            why = f"allocation.key does not open the seal of {name}: it was locked with another one"
+            raise ConfigError(f"{why}\n{fingerprints.ADVICE}") from None
+    fingerprints.record(session, secrets)
 
 
 def _knows_secrets(database: Database) -> bool:
