@@ -47,7 +47,7 @@ void define_commands(CLI::App& program, Options& options) {
     enrol->add_option("code", options.code, "The enrolment code; without it, the command asks for it")
         ->type_name("CODE");
     CLI::App* const status = add_command(program, options, Command::Status, "status",
-                                         "Show whose sitting it is, and how much data waits to be sent");
+                                         "Show which participant sits here, and how much data waits to be sent");
     status->add_flag("--json", options.json, "As JSON");
     CLI::App* const upload = add_command(program, options, Command::Upload, "upload",
                                          "Send the data that waits on this laptop, without a window");

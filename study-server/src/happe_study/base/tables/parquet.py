@@ -32,7 +32,7 @@ def encoded(columns: Sequence[Column], batches: Iterable[Sequence[tuple[Any, ...
 
 
 class _Sink(io.RawIOBase):
-    """A file whose content is passed on as it is written."""
+    """A file that hands on its content while it is written."""
 
     def __init__(self) -> None:
         super().__init__()
