@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, exists, insert, or_, select
+from sqlalchemy import delete, insert, or_, select
 
 from happe_study.access.rights import Right, roles_with
 from happe_study.audit.chain import append
@@ -34,7 +34,7 @@ def reviewers(session: Session, study_id: int) -> Sequence[Row[int, str]]:
 
 def assigned_to(account_id: int) -> ColumnElement[bool]:
     """Profiles that somebody is to review."""
-    return exists().where(ProfileAssignment.profile_id == Profile.id, ProfileAssignment.account_id == account_id)
+    return Profile.id.in_(select(ProfileAssignment.profile_id).where(ProfileAssignment.account_id == account_id))
 
 
 def deal(session: Session, study: Study, people: dict[int, str], each: int, who: Caller) -> int:

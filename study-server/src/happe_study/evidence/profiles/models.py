@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Code, Micros, Name, Serial
@@ -70,13 +70,8 @@ BY_NAME = ("participant", "application")
 ORDERS = {"participant": BY_NAME} | {by: (by, *BY_NAME) for by in ("presses", "last_us", "highest_khz", "unusual")}
 
 
-# What is true of few profiles, as SQLite and PostgreSQL say it.
-FEW = {"flagged": ("flagged = 1", "flagged"), "doubted": ("agrees = 0", "NOT agrees")}
-
-
-def _of_few(name: str, where: tuple[str, str]) -> Index:
-    sqlite, postgresql = map(text, where)
-    return Index(f"ix_profiles_{name}", "study_id", *BY_NAME, sqlite_where=sqlite, postgresql_where=postgresql)
+# What the review of a study counts.
+MARKS = ("flagged", "agrees")
 
 
 class Profile(Base):
@@ -89,8 +84,8 @@ class Profile(Base):
     __tablename__ = "profiles"
     __table_args__ = (
         UniqueConstraint("participant_id", "application"),
-        Index("ix_profiles_study_id_application", "study_id", "application"),
-        *(_of_few(name, of) for name, of in FEW.items()),
+        Index("ix_profiles_study_id_application", "study_id", "application", "participant"),
+        *(Index(f"ix_profiles_study_id_{mark}", "study_id", mark, *BY_NAME) for mark in MARKS),
         *(Index(f"ix_profiles_study_id_{order}", "study_id", *columns) for order, columns in ORDERS.items()),
     )
 

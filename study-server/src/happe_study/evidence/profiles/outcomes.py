@@ -11,11 +11,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import select
 
-from happe_study.audit.models import AuditHead
+from happe_study.audit.kept import Kept
 from happe_study.evidence.documents import services as documents
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -24,14 +23,13 @@ from happe_study.runs.course.models import Run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from happe_study.design.protocol.reading import Protocol
     from happe_study.design.study import Study
     from happe_study.evidence.profiles.models import Profile
 
-KEPT_FROM = 5_000  # runs, which take some tens of milliseconds to read
+KEPT_FROM = 10_000  # values, which take some tens of milliseconds to read
 REFERENCE = "ondemand"  # of savings, unless the protocol's analysis names another condition
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
@@ -40,7 +38,7 @@ KINDS = ("rating", "watts", "saving")
 Row = tuple[int, str, str, int | None]  # participant, run, condition, rating
 Values = dict[tuple[str, str], list[float]]  # ascending, by condition and kind
 
-_KEPT: WeakKeyDictionary[Engine, dict[tuple[int, str], tuple[int, Values]]] = WeakKeyDictionary()
+_KEPT: Kept[Values] = Kept(lambda found: sum(map(len, found.values())) >= KEPT_FROM)
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,9 @@ def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -
     base = reference(protocol)
     watts = documents.watts(session, study)
     rows = _rows(session, study, one.application, one.participant_id)
-    group = _group(session, study, one.application, watts, base)
+    group = _KEPT.get(
+        session, (study.id, one.application), lambda: _group(session, study, one.application, watts, base)
+    )
     mine = dict(_values(rows, watts, base))
     found = [
         Outcome(run, condition, *(_figure(mine.get((run, kind)), group[condition, kind]) for kind in KINDS))
@@ -91,11 +91,7 @@ def _figure(value: float | None, values: Sequence[float]) -> Figure | None:
 
 
 def _group(session: Session, study: Study, application: str, watts: Mapping[str, float], base: str) -> Values:
-    """Everybody's values. Many are kept until the audit log, which has each change, moves."""
-    kept = _KEPT.setdefault(session.get_bind().engine, {})
-    head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
-    if (known := kept.get((study.id, application))) is not None and known[0] == head:
-        return known[1]
+    """Everybody's values."""
     rows = _rows(session, study, application)
     conditions = {run: condition for _participant, run, condition, _rating in rows}
     found: Values = defaultdict(list)
@@ -103,8 +99,6 @@ def _group(session: Session, study: Study, application: str, watts: Mapping[str,
         found[conditions[run], kind].append(value)
     for values in found.values():
         values.sort()
-    if len(rows) >= KEPT_FROM:
-        kept[study.id, application] = (head, found)
     return found
 
 
@@ -112,11 +106,11 @@ def _rows(session: Session, study: Study, application: str, participant_id: int 
     """Complete runs of an application, of who takes part."""
     columns = select(Run.participant_id, Run.code, Run.condition, Run.rating)
     mine = columns.join(Participant, Participant.id == Run.participant_id)
-    mine = mine.where(Run.study_id == study.id, Run.application == application, Run.state == State.COMPLETE)
-    mine = mine.where(Participant.state.not_in(GONE), Run.condition.is_not(None))
-    if participant_id is not None:
-        mine = mine.where(Run.participant_id == participant_id)
-    rows = session.execute(mine)
+    mine = mine.where(Run.application == application, Run.state == State.COMPLETE, Run.condition.is_not(None))
+    mine = mine.where(Participant.state.not_in(GONE))
+    # Only one of both, so that a database without statistics takes the index that has the fewest rows.
+    whose = Run.study_id == study.id if participant_id is None else Run.participant_id == participant_id
+    rows = session.execute(mine.where(whose))
     return [(participant, run, condition or "", rating) for participant, run, condition, rating in rows]
 
 

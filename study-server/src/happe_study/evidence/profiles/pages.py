@@ -7,13 +7,11 @@ An address says all that a page shows, so that a link to it can be shared.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from flask import Blueprint, Response, g, request, url_for
 from pydantic import ValidationError
-from sqlalchemy import func, select
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
@@ -32,10 +30,10 @@ from happe_study.evidence.profiles import (
     outcomes,
     reviews,
     services,
-    summaries,
     words,
 )
 from happe_study.evidence.profiles.choices import REASONS
+from happe_study.evidence.profiles.group import group_of
 from happe_study.evidence.profiles.models import Profile, ReviewKind
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.profiles.searching import (
@@ -232,7 +230,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
         more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history), "asked": asked}
         more |= {"beside": _beside(session, row, one, wanted), "moment": _moment, "names": names}
-        more |= {"group": _group(session, one), "verdict": reviews.verdict(session, one, caller().id)}
+        more |= {"group": group_of(session, one), "verdict": reviews.verdict(session, one, caller().id)}
         more |= {"reasons": REASONS, "sees_outcomes": sees_outcomes(caller(), row, protocol)}
         more["outcomes"] = outcomes.outcomes(session, row, protocol, one) if more["sees_outcomes"] else []
         more["reference"] = outcomes.reference(protocol)
@@ -428,25 +426,6 @@ def _at(history: History) -> dict[str, Any]:
 
 def _above(study: str) -> tuple[tuple[str, str], ...]:
     return ((url_for("profile_pages.profiles", study=study), "Profiles"),)
-
-
-@dataclass(frozen=True)
-class Group:
-    """The profiles of an application: their median, how many they are, and one's place from the most unusual."""
-
-    median: tuple[int, ...]
-    many: int
-    place: int
-    unusual: int  # per mille
-
-
-def _group(session: Session, one: Profile) -> Group:
-    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
-    levels = levels_of(session, every)
-    middle = summaries.median([khz for khz, many in levels for _ in range(many)])
-    more = every.where(Profile.unusual > one.unusual).with_only_columns(func.count(), maintain_column_froms=True)
-    many = sum(many for _khz, many in levels)
-    return Group(middle, many, (session.scalar(more) or 0) + 1, summaries.unusual(one.khz, one.ladder, middle))
 
 
 def _text(kind: ReviewKind) -> str:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, select, union_all
 
-from happe_study.audit.models import AuditHead
+from happe_study.audit.kept import Kept
 from happe_study.people.devices.models import Device
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -16,7 +15,6 @@ from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from happe_study.design.study import Study
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 KEPT_FROM = 20_000  # runs, which take some milliseconds to count
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
-_KEPT: WeakKeyDictionary[Engine, dict[int, tuple[int, dict[str, Any]]]] = WeakKeyDictionary()
+_KEPT: Kept[dict[str, Any]] = Kept(lambda counts: sum(counts["runs"].values()) >= KEPT_FROM)
 
 
 def status(session: Session, study: Study) -> dict[str, Any]:
@@ -33,21 +31,15 @@ def status(session: Session, study: Study) -> dict[str, Any]:
     Runs are those of participants who have neither withdrawn nor been replaced. Nothing is counted by condition.
     """
     about = {"study": study.name, "state": study.state}
-    return about | _counts(session, study) | {"devices": _devices(session, study)}
+    counts = _KEPT.get(session, study.id, lambda: _counts(session, study))
+    return about | counts | {"devices": _devices(session, study)}
 
 
 def _counts(session: Session, study: Study) -> dict[str, Any]:
-    """How many there are of everything. A large study's are kept until the audit log, which has each change, moves."""
-    kept = _KEPT.setdefault(session.get_bind().engine, {})
-    head = session.scalar(select(AuditHead.number)) or 0  # first: what is counted may be newer, never older
-    if (known := kept.get(study.id)) is not None and known[0] == head:
-        return known[1]
+    """How many there are of everything."""
     runs = dict.fromkeys(map(str, State), 0) | _runs(session, study)
     participants = dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study)
-    found = {"slots": _slots(session, study), "participants": participants, "runs": runs}
-    if sum(runs.values()) >= KEPT_FROM:
-        kept[study.id] = (head, found)
-    return found
+    return {"slots": _slots(session, study), "participants": participants, "runs": runs}
 
 
 def _slots(session: Session, study: Study) -> list[dict[str, Any]]:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keeps what takes long to read from a large study, until the audit log has a change of it."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import select
+
+from happe_study.audit.models import AuditEntry, AuditHead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
+# What accounts, jobs and reviews of profiles do changes nothing that is kept.
+HARMLESS = ("account.", "job.", "profile.")
+
+V = TypeVar("V")
+
+
+class Kept(Generic[V]):
+    """Values by key, for each database. Only what `is_large` is kept: the rest is read quickly."""
+
+    def __init__(self, is_large: Callable[[V], bool]) -> None:
+        """Keep nothing yet."""
+        self._is_large = is_large
+        self._kept: WeakKeyDictionary[Engine, dict[Hashable, tuple[int, Hashable, V]]] = WeakKeyDictionary()
+        self._lock = Lock()  # several threads that miss a value read it once
+
+    def get(self, session: Session, key: Hashable, read: Callable[[], V], mark: Hashable = None) -> V:
+        """The value of a key, which `read` reads if the log tells of a change, or if `mark` is another one."""
+        with self._lock:
+            kept = self._kept.setdefault(session.get_bind().engine, {})
+            head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
+            known = kept.get(key)
+            if known is not None and known[1] == mark and not _is_changed(session, known[0], head):
+                kept[key] = (head, mark, known[2])
+                return known[2]
+            found = read()
+            if self._is_large(found):
+                kept[key] = (head, mark, found)
+            return found
+
+
+def _is_changed(session: Session, since: int, head: int) -> bool:
+    if since == head:
+        return False
+    later = select(AuditEntry.number).where(AuditEntry.number > since)
+    for family in HARMLESS:
+        later = later.where(~AuditEntry.action.startswith(family, autoescape=True))
+    return session.scalar(later.limit(1)) is not None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A profile beside those of its application: their median, and its place from the most unusual."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from happe_study.audit.kept import Kept
+from happe_study.evidence.profiles import summaries
+from happe_study.evidence.profiles.models import LearningEvent, Profile
+from happe_study.evidence.profiles.searching import levels_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select
+    from sqlalchemy.orm import Session
+
+KEPT_FROM = 1_000  # profiles, whose levels take some milliseconds to count
+
+
+@dataclass(frozen=True)
+class Middle:
+    """The median of the profiles of an application in kHz by level, and how unusual each is (per mille), ascending."""
+
+    khz: tuple[int, ...]
+    unusual: list[int]
+
+
+_KEPT: Kept[Middle] = Kept(lambda middle: len(middle.unusual) >= KEPT_FROM)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The profiles of an application: their median, how many they are, and one's place from the most unusual."""
+
+    median: tuple[int, ...]
+    many: int
+    place: int
+    unusual: int  # per mille
+
+
+def group_of(session: Session, one: Profile) -> Group:
+    """The group of a profile, itself among them."""
+    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
+    # Opening late records is in no log: it adds profiles or lessons.
+    many = every.with_only_columns(func.count(), maintain_column_froms=True).scalar_subquery()
+    mark = session.execute(select(many, func.max(LearningEvent.id))).one()
+    middle = _KEPT.get(session, (one.study_id, one.application), lambda: _middle(session, every), tuple(mark))
+    place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
+    return Group(middle.khz, len(middle.unusual), place, summaries.unusual(one.khz, one.ladder, middle.khz))
+
+
+def _middle(session: Session, every: Select[Profile]) -> Middle:
+    levels = levels_of(session, every)
+    unusual = session.scalars(every.with_only_columns(Profile.unusual).order_by(Profile.unusual))
+    return Middle(summaries.median([khz for khz, many in levels for _ in range(many)]), list(unusual))
