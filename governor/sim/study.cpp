@@ -104,8 +104,8 @@ std::unique_ptr<sim::KernelGovernor> kernel_governor(const Condition& condition,
 
 // What a run draws depends on its labels alone, not on which other runs are made.
 sim::Random stream(const RunResult& run, const sim::ApplicationParameters& application, Stream purpose) {
-    return sim::Random(
-        {run.seed, purpose, run.participant, sim::label(application.name), sim::label(run.condition.name())});
+    const std::string condition = run.condition.name() + (run.again == 0 ? "" : fmt::format("#{}", run.again + 1));
+    return sim::Random({run.seed, purpose, run.participant, sim::label(application.name), sim::label(condition)});
 }
 
 // What is the same in all of a participant's runs of an application.
@@ -285,6 +285,7 @@ RunResult Cohort::play(const Play& what, const StudyHooks& hooks) {
     run.participant = what.participant;
     run.application = what.application;
     run.condition = what.condition;
+    run.again = played_[{what.participant, what.application, what.condition.name()}]++;
     run.person = people_.at(what.participant);
     run.taste = taste(what);
     Session(plan_, what, run, profiles_, hooks).play(plan_.run_time);

@@ -9,9 +9,11 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace happe {
@@ -57,6 +59,7 @@ struct RunResult {
     std::size_t participant = 0;  // from 0
     std::size_t application = 0;  // index into the plan's
     Condition condition;
+    std::size_t again = 0;  // how often the participant played this application under this condition before
     sim::Person person;
     sim::Taste taste;
     double watts = 0.0;        // mean over the run
@@ -87,7 +90,8 @@ struct Play {
     MonoTime began;    // of the clock in its trace
 };
 
-// One seed's participants. What a run draws depends on its labels alone; profiles stay from run to run.
+// One seed's participants. What a run draws depends on its labels and on how often they were played before; profiles
+// stay from run to run.
 class Cohort {
 public:
     // Keeps a reference to the plan.
@@ -103,6 +107,7 @@ private:
     std::uint64_t seed_;
     std::vector<sim::Person> people_;
     MemoryProfiles profiles_;
+    std::map<std::tuple<std::size_t, std::size_t, std::string>, std::size_t> played_;  // by labels
 };
 
 // All runs of one seed, in the order they were made: by participant, application, condition.

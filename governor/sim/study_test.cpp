@@ -196,6 +196,16 @@ TEST(Cohort, plays_the_runs_of_the_study_in_another_order_for_other_names_at_oth
     }
 }
 
+// A crossover has ondemand twice: with and without the indicator.
+TEST(Cohort, plays_a_run_otherwise_the_second_time) {
+    const StudyPlan plan = small(paper_plan(), 1);
+    Cohort cohort(plan, 4);
+    const Play what{.participant = 0, .application = 0, .condition = plan.conditions.front(), .user = "a", .began = {}};
+    const double first = cohort.play(what, {}).watts;
+    EXPECT_EQ(first, run_study(plan, 4, {}).front().watts);
+    EXPECT_NE(cohort.play(what, {}).watts, first);
+}
+
 TEST(Tables, give_means_and_sample_standard_deviations_and_savings) {
     StudyPlan plan = small(paper_plan());
     plan.participants.applications.resize(1);

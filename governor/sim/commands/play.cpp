@@ -155,8 +155,8 @@ void add_play(CLI::App& program, int& status) {
     command->add_option("--seed", options->seed, "The seed of the participants")->capture_default_str();
     command->footer(
         "Prints the participants, then reads a run from each line and prints its results: trace, lessons, rating, and\n"
-        "power in steps of 40 ms. A participant keeps the profiles from run to run. With the same seed the runs are those\n"
-        "of happe-sim study.\n\n"
+        "power in steps of 40 ms. A participant keeps the profiles from run to run, and plays otherwise when a run comes\n"
+        "again. With the same seed the runs are those of happe-sim study.\n\n"
         "Example:\n"
         "  echo '{\"participant\":1,\"application\":\"torcs\",\"condition\":\"T-HAPPE\",\"user\":\"alice\",\"started_us\":0}' |\n"
         "      happe-sim play | tail -n 1 | jq .rating");
