@@ -32,7 +32,8 @@ HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).abso
 BEGINS_HOUR = 9
 RUNS_EACH = 16  # four applications under four conditions
 BLINDED_RUNS_EACH = 20  # and a run that teaches, for each application
-BLINDED_PLACES, BLINDED_PLAY, BLINDED_AGREE = 8, 4, 6  # so that some are done, some are next, and nothing is over
+BLINDED_PLACES, BLINDED_PLAY, BLINDED_AGREE = 8, 6, 8  # so that some are done, some are next, and nothing is over
+BLINDED_RIGS = 2
 PATIENCE_S = 60.0
 SIMULATED = (
     "  SIMULATED. The participants' needs, presses and ratings and each game's load were fitted to the paper's tables",
@@ -62,7 +63,7 @@ class Demonstration:
                 self._office("study", "lock", study, "--yes")
         with Step("laptops and measuring hosts enrol"):
             self.paper.equip(min(len(METER_PPM), self.participants))
-            self.crossover.equip(self._blinded_play // 2 or 1)
+            self.crossover.equip(min(BLINDED_RIGS, self._blinded_play))
         with Step("participants consent and answer the questionnaire", self.participants) as step:
             self.paper.invite(self.participants, step)
         with Step("they play", self._runs) as step:
