@@ -16,7 +16,7 @@
 
 namespace happe {
 
-// Kept for as long as it is not answered.
+// A call exists until it has an answer.
 struct Call {
     DaemonObject& object;
     Caller caller;
@@ -26,7 +26,7 @@ struct Call {
 inline constexpr std::size_t kLongestString = 255;
 inline constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
 
-// The next argument, a string of at most so many bytes; a refusal names it.
+// The next argument, a string of at most `most` bytes. A refusal gives its name.
 Answer<std::string> text_argument(sd_bus_message* message, std::string_view name, std::size_t most);
 Answer<Key> key_argument(sd_bus_message* message, std::string_view name);
 
@@ -52,7 +52,8 @@ Answer<T> argument(sd_bus_message* message, std::string_view name) {
 
 void refuse(sd_bus_message* call, const ServiceError& error);
 
-// Has the caller permission for polkit's `action` (null: none is needed)? Then goes on, at once or later; else refuses.
+// Goes on, at once or later, if the caller has permission for polkit's `action` (null: it needs none). Otherwise
+// refuses.
 void with_permission(const Call& call, const char* action, std::function<void()> go_on);
 
 inline bool append_value(sd_bus_message* /*reply*/, const Answer<void>& /*done*/) {
@@ -100,8 +101,8 @@ Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* nam
     return together<A...>(std::tuple<Answer<A>...>{next(std::type_identity<A>())...});  // braces: in order
 }
 
-// Calls handler(call, arguments...), which returns an Answer, or takes as its last argument who is to be given it
-// later.
+// Calls handler(call, arguments...). The handler returns an Answer, or takes as its last argument a function that it
+// gives the Answer later.
 template <auto handler, auto permission, typename R, typename... A>
 void serve(const Call& call, const Method<R, A...>& method) {
     auto arguments = read_arguments<A...>(call.message.get(), method.names);

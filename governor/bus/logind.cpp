@@ -27,7 +27,7 @@ std::string properties_of(const std::string& path) {
                        kProperties, path);
 }
 
-// Of the session's properties those that are of interest.
+// Reads the properties of a session that happed needs.
 std::optional<Session> read_session(sd_bus_message* message, const std::string& id) {
     Session session{.id = id};
     const bool read = wire::read_dictionary(message, [&](const std::string& name) {

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] const std::optional<Session>& active() const { return active_; }
     [[nodiscard]] bool asleep() const { return asleep_; }
 
-    // What was to be done before sleep is done. Until then logind waits (a delay inhibitor), but not forever.
+    // Call this when happed is ready for sleep. Until then logind waits (a delay inhibitor), but not forever.
     void ready_to_sleep() { inhibitor_ = {}; }
 
 private:

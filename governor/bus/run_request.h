@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What StartRun is asked for: docs/dbus.md, "A run".
+// The arguments of StartRun: docs/dbus.md, "A run".
 #pragma once
 
 #include "governor/bus/service_error.h"
@@ -11,7 +11,7 @@
 
 namespace happe {
 
-// A plan that only this laptop can read, and what it is asked to be of.
+// A plan that only this laptop can read, and the study and run that it must belong to.
 struct SealedRun {
     std::string seal;
     std::string study;

@@ -183,7 +183,7 @@ struct Parts {
     }
 
 private:
-    // These parts were read; reads the others.
+    // Reads the parts that follow those that were read.
     template <typename... Read>
     static std::optional<T> after(sd_bus_message* message, Read&&... read) {
         if constexpr (sizeof...(Read) == sizeof...(Part)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What somebody who mistyped a name may have meant.
+// Suggestions for a mistyped name.
 #pragma once
 
 #include <span>

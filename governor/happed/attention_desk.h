@@ -30,7 +30,7 @@ public:
                                      const std::string& reason) override;
     Answer<void> release(const Caller& caller, std::uint32_t cookie) override;
 
-    // A caller left the bus: what it held is dropped.
+    // Drops what a caller held that left the bus.
     void left(const std::string& bus_name);
 
     [[nodiscard]] std::vector<ShownHold> holds() const { return shown(Kept::Hold); }

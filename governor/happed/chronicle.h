@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the daemon's turns leave behind: the properties on the bus, the journal, and a run's record.
+// Records the daemon's turns: in the properties on the bus, in the journal, and in a run's record.
 #pragma once
 
 #include "governor/bus/services.h"

@@ -36,7 +36,7 @@ public:
     // observes.
     [[nodiscard]] Result<Control> open(const Configuration& configuration);
 
-    // In place of the machine before, which has been released and which no loop refers to any more.
+    // Replaces the machine, which must be released, and which no loop may use any more.
     void take(Control control, bool observe);
 
     // From the first take() on.
@@ -66,7 +66,7 @@ public:
     [[nodiscard]] Status lend(const RunCondition& condition, const RunPlan& plan);
     [[nodiscard]] bool lent() const { return lent_; }
 
-    // Whatever was found is back.
+    // The machine is as happed found it.
     [[nodiscard]] Status release();
 
     [[nodiscard]] MachineFacts facts() const { return look_at_machine(cpufreq_, backend()); }

@@ -18,7 +18,7 @@ public:
     void info(const std::string& message) const;
     void warning(const std::string& message) const;
 
-    // An error, or what its reader should know of. The same at most once a minute, and no more than 64 in a minute.
+    // Logs an error or a notice. Logs the same text at most once a minute, and at most 64 texts a minute.
     void trouble(const std::string& message, MonoTime now);
     void notice(const std::string& message, MonoTime now);
 

@@ -20,7 +20,7 @@ public:
     // Ordered by time. Presses from before the last forget() are not among them.
     void take(std::vector<Press>& presses) override;
 
-    // What waits is dropped, and later what turns out to have been pressed before `since`.
+    // Drops the presses that wait, and later those that turn out to be from before `since`.
     void forget(MonoTime since);
 
     void rebind(const KeyBindings& bindings) { keys_.rebind(bindings); }

@@ -27,7 +27,7 @@ public:
 
     // The turns from now on are another loop's; without turns it waits for begin().
     void set_loop(Ports ports, const LoopSettings& settings, MonoTime now);
-    // So that the ports of the loop before may go; then set_loop() is next.
+    // Lets go of the loop, so that its ports may go. Call set_loop() next.
     void drop_loop() { loop_.reset(); }
     [[nodiscard]] bool has_loop() const { return loop_ != nullptr; }
 
@@ -38,7 +38,7 @@ public:
     // One turn outside of the periods: with nobody served it restores the machine, or counts a press.
     void turn_once(MonoTime now) { loop_->turn(now); }
 
-    // Something waits in the loop's key source.
+    // Call when a press waits in the loop's key source.
     void pressed(MonoTime now);
 
 private:

@@ -18,7 +18,7 @@ namespace happe {
 using WallTime = std::chrono::sys_time<Micros>;
 using WallClock = std::function<WallTime()>;
 
-// What the device database keeps, lest it grows without end.
+// Limits that keep the device database from growing without end.
 inline constexpr std::size_t kMostProfiles = 1000;  // of a user; beyond, the one taught longest ago is forgotten
 inline constexpr std::size_t kMostEvents =
     10'000;  // of a profile; beyond, the oldest is (profiles/sql/0002_bounds.sql)

@@ -32,7 +32,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// What came out of a damaged database. Of the lost it counts those that an index or another row still names.
+// What was salvaged from a damaged database. A lost row counts if an index or another row still names it.
 struct Salvaged {
     std::size_t profiles = 0;
     std::size_t lessons = 0;
@@ -49,14 +49,14 @@ public:
     [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
     [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
 
-    // Of a profile without state, what is known of the one that it begins as. State that HAPPE did not write counts as
-    // none.
+    // The state of a profile. If it has none, the state of the profile that it begins as. State that HAPPE did not
+    // write counts as none.
     [[nodiscard]] Patience patience(const Served& whom);
 
-    // Of those that are stored, in one transaction.
+    // Keeps the state of each profile that is stored, in one transaction.
     void keep(const std::map<Served, Patience>& all);
 
-    // The first `count` of them, in one transaction.
+    // Stores the first `count` lessons, in one transaction.
     void store(const std::deque<WaitingLesson>& lessons, std::size_t count);
 
     // See SqliteProfileStore::undo.

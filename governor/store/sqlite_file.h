@@ -28,7 +28,7 @@ void create_private(const std::filesystem::path& path);
 // The database's files are its owner's alone: mode 0600.
 void make_private(const std::filesystem::path& path);
 
-// The database and what is beside it, as far as they are there.
+// The files of the database that exist.
 void remove_files(const std::filesystem::path& path);
 
 // A WAL whose database is missing or empty: SQLite would delete it.

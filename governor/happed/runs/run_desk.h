@@ -54,7 +54,7 @@ public:
     // A turn was made: notes the machine once the run's governor is in force, which for HAPPE is after the first turn.
     void turned();
 
-    // A caller left the bus: their run ends.
+    // Ends the run of a caller that left the bus.
     void left(const std::string& bus_name);
 
     // Ends the run that is on, if one is. An error if not all of it is on the disk.

@@ -24,7 +24,7 @@ struct MachineFacts {
     std::string kernel;
 };
 
-// What is not known is "unknown".
+// A field is "unknown" where happed cannot find it out.
 MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend);
 
 class RunFacts {

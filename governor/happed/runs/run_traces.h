@@ -12,7 +12,7 @@
 
 namespace happe {
 
-// What is kept of a run beside its trace.
+// The facts of a run that are kept beside its trace.
 struct KeptRun {
     uid_t uid = 0;  // who started it
     bool blind = true;
