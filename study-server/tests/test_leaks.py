@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# What is the same on every server, and may speak of conditions: the API's description, the protocols that ship.
-PUBLIC = {"openapi.spec", "study_pages.new_study_form"}
+# What is the same on every server, and may speak of conditions: the API's description, protocols that ship, and what
+# follows from a protocol alone.
+PUBLIC = {"openapi.spec", "study_pages.new_study_form", "study_pages.preregistration"}
 # What nobody in this history reads: it says where to go, or is about the password of who signed in by a browser.
 ELSEWHERE = {
     "overview_pages.start",

@@ -66,11 +66,18 @@ def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path
     file.write_text(text)
     printed = happe_server("study", "preregister", file).out
     assert "- Margin: 0.3 points. Reason: half a step in ten\n" in printed
-    given_studies.study(world, protocol=text)
+    digest = hashlib.sha256(printed.encode()).hexdigest()
+    client = world.staff(Role.INVESTIGATOR)
+    study = given_studies.study(world, protocol=text, locked=False)
+    assert digest in client.get("/studies/small/lock").text
+    with world.database.writing() as session:
+        services.allocate(session, session.merge(study), fixed_secrets(), None)
+    assert digest in client.get("/studies/small/protocol").text
+    assert client.get("/studies/small/protocol/preregistration").text == printed
     with world.database.reading() as session:
         details = session.scalars(select(AuditDetail.detail)).all()
     noted = [each["registration_sha256"] for each in details if "registration_sha256" in each]
-    assert noted == [hashlib.sha256(printed.encode()).hexdigest()]
+    assert noted == [digest]
     file.write_text(text.replace("0.3", "0.31"))
     assert happe_server("study", "preregister", file).out != printed
 

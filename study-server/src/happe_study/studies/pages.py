@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, Response, request, url_for
 from sqlalchemy import or_, select
 
 from happe_study.access.rights import RIGHTS, Right, Role
@@ -14,12 +14,12 @@ from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, or_again, page, require_tick
 from happe_study.base.parts import parts
 from happe_study.base.problems import bad_request, conflict
+from happe_study.design.protocol import registration
 from happe_study.design.protocol.reading import EXAMPLES, MOST_BYTES
 from happe_study.people.accounts.models import Account, Grant
 from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
-    from flask import Response
     from sqlalchemy.orm import Session
     from werkzeug.wrappers import Response as AnyResponse
 
@@ -79,7 +79,20 @@ def new_study() -> AnyResponse:
 def protocol(study: str) -> Response:
     """The protocol, as it was sent."""
     with parts().database.reading() as session:
-        return page("studies/protocol", "Protocol", study=services.find(session, study))
+        found = services.find(session, study)
+        digest = registration.digest(services.protocol_of(found))
+        return page("studies/protocol", "Protocol", study=found, registration_sha256=digest)
+
+
+@pages.get("/studies/<study>/protocol/preregistration")
+@staff(Right.STUDY_READ)
+def preregistration(study: str) -> Response:
+    """The preregistration that follows from the protocol, as a file."""
+    with parts().database.reading() as session:
+        text = registration.registration(services.protocol_of(services.find(session, study)))
+    answer = Response(text, mimetype="text/markdown")
+    answer.headers.set("Content-Disposition", "attachment", filename=f"{study}-preregistration.md")
+    return answer
 
 
 @pages.get("/studies/<study>/protocol/change")
@@ -111,7 +124,9 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
     """What locking means."""
     with parts().database.reading() as session:
         found = services.find(session, study)
-        facts: dict[str, Any] = {"protocol": services.protocol_of(found), "custodians": _custodians(session, found)}
+        kept = services.protocol_of(found)
+        facts: dict[str, Any] = {"protocol": kept, "custodians": _custodians(session, found)}
+        facts["registration_sha256"] = registration.digest(kept)
         return page("studies/lock", "Lock the study", study=found, problem=problem, **facts)
 
 
