@@ -37,7 +37,7 @@ GOVERNING: dict[str, Any] = {
         "mode": ["s", "govern"],
         "period_ms": ["u", 1000],
         "algorithm.mode": ["s", "paper"],
-        "algorithm.fixed_point": ["b", False],
+        "algorithm.warm_start": ["b", False],
         "calibration": ["a{uu}", [[2_201_000, 2_300_000]]],
         "keys.performance": ["s", "KEY_PROG1"],
         "keys.power": ["s", "KEY_PROG2"],

@@ -6,10 +6,6 @@
 
 namespace happe {
 
-NormalisedUtilisation normalise(const Ladder& ladder, Khz speed, Ppm utilisation) {
-    return {.work = std::uint64_t{utilisation.value} * speed.value, .f_max = ladder.f_max()};
-}
-
 // If the kernel has no fresh measurement, it may show a frequency above the cap.
 Khz Running::speed() const {
     const Khz set = ladder->speed(current);
@@ -17,7 +13,7 @@ Khz Running::speed() const {
 }
 
 NormalisedUtilisation Running::normalised() const {
-    return normalise(*ladder, speed(), utilisation);
+    return {.work = std::uint64_t{utilisation.value} * speed().value, .f_max = ladder->f_max()};
 }
 
 Demands::Demands(std::span<const PolicyLadder> policies, const Domains& domains) : domain_of_(policies.size()) {
@@ -94,14 +90,12 @@ std::span<const Demand> Demands::measure(std::span<Running> running) {
 Demand Demands::demand(std::size_t domain) const {
     const auto& [policies, known, all, busiest, fastest, level] = sums_[domain];
     if (policies == 1) {
-        return {domain, busiest, fastest, busiest->utilisation, busiest->normalised()};
+        return {domain, busiest, fastest, busiest->normalised()};
     }
-    const auto at_most_one = [](std::uint64_t ppm) { return std::min<std::uint64_t>(ppm, kOne.value); };
     return {.domain = domain,
             .busiest = busiest,
             .fastest = fastest,
-            .utilisation = Ppm{static_cast<std::uint32_t>(at_most_one(all.utilisation))},
-            .normalised = {.work = at_most_one(all.work), .f_max = Khz{1}}};
+            .normalised = {.work = std::min<std::uint64_t>(all.work, kOne.value), .f_max = Khz{1}}};
 }
 
 }  // namespace happe

@@ -34,14 +34,11 @@ struct Running {
     [[nodiscard]] NormalisedUtilisation normalised() const;
 };
 
-NormalisedUtilisation normalise(const Ladder& ladder, Khz speed, Ppm utilisation);
-
 // The demand of a domain over a period, expressed as if its busiest policy had done all of the work.
 struct Demand {
     std::size_t domain = 0;
     const Running* busiest = nullptr;  // the policy with the highest normalised utilisation; ties go to the lowest id
     const Running* fastest = nullptr;  // the policy with the highest top; ties go to the busiest
-    Ppm utilisation;                   // one policy: its own; several: the sum over their CPUs, at most kOne
     NormalisedUtilisation normalised;
 };
 

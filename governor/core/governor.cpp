@@ -8,9 +8,7 @@
 namespace happe {
 namespace {
 
-constexpr Ppm kSaturated{950'000};
 constexpr std::uint16_t kUnknown = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint64_t kLevelPpm = 100'000;
 
 // Ties go to the domain with the lowest id, which comes first.
 const Demand* greatest(std::span<const Demand> demands) {
@@ -58,7 +56,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
         lesson = learn(*seen.key, *pressed, *uafp, probe == ProbeEvent::Refused);
     }
     for (const Demand& demand : demands) {
-        wanted_[demand.domain] = &demand == pressed ? lesson->to : look_up(demand, *uafp);
+        wanted_[demand.domain] = &demand == pressed ? lesson->to : uafp->at(level_in_use(demand));
     }
     for (const Running& policy : running_) {
         decide(policy, wanted_[policy.domain]);
@@ -102,12 +100,11 @@ Khz Governor::less(const Ladder& ladder, Khz value, const Patience& patience) co
 // `refused`: the press ended a probe, so it teaches at least the value from before the probe.
 Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp, bool refused) {
     const Running& stepped = *demand.fastest;
-    const Level level = settings_.hold ? level_in_use(demand) : demand.normalised.level();
+    const Level level = level_in_use(demand);
     const Khz before = uafp.at(level);
     const Khz asked = taught(key, stepped);
     const Khz next = refused ? std::max(asked, stepped.ladder->at_or_above(before, f_ref_)) : asked;
     uafp.learn(level, in_reference_khz(*stepped.ladder, next));
-    levels_[demand.domain] = level;
     return lesson(key, demand, level, before, uafp.at(level));
 }
 
@@ -134,45 +131,8 @@ Khz Governor::taught(Key key, const Running& stepped) const {
     return power_saver_ ? ladder.at_or_above(ran, ladder.top()) : ladder.below(ran);
 }
 
-Khz Governor::look_up(const Demand& demand, const Uafp& uafp) {
-    const Level level = level_in_use(demand);
-    levels_[demand.domain] = level;
-    return settings_.fixed_point ? climb(demand, uafp, uafp.at(level)) : uafp.at(level);
-}
-
 Level Governor::level_in_use(const Demand& demand) const {
-    return settings_.hold ? holds_[demand.domain].level() : settled_level(demand);
-}
-
-// Hysteresis: noise at the border of two levels must not switch the frequency back and forth.
-Level Governor::settled_level(const Demand& demand) const {
-    const std::optional<Level> last = levels_[demand.domain];
-    if (last) {
-        const std::uint64_t now = demand.normalised.ppm();
-        const std::uint64_t border = last->value * kLevelPpm;
-        const std::uint64_t slack = settings_.hysteresis.value;
-        if (now + slack >= border && now < border + kLevelPpm + slack) {
-            return *last;
-        }
-    }
-    return demand.normalised.level();
-}
-
-// A saturated policy's normalised utilisation cannot exceed f/f_max, so the paper's algorithm needs a period for each
-// step
-// up to a learned frequency. Here the look-up repeats from each answer until the answer stays the same.
-Khz Governor::climb(const Demand& demand, const Uafp& uafp, Khz first) const {
-    const Ladder& ladder = *demand.busiest->ladder;
-    Khz reached = demand.busiest->current;
-    Khz wanted = first;
-    Khz answer = first;
-    for (Khz next = entry(ladder, answer); next > reached && demand.utilisation >= kSaturated;
-         next = entry(ladder, answer)) {
-        reached = next;
-        wanted = answer;
-        answer = uafp.at(normalise(ladder, ladder.speed(next), demand.utilisation).level());
-    }
-    return wanted;
+    return settings_.hold ? holds_[demand.domain].level() : demand.normalised.level();
 }
 
 // Each policy takes the frequency from its own ladder.
@@ -191,7 +151,6 @@ Khz Governor::entry(const Ladder& ladder, Khz wanted) const {
 }
 
 void Governor::forget_levels() {
-    std::ranges::fill(levels_, std::nullopt);
     std::ranges::fill(holds_, Hold());
     descent_.forget();
 }
@@ -233,7 +192,6 @@ Governor::Governor(std::vector<PolicyLadder> policies, const Domains& domains, S
       index_of_(kHighestPolicyId.value + 1U, kUnknown),
       decided_(ladders_.size()),
       demands_(ladders_, domains),
-      levels_(demands_.domains()),
       holds_(demands_.domains()),
       wanted_(demands_.domains()) {
     for (std::size_t index = 0; index < ladders_.size(); ++index) {

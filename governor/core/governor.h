@@ -19,8 +19,6 @@ namespace happe {
 
 // Settings that the paper does not have, each off by default. docs/traces.md, "Settings beyond the paper".
 struct Settings {
-    Ppm hysteresis{0};          // how far a utilisation may cross its level's border before the level changes
-    bool fixed_point = false;   // climb to a learned frequency at once, instead of one step each period
     bool warm_start = false;    // start a new application from the user's other applications (see ProfileBook)
     bool middle_start = false;  // otherwise start at half of the top frequency
     bool hold = false;          // see Hold
@@ -114,10 +112,7 @@ private:
     [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
     [[nodiscard]] Khz taught(Key key, const Running& stepped) const;
     [[nodiscard]] Khz entry(const Ladder& ladder, Khz wanted) const;
-    Khz look_up(const Demand& demand, const Uafp& uafp);
     [[nodiscard]] Level level_in_use(const Demand& demand) const;
-    [[nodiscard]] Level settled_level(const Demand& demand) const;
-    [[nodiscard]] Khz climb(const Demand& demand, const Uafp& uafp, Khz first) const;
     [[nodiscard]] Khz in_reference_khz(const Ladder& ladder, Khz khz) const;
     void decide(const Running& policy, Khz wanted);
 
@@ -127,9 +122,8 @@ private:
     std::vector<std::uint16_t> index_of_;      // by policy id
     std::vector<std::optional<Khz>> decided_;  // the last decision for each policy
     Demands demands_;
-    std::vector<std::optional<Level>> levels_;  // of each domain, for hysteresis
-    bool power_saver_ = false;                  // in the present step
-    std::vector<Hold> holds_;                   // of each domain
+    bool power_saver_ = false;  // in the present step
+    std::vector<Hold> holds_;   // of each domain
     Descent descent_;
     // Members so that their memory is reused.
     std::vector<Khz> wanted_;  // of each domain, by the UAFP

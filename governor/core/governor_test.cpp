@@ -64,8 +64,6 @@ TEST(Governor, has_values_that_differ_if_any_field_does) {
     EXPECT_NE(lesson, with(&Lesson::utilisation, Ppm{9}));
     EXPECT_NE((Target{PolicyId{1}, Khz{2}}), (Target{PolicyId{2}, Khz{2}}));
     EXPECT_NE((Target{PolicyId{1}, Khz{2}}), (Target{PolicyId{1}, Khz{3}}));
-    EXPECT_NE(Settings{}, Settings{.hysteresis = Ppm{1}});
-    EXPECT_NE(Settings{}, Settings{.fixed_point = true});
     EXPECT_NE(Settings{}, Settings{.warm_start = true});
     EXPECT_NE(Settings{}, Settings{.middle_start = true});
     EXPECT_NE(Settings{}, Settings{.hold = true});
@@ -92,7 +90,7 @@ TEST(Governor, releases_the_machine_with_nobody_to_serve) {
 }
 
 TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
-    Governor governor = governor_of(1, {.hysteresis = Ppm{20'000}});
+    Governor governor = governor_of(1, {.hold = true});
     Uafp uafp = governor.untaught();
     uafp.learn(Level{5}, Khz{2'200'000});
     const auto target = [&](std::uint32_t ppm) {
@@ -101,7 +99,7 @@ TEST(Governor, forgets_its_levels_with_nobody_to_serve) {
         return governor.step({samples, {}}, &uafp).targets.front().khz;
     };
     EXPECT_EQ(target(510'000), Khz{2'200'000});
-    EXPECT_EQ(target(490'000), Khz{2'200'000}) << "within the slack of level 5";
+    EXPECT_EQ(target(490'000), Khz{2'200'000}) << "level 5 is held";
     governor.step({{}, {}}, nullptr);
     EXPECT_EQ(target(490'000), Khz{800'000}) << "level 4";
 }
@@ -134,7 +132,7 @@ TEST(Governor, tells_of_each_policy_its_domains_level_and_how_fast_it_ran) {
 
 TEST(Governor, allocates_nothing_in_a_step) {
     for (const auto& [policies, together] : {std::pair<std::uint16_t, bool>{1, false}, {256, false}, {256, true}}) {
-        Governor governor = governor_of(policies, {.hysteresis = Ppm{20'000}, .fixed_point = true}, together);
+        Governor governor = governor_of(policies, {.hold = true}, together);
         Uafp uafp = governor.untaught();
         std::vector<PolicySample> samples;
         for (std::uint16_t id = 0; id < policies; ++id) {

@@ -187,19 +187,22 @@ bool is_section(std::string_view name) {
     });
 }
 
-// Options and sections for a name that is neither. An option outside of its section is known by its last part.
-std::string suggestion(std::string_view name) {
+// What to do about a name that is no option and no section. An option outside of its section is known by its last part.
+std::string advice(std::string_view name) {
+    if (name == "algorithm.hysteresis_ppm" || name == "algorithm.fixed_point") {
+        return "HAPPE no longer has this option; remove the line";
+    }
     std::vector<std::string_view> names;
     for (const ConfigurationOption& option : configuration_options()) {
         const auto dot = option.name.rfind('.');
         if (dot != std::string_view::npos && option.name.substr(dot + 1) == name.substr(name.rfind('.') + 1)) {
-            return fmt::format("; did you mean {}?", option.name);
+            return fmt::format("unknown; did you mean {}?", option.name);
         }
         names.push_back(option.name);
         names.push_back(option.name.substr(0, option.name.find('.')));
     }
     const std::string_view near = nearest_name(name, names);
-    return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+    return near.empty() ? "unknown" : fmt::format("unknown; did you mean {}?", near);
 }
 
 class Reader {
@@ -225,7 +228,7 @@ private:
             if (const ConfigurationOption* const option = find_option(name)) {
                 read_option(*option, node, line);
             } else if (!is_section(name)) {
-                mistakes_.push_back({line, fmt::format("{}: unknown{}", name, suggestion(name))});
+                mistakes_.push_back({line, fmt::format("{}: {}", name, advice(name))});
             } else if (const auto* const section = node.as_table()) {
                 read_table(*section, name + '.');
             } else {

@@ -159,26 +159,6 @@ const std::array kOptions{
             },
     },
     ConfigurationOption{
-        .name = "algorithm.hysteresis_ppm",
-        .accepts = AcceptsNumber{0, 50'000},
-        .description =
-            "How far a utilisation may cross the border of its level before the level changes, in parts per million.",
-        .example = "20000",
-        .extended = true,
-        .get = [](const Configuration& c) -> OptionValue { return c.algorithm.hysteresis.value; },
-        .set = [](Configuration& c,
-                  const OptionValue& value) { c.algorithm.hysteresis = Ppm{std::get<std::uint32_t>(value)}; },
-    },
-    ConfigurationOption{
-        .name = "algorithm.fixed_point",
-        .accepts = AcceptsBool{},
-        .description = "Whether to go to a learned frequency at once, instead of one step each period.",
-        .example = "true",
-        .extended = true,
-        .get = [](const Configuration& c) -> OptionValue { return c.algorithm.fixed_point; },
-        .set = [](Configuration& c, const OptionValue& value) { c.algorithm.fixed_point = std::get<bool>(value); },
-    },
-    ConfigurationOption{
         .name = "algorithm.warm_start",
         .accepts = AcceptsBool{},
         .description = "Whether an application that is new to a user starts from the user's other applications.",

@@ -25,8 +25,6 @@ performance = "LEFTCTRL+KEY_F12"
 power = "LEFTCTRL+KEY_F11"
 [algorithm]
 mode = "extended"
-hysteresis_ppm = 20000
-fixed_point = true
 warm_start = true
 [calibration]
 800000 = 800000
@@ -42,12 +40,7 @@ Configuration whole() {
             .performance_key = "LEFTCTRL+KEY_F12",
             .power_key = "LEFTCTRL+KEY_F11",
             .extended = true,
-            .algorithm = {.hysteresis = Ppm{20'000},
-                          .fixed_point = true,
-                          .warm_start = true,
-                          .middle_start = true,
-                          .hold = true,
-                          .descent = true},
+            .algorithm = {.warm_start = true, .middle_start = true, .hold = true, .descent = true},
             .calibration = {{Khz{800'000}, Khz{800'000}}, {Khz{2'201'000}, Khz{2'300'000}}}};
 }
 
@@ -77,7 +70,7 @@ TEST(Configuration, OtherSpellingsOfTomlAreTheSame) {
         "\xEF\xBB\xBFmode='observe'\r\nfeedback=\"next\\u002Dsample\"\r\nperiod_ms=5_00\r\n"
         "domains='policy'\r\nladder_steps=0x20\r\n"
         "keys.performance='LEFTCTRL+KEY_F12'\r\n\"keys\".power='LEFTCTRL+KEY_F11'\r\n"
-        "algorithm={mode='extended',hysteresis_ppm=0x4E20,fixed_point=true,warm_start=true}\r\n"
+        "algorithm={mode='extended',warm_start=true}\r\n"
         "calibration={\"800000\"=800000,2201000=2300000}";
     EXPECT_EQ(*read_configuration(other, "f"), whole());
 }
@@ -163,7 +156,7 @@ TEST(Configuration, EveryRangeHoldsToItsLimits) {
             }
         }
     }
-    EXPECT_EQ(ranges, 3);
+    EXPECT_EQ(ranges, 2);
 }
 
 TEST(Configuration, EveryWordOfAChoiceIsTakenAndNoOther) {
@@ -179,13 +172,16 @@ TEST(Configuration, EveryWordOfAChoiceIsTakenAndNoOther) {
 }
 
 TEST(Configuration, WhatThePaperDoesNotHaveIsRefusedUnlessExtended) {
-    for (const std::string option : {"hysteresis_ppm = 0", "fixed_point = false", "warm_start = false"}) {
-        const std::string name = option.substr(0, option.find(' '));
-        const std::string refused = fmt::format("algorithm.{}: only with algorithm.mode = \"extended\"", name);
-        EXPECT_EQ(complaint("[algorithm]\n" + option), "f:2: " + refused);
-        EXPECT_EQ(complaint("[algorithm]\nmode = \"paper\"\n" + option), "f:3: " + refused);
-        EXPECT_EQ(complaint("[algorithm]\nmode = \"extended\"\n" + option), "");
-    }
+    const std::string refused = "algorithm.warm_start: only with algorithm.mode = \"extended\"";
+    EXPECT_EQ(complaint("[algorithm]\nwarm_start = false"), "f:2: " + refused);
+    EXPECT_EQ(complaint("[algorithm]\nmode = \"paper\"\nwarm_start = false"), "f:3: " + refused);
+    EXPECT_EQ(complaint("[algorithm]\nmode = \"extended\"\nwarm_start = false"), "");
+}
+
+TEST(Configuration, WhatHappeNoLongerHasIsRefusedByName) {
+    EXPECT_EQ(complaint("[algorithm]\nmode = 'extended'\nhysteresis_ppm = 0\nfixed_point = true"),
+              "f:3: algorithm.hysteresis_ppm: HAPPE no longer has this option; remove the line\n"
+              "f:4: algorithm.fixed_point: HAPPE no longer has this option; remove the line");
 }
 
 TEST(Configuration, TheTwoKeysDiffer) {

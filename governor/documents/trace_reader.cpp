@@ -16,11 +16,11 @@ namespace {
 using json::Field;
 
 constexpr std::int64_t kLongestPeriodUs = 3'600'000'000;
-constexpr std::int64_t kLargestHysteresisPpm = 50'000;
 constexpr std::size_t kMaxPolicies = 1024;
 constexpr std::size_t kMaxCpus = 65'536;
 constexpr std::size_t kMaxPresses = 65'536;
 constexpr std::size_t kMaxPatience = 65'536;
+constexpr const char* kGone = "HAPPE no longer has this setting, so it can't replay a trace that uses it";
 
 Khz khz(const Field& field) {
     return Khz{static_cast<std::uint32_t>(field.integer(1, kHighestKhz.value))};
@@ -121,11 +121,12 @@ Settings settings(const Field& header) {
     }
     static_cast<void>(
         given->object({"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent"}));
-    if (const auto field = given->find("hysteresis_ppm")) {
-        result.hysteresis = Ppm{static_cast<std::uint32_t>(field->integer(0, kLargestHysteresisPpm))};
+    // Traces of HAPPE 0.1 name these two even where they are off.
+    if (const auto field = given->find("hysteresis_ppm"); field && field->integer(INT64_MIN, INT64_MAX) != 0) {
+        field->refuse(kGone);
     }
-    if (const auto field = given->find("fixed_point")) {
-        result.fixed_point = field->boolean();
+    if (const auto field = given->find("fixed_point"); field && field->boolean()) {
+        field->refuse(kGone);
     }
     if (const auto field = given->find("warm_start")) {
         result.warm_start = field->boolean();

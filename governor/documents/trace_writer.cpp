@@ -71,9 +71,7 @@ std::string header_line(const TraceHeader& header) {
         json["calibrated_khz"] = std::move(speeds);
     }
     if (extended) {
-        json["settings"] = {{"hysteresis_ppm", header.settings.hysteresis.value},
-                            {"fixed_point", header.settings.fixed_point},
-                            {"warm_start", header.settings.warm_start},
+        json["settings"] = {{"warm_start", header.settings.warm_start},
                             {"middle_start", header.settings.middle_start},
                             {"hold", header.settings.hold},
                             {"descent", header.settings.descent}};

@@ -46,8 +46,8 @@ class Uafp(Strict):
 class Settings(Strict):
     """What goes beyond the paper."""
 
-    hysteresis_ppm: Annotated[StrictInt, Field(ge=0, le=50_000)] | None = None
-    fixed_point: StrictBool | None = None
+    hysteresis_ppm: Literal[0] | None = None
+    fixed_point: Literal[False] | None = None
     warm_start: StrictBool | None = None
 
 

@@ -1,7 +1,8 @@
 """HAPPE's decisions, stated a second time from docs/traces.md alone, to check the governor against.
 
-Written for clearness, not speed, and for valid traces only: it checks nothing. Units are the trace's own: kHz, ppm and
-microseconds, all integers; a normalised utilisation is an exact fraction of a million, of the policy's own f_max.
+Written for clearness, not speed, and for valid traces only: it checks nothing but that no setting is gone. Units are
+the trace's own: kHz, ppm and microseconds, all integers; a normalised utilisation is an exact fraction of a million,
+of the policy's own f_max.
 
     python3 reference.py [TRACE.jsonl]      # prints what `happe-sim replay` must print
 """
@@ -17,7 +18,6 @@ Json = dict[str, Any]
 Name = tuple[str, str]  # user, app
 
 SERIES_US = 1_000_000  # section A.4: a burst is "intervals smaller than one second"
-SATURATED_PPM = 950_000  # from here on `fixed_point` looks further
 IDLE_PPM = 10_000  # below it a CPU adds nothing to a domain of several policies
 MILLION = 1_000_000
 
@@ -96,12 +96,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Demand:
-    """What a domain wanted on one line: its listed policies, two of them, and both utilisations in ppm."""
+    """What a domain wanted on one line: its listed policies, one of them, and how much that is in ppm."""
 
     policies: list[Measured]
-    busiest: Measured
     fastest: Measured  # the busiest of those with the highest top, which a press steps from
-    util_ppm: int
     normalised: Fraction
 
 
@@ -119,12 +117,10 @@ def at_mean_speed(listed: list[Measured]) -> list[Measured]:
 def demand_of(domain: list[int], listed: list[Measured]) -> Demand:
     """Return what a domain wanted, of which these policies are listed by ascending ids."""
     listed = at_mean_speed(listed)
-    busiest = max(listed, key=lambda seen: seen.normalised)  # the first of equals, so the lowest id
-    fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))
+    fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))  # the first of equals: the lowest id
     if len(domain) == 1:
-        return Demand(listed, busiest, fastest, max(busiest.cpus), busiest.normalised)
-    util_ppm = min(MILLION, sum(sum(seen.counted) for seen in listed))
-    return Demand(listed, busiest, fastest, util_ppm, Fraction(min(MILLION, sum(seen.work for seen in listed))))
+        return Demand(listed, fastest, fastest.normalised)
+    return Demand(listed, fastest, Fraction(min(MILLION, sum(seen.work for seen in listed))))
 
 
 def level_of(normalised: Fraction) -> int:
@@ -166,7 +162,6 @@ class Governor:
     sham: bool  # whether the keys do nothing
     decided: dict[int, int] = field(default_factory=dict)  # policy -> kHz
     pressed: dict[str, int] = field(default_factory=dict)  # key -> t_us of its last press
-    kept: dict[int, int] = field(default_factory=dict)  # a domain's lowest policy -> level, for hysteresis
     served: Name | None = None
     power_saver: bool = False  # on the present line
     patience: dict[Name, Patience] = field(default_factory=dict)
@@ -216,13 +211,9 @@ class Governor:
 
     def level_in_use(self, domain: int, demand: Demand, t_us: int) -> int:
         """Return the level at which a domain looks up."""
-        level = level_of(demand.normalised)
         if self.settings.get("hold", False):
             return max(held for held, seen_us in self.held[domain].items() if t_us - seen_us < HELD_US)
-        margin = self.settings.get("hysteresis_ppm", 0)
-        kept = self.kept.get(domain, level)
-        inside = kept * 100_000 - margin <= demand.normalised // 1 < (kept + 1) * 100_000 + margin
-        return kept if inside else level
+        return level_of(demand.normalised)
 
     def lower_step(self, ladder: Ladder, value: int, wait_us: int) -> int:
         """Return what a probe learns instead of `value`."""
@@ -259,20 +250,6 @@ class Governor:
         self.probe = Probe(learn(known, level, lower), level)
         return "begun"
 
-    def look_up(self, domain: int, demand: Demand, uafp: list[int], t_us: int) -> int:
-        """Return r_map of Algorithm 3, a UAFP's value, with `hysteresis_ppm` and `fixed_point` where they are set."""
-        ladder = demand.busiest.ladder
-        self.kept[domain] = level = self.level_in_use(domain, demand, t_us)
-        value, last = uafp[level], demand.busiest.khz
-        while self.settings.get("fixed_point", False) and demand.util_ppm >= SATURATED_PPM:
-            if (target := self.entry(ladder, value)) <= last:
-                break
-            answer = uafp[level_of(ladder.normalised(demand.util_ppm, ladder.speed(target)))]
-            if self.entry(ladder, answer) <= target:
-                break
-            value, last = answer, target
-        return value
-
     def press(self, demand: Demand, name: Name, level: int, *, up: bool, refused: bool) -> Json:
         """Step on the domain's fastest ladder; return the decision's `learned`."""
         seen = demand.fastest
@@ -296,7 +273,6 @@ class Governor:
         begun = self.series_begun(line.get("keys", []))
         name = None if None in (line["user"], line["app"]) else (line["user"], line["app"])
         if name != self.served:
-            self.kept.clear()
             self.held.clear()
             self.probe = self.last_us = None
         self.served = name
@@ -324,7 +300,7 @@ class Governor:
                 values[first] = learned["khz"]
         for first, demand in demands.items():
             if first not in values:
-                values[first] = self.look_up(first, demand, self.tried(name), line["t_us"])
+                values[first] = self.tried(name)[self.level_in_use(first, demand, line["t_us"])]
         targets = {
             seen.policy: self.entry(seen.ladder, values[first])
             for first, demand in demands.items()
@@ -341,10 +317,8 @@ class Governor:
         if key is not None:
             if self.settings.get("descent", False):
                 probe = self.pressed_on(patience, up=key == "performance")
-            at = level if self.settings.get("hold", False) else level_of(demand.normalised)
             up, refused = key == "performance", probe == "refused"
-            self.kept[domain] = at
-            return probe, self.press(demand, name, at, up=up, refused=refused)
+            return probe, self.press(demand, name, level, up=up, refused=refused)
         if not self.settings.get("descent", False) or not line.get("present", False) or self.power_saver:
             return None, {}
         tried = self.probe
@@ -354,6 +328,9 @@ class Governor:
 
 def start(header: Json) -> Governor:
     """Make the governor that a trace's header describes."""
+    settings = header.get("settings", {})
+    if gone := [name for name in ("hysteresis_ppm", "fixed_point") if settings.get(name)]:
+        raise ValueError(f"settings.{gone[0]}: HAPPE no longer has this setting")
     ref_khz = max(khz[-1] for khz in header["ladders_khz"].values())
     calibrated = header.get("calibrated_khz", {})
     ladders = {
@@ -366,7 +343,7 @@ def start(header: Json) -> Governor:
         (each["user"], each["app"]): Patience(each["wait_us"], each["quiet_us"]) for each in header.get("patience", [])
     }
     sham = header.get("keys") == "sham"
-    return Governor(ladders, domains, given, header.get("settings", {}), sham, patience=patience)
+    return Governor(ladders, domains, given, settings, sham, patience=patience)
 
 
 def decide(lines: Iterable[Json]) -> Iterator[Json]:

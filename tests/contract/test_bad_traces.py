@@ -84,6 +84,21 @@ def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
 
 
+@pytest.mark.parametrize(("setting", "on"), [("hysteresis_ppm", 20_000), ("fixed_point", True)])
+def test_a_trace_that_used_a_setting_that_is_gone_is_refused_by_name(
+    happe_sim: HappeSim, setting: str, on: int
+) -> None:
+    """By program and reference; the good trace has both settings off, as HAPPE 0.1 wrote them."""
+    header = json.loads(GOOD.splitlines()[0])
+    assert not header["settings"][setting]
+    header["settings"][setting] = on
+    ran = happe_sim.replay(compact(header).encode())
+    assert ran.returncode == EX_DATAERR
+    assert f":1: settings.{setting}: HAPPE no longer has this setting".encode() in ran.stderr
+    with pytest.raises(ValueError, match=setting):
+        list(decide([header]))
+
+
 def test_the_last_line_needs_no_newline(happe_sim: HappeSim) -> None:
     """A complete document is a line, newline or not."""
     ran = happe_sim.replay(GOOD.removesuffix("\n").encode())
@@ -103,7 +118,6 @@ def test_names_of_255_bytes_and_limits_of_every_range_are_good(happe_sim: HappeS
     lines = list(map(json.loads, GOOD.splitlines()))
     lines[0]["period_us"] = 3_600_000_000
     lines[0]["ladders_khz"] = {"0": list(range(1, 65)), "1": [20_000_000], "1023": [1]}
-    lines[0]["settings"]["hysteresis_ppm"] = 50_000
     del lines[0]["calibrated_khz"]
     lines[1] |= {"user": "a" * 255, "app": "é" * 127 + "e"}
     lines[1]["policies"] = [

@@ -73,7 +73,7 @@ def test_status_as_json_has_everything(happectl: HappeCtl) -> None:
     assert shown["holds"] == [{"application": "vlc", "reason": "a film"}]
     assert shown["savers"] == [{"application": "x", "reason": ""}]
     assert shown["settings"]["period_ms"] == 1000
-    assert shown["settings"]["algorithm.fixed_point"] is False
+    assert shown["settings"]["algorithm.warm_start"] is False
     assert shown["settings"]["calibration"] == {"2201000": 2_300_000}
     assert shown["run"] is None
 

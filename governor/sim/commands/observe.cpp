@@ -255,7 +255,6 @@ const CLI::Validator kName(
 
 void add_observe(CLI::App& program, int& status) {
     constexpr std::int64_t kLongest = 31'536'000;
-    constexpr std::uint32_t kMostHysteresis = 50'000;
     CLI::App* const command =
         program.add_subcommand("observe", "Govern a simulated T61 with this machine's real utilisation");
     const auto options = std::make_shared<ObserveOptions>();
@@ -273,12 +272,6 @@ void add_observe(CLI::App& program, int& status) {
     command->add_option("--app", options->app, "Which application's profile")->check(kName)->capture_default_str();
     command->add_option("--stat", options->stat, "Read this in place of /proc/stat")->type_name("FILE");
     command->add_flag("--immediate", options->immediate, "Act on a key at once instead of at the end of the period");
-    command
-        ->add_option("--hysteresis-ppm", options->settings.hysteresis.value,
-                     "Beyond the paper: slack at the borders of levels")
-        ->check(CLI::Range(0U, kMostHysteresis));
-    command->add_flag("--fixed-point", options->settings.fixed_point,
-                      "Beyond the paper: climb at once to the learned frequency");
     command->add_flag("--warm-start", options->settings.warm_start,
                       "Beyond the paper: start from the user's other profiles");
     command->add_flag("--json", options->json, "Print decisions like happe-sim replay");
