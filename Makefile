@@ -22,7 +22,7 @@ build: ## Build every program into build/bin/
 	@grep '^Left out:' build/cmake.log || true
 	@cmake --build --preset dev
 
-demo: setup-demo ## Run the paper's study with simulated people: server, laptops, meters, unblinding, dashboard (a minute)
+demo: setup-demo ## Run the paper's study with simulated people: server, laptops, meters, unblinding, dashboard (a minute and a half)
 	@mkdir -p build
 	@cmake --preset dev -DHAPPE_UI=OFF -DHAPPE_TESTS=OFF -DHAPPE_UNIT_TESTS=OFF >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	@cmake --build --preset dev --target happe-sim
