@@ -29,21 +29,21 @@ class Kept(Generic[V]):
     def __init__(self, is_large: Callable[[V], bool]) -> None:
         """Keep nothing yet."""
         self._is_large = is_large
-        self._kept: WeakKeyDictionary[Engine, dict[Hashable, tuple[int, Hashable, V]]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Engine, dict[Hashable, tuple[int, V]]] = WeakKeyDictionary()
         self._lock = Lock()  # several threads that miss a value read it once
 
-    def get(self, session: Session, key: Hashable, read: Callable[[], V], mark: Hashable = None) -> V:
-        """The value of a key, which `read` reads if the log tells of a change, or if `mark` is another one."""
+    def get(self, session: Session, key: Hashable, read: Callable[[], V]) -> V:
+        """The value of a key, which `read` reads if the log has a change since."""
         with self._lock:
             kept = self._kept.setdefault(session.get_bind().engine, {})
             head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
             known = kept.get(key)
-            if known is not None and known[1] == mark and not _is_changed(session, known[0], head):
-                kept[key] = (head, mark, known[2])
-                return known[2]
+            if known is not None and not _is_changed(session, known[0], head):
+                kept[key] = (head, known[1])
+                return known[1]
             found = read()
             if self._is_large(found):
-                kept[key] = (head, mark, found)
+                kept[key] = (head, found)
             return found
 
 

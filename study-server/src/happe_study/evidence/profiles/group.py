@@ -7,15 +7,14 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from happe_study.audit.kept import Kept
 from happe_study.evidence.profiles import summaries
-from happe_study.evidence.profiles.models import LearningEvent, Profile
+from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.searching import levels_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
 KEPT_FROM = 1_000  # profiles, whose levels take some milliseconds to count
@@ -44,16 +43,13 @@ class Group:
 
 def group_of(session: Session, one: Profile) -> Group:
     """The group of a profile, itself among them."""
-    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
-    # Opening late records is in no log: it adds profiles or lessons.
-    many = every.with_only_columns(func.count(), maintain_column_froms=True).scalar_subquery()
-    mark = session.execute(select(many, func.max(LearningEvent.id))).one()
-    middle = _KEPT.get(session, (one.study_id, one.application), lambda: _middle(session, every), tuple(mark))
+    middle = _KEPT.get(session, (one.study_id, one.application), lambda: _middle(session, one))
     place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
     return Group(middle.khz, len(middle.unusual), place, summaries.unusual(one.khz, one.ladder, middle.khz))
 
 
-def _middle(session: Session, every: Select[Profile]) -> Middle:
+def _middle(session: Session, one: Profile) -> Middle:
+    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
     levels = levels_of(session, every)
     unusual = session.scalars(every.with_only_columns(Profile.unusual).order_by(Profile.unusual))
     return Middle(summaries.median([khz for khz, many in levels for _ in range(many)]), list(unusual))

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import counted, done, field, mistake, or_again, page
+from happe_study.audit.chain import append
 from happe_study.base.codes import is_code
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
@@ -307,6 +308,7 @@ def take_in(study: str) -> AnyResponse:
         row, _protocol = _study(session, study)
         seed_of(row, parts().secrets)  # another key would find every record damaged
         taken = services.take_out(session, row.id, parts().secrets)
+        append(session, "records.opened", caller(), study_id=row.id, study=row.name, records=taken.records)
     said = f"{counted(taken.records, 'record')} taken in."
     if taken.unreadable:
         said += f" {counted(len(taken.unreadable), 'record')} can\N{RIGHT SINGLE QUOTATION MARK}t be read."
