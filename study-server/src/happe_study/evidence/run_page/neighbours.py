@@ -18,21 +18,21 @@ Pair = tuple[str | None, str | None]  # the codes before and after
 
 def neighbours(session: Session, row: Run, participant: str) -> list[tuple[str, Pair]]:
     """The pairs, each with the name of its list."""
-    code = Participant.code
-    columns, own = (code, Run.position, Run.attempt), (participant, row.position, row.attempt)
-    # What follows from the rest lets the database begin at the participant, and stop at the first run.
+    own = (row.position, row.attempt)
     of_participant = [Run.participant_id == row.participant_id]
-    before = [Participant.study_id == row.study_id, Run.application == row.application, code <= participant]
-    after = [*before[:2], code >= participant]
+    of_application = [Participant.study_id == row.study_id, Run.application == row.application]
     return [
-        ("This participant", _pair(session, of_participant, of_participant, columns, own)),
-        ("This application", _pair(session, before, after, columns, own)),
+        ("This participant", _pair(session, of_participant, (Run.position, Run.attempt), own)),
+        (
+            "This application",
+            _pair(session, of_application, (Participant.code, Run.position, Run.attempt), (participant, *own)),
+        ),
     ]
 
 
-def _pair(
-    session: Session, before: list[Any], after: list[Any], columns: tuple[Any, ...], own: tuple[Any, ...]
-) -> Pair:
-    query = select(Run.code).join(Participant, Run.participant_id == Participant.id).limit(1)
-    last = query.where(*before, tuple_(*columns) < own).order_by(*(each.desc() for each in columns))
-    return session.scalar(last), session.scalar(query.where(*after, tuple_(*columns) > own).order_by(*columns))
+def _pair(session: Session, within: list[Any], columns: tuple[Any, ...], place: tuple[Any, ...]) -> Pair:
+    query = select(Run.code).join(Participant, Run.participant_id == Participant.id).where(*within).limit(1)
+    # The first column's bound follows from the rest. By it SQLite begins at this place, and stops at the next run.
+    before = query.where(columns[0] <= place[0], tuple_(*columns) < place).order_by(*(each.desc() for each in columns))
+    after = query.where(columns[0] >= place[0], tuple_(*columns) > place).order_by(*columns)
+    return session.scalar(before), session.scalar(after)
