@@ -77,15 +77,15 @@ class Course:
             code = self._enrolment(f"laptop {number + 1}", "laptop")
             self.rigs.append(Rig(Laptop(self.at.url, code, self.players, clock, random), Meter(host)))
 
-    def invite(self, participants: int, step: Step) -> None:
-        """Invite participants, who consent and answer the questionnaire."""
-        links = self.at.office.json("participant", "invite", self.study, "--count", str(participants))
+    def invite(self, step: Step) -> None:
+        """Invite a participant for each place, who consent and answer the questionnaire."""
+        links = self.at.office.json("participant", "invite", self.study, "--count", str(self.places))
         persons = self.players.hear()["people"]
-        for number, (invited, person) in enumerate(zip(links, persons, strict=False), start=1):
-            random = Random(f"{self.at.seed} answers {number}")  # noqa: S311 - no secret
+        for number, (invited, person) in enumerate(zip(links, persons, strict=True), start=1):
+            random = Random(f"{self.at.seed} {self.study} answers {number}")  # noqa: S311 - no secret
             take_part(self.at.url, invited["link"], person, random)
             self.visits.append(Visit(number, token_of(invited["link"])))
-            step.done(number)
+            step.one_more()
 
     def play(self, participants: int, step: Step) -> None:
         """Let the first of them play all their runs."""
@@ -99,11 +99,9 @@ class Course:
 
     def await_traces(self, step: Step) -> None:
         """Wait until the server has sealed every power trace."""
-        done = 0
         for rig in self.rigs:
             for _ in rig.meter.finish():
-                done += 1
-                step.done(done)
+                step.one_more()
 
     @property
     def played(self) -> dict[str, Json]:

@@ -32,7 +32,7 @@ HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).abso
 BEGINS_HOUR = 9
 RUNS_EACH = 16  # four applications under four conditions
 BLINDED_RUNS_EACH = 20  # and a run that teaches, for each application
-BLINDED_PLACES, BLINDED_PLAY, BLINDED_AGREE = 8, 6, 8  # so that some are done, some are next, and nothing is over
+BLINDED_PLACES, BLINDED_PLAY = 8, 6  # so that some are done, some are next, and nothing is over
 BLINDED_RIGS = 2
 PATIENCE_S = 60.0
 SIMULATED = (
@@ -64,12 +64,12 @@ class Demonstration:
         with Step("laptops and measuring hosts enrol"):
             self.paper.equip(min(len(METER_PPM), self.participants))
             self.crossover.equip(min(BLINDED_RIGS, self._blinded_play))
-        with Step("participants consent and answer the questionnaire", self.participants) as step:
-            self.paper.invite(self.participants, step)
+        with Step("participants consent and answer the questionnaire", self.participants + BLINDED_PLACES) as step:
+            self.paper.invite(step)
+            self.crossover.invite(step)
         with Step("they play", self._runs) as step:
             self.paper.play(self.participants, step)
-        with Step("participants of the crossover consent and play", BLINDED_RUNS_EACH * self._blinded_play) as step:
-            self.crossover.invite(BLINDED_AGREE, step)
+        with Step("participants of the crossover play", BLINDED_RUNS_EACH * self._blinded_play) as step:
             self.crossover.play(self._blinded_play, step)
         with Step("power traces are recorded, uploaded and sealed", self.participants + self._blinded_play) as step:
             self.paper.await_traces(step)
@@ -99,8 +99,8 @@ class Demonstration:
         self.url = f"http://{listen}"
         self._office.set_up(self.folder / "data", listen)
         at = Place(self.folder, self.url, self._office, self.time, began_us, self.seed)
-        self.paper = Course(at, STUDY, self.participants, self._players(self.participants, self.seed))
-        self.crossover = Course(at, BLINDED, BLINDED_PLACES, self._players(BLINDED_PLACES, self.seed + 1))
+        self.paper = Course(at, STUDY, self.participants, self._players(STUDY, self.participants, self.seed))
+        self.crossover = Course(at, BLINDED, BLINDED_PLACES, self._players(BLINDED, BLINDED_PLACES, self.seed + 1))
         for course in (self.paper, self.crossover):
             course.create()
         self.server = Child.of_module("server", "serve", [self.folder / "time", config], self.folder / "logs")
@@ -110,9 +110,9 @@ class Demonstration:
                 raise self.server.ended()
             time.sleep(0.05)
 
-    def _players(self, participants: int, seed: int) -> Child:
+    def _players(self, study: str, participants: int, seed: int) -> Child:
         command: list[str | Path] = [HAPPE_SIM, "play", "--participants", str(participants), "--seed", str(seed)]
-        return Child("happe-sim", command, self.folder / "logs")
+        return Child(f"{study}-happe-sim", command, self.folder / "logs")
 
     @property
     def _runs(self) -> int:

@@ -43,6 +43,10 @@ class Step:
         how = f"{seconds:5.1f} s" if kind is None else "not done"
         print(f"{CLEAR if is_terminal() else ''}  {self._what:<58} {how}", flush=True)
 
+    def one_more(self) -> None:
+        """Report another finished piece."""
+        self.done(self._done + 1)
+
     def done(self, number: int, more: str = "") -> None:
         """Report the number of finished pieces."""
         self._done, self._more = number, more
