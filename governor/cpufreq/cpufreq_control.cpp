@@ -322,7 +322,6 @@ Status CpufreqControl::seize(Hold& hold) {
         return tl::unexpected<Error>(now.error());
     }
     if (*now && !ours_.name.empty() && (*now)->governor != ours_.name) {
-        hold.state = State::Taken;  // another program was faster: tend() sets it again
         return failure(fmt::format("policy{}: scaling_governor is \"{}\" after \"{}\" was written", hold.id.value,
                                    (*now)->governor, ours_.name));
     }
