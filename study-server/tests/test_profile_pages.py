@@ -574,3 +574,9 @@ def test_records_that_are_not_in_are_named_and_taken_in_once(world: World) -> No
             session.scalar(select(func.count()).select_from(each)) for each in (Uafp, LearningEvent, Profile)
         ]
         assert set(session.scalars(select(RunRecord.taken_out))) == {True}
+        [opened] = session.scalars(
+            select(AuditDetail.detail)
+            .join(AuditEntry, AuditEntry.number == AuditDetail.number)
+            .where(AuditEntry.action == "records.opened")
+        )
+        assert opened["records"] == 2
