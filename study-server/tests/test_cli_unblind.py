@@ -115,6 +115,7 @@ def test_no_other_role_unblinds(operated: Operated, password: Path, role: Role) 
         typed="small\n",
     )
     assert done.status == os.EX_NOPERM
+    assert "to unblind it" not in done.err  # nothing else was asked
     assert "is not a custodian of small" in done.err
     assert conditions(operated) == {None}
 
@@ -134,6 +135,7 @@ def test_an_account_that_can_not_sign_in_unblinds_nothing(operated: Operated, pa
         session.execute(text(change), values)
     done = unblind(operated, "--password-file", password)
     assert done.status == os.EX_NOPERM
+    assert "to unblind it" not in done.err  # nothing else was asked
     assert conditions(operated) == {None}
 
 
@@ -143,6 +145,7 @@ def test_a_wrong_password_unblinds_nothing(operated: Operated, password: Path, w
     password.write_text(wrong)
     done = unblind(operated, "--password-file", password)
     assert done.status == os.EX_NOPERM
+    assert "to unblind it" not in done.err  # nothing else was asked
     assert conditions(operated) == {None}
 
 
@@ -163,6 +166,7 @@ def test_a_custodian_of_today_waits_at_the_command_line_too(operated: Operated, 
     operated.configure(custodian_wait_hours=24)
     refused = unblind(operated, "--password-file", password)
     assert refused.status == os.EX_NOPERM
+    assert "to unblind it" not in refused.err  # nothing else was asked
     assert "You may unblind this study from" in refused.err
     assert conditions(operated) == {None}
     status = operated.done("study", "status", "small")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from happe_study.access.rules import Caller
     from happe_study.design.study import Study
+    from happe_study.people.accounts.models import Account
 
 MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
 study's name (or the run's code). This can't be undone. The audit log records who did it and why.
@@ -69,15 +70,19 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
             PROGRAM.show([f"the condition of {run_code} {others}; the audit log will say so"])
     email = custodian or click.prompt("The custodian's e-mail address", err=True)
     password = passwords.read(password_file, email)
-    code = _code(server, email)
+    with server.app.app_context(), server.reading() as session:  # before the other questions
+        account = _custodian(session, server, email, password, named.study(session, name))[0]
+        asks_code = account.totp_secret is not None
+    code = click.prompt("The code from your app", err=True) if asks_code else ""
     why = reason or click.prompt("Why", err=True)
     typed = click.prompt(
         f"Type {'the code of the run' if run_code else 'the name of the study'} to unblind it", err=True
     )
     with server.writing() as session:
         study = named.study(session, name)
-        who = _custodian(session, server, (email, password, code), study)
-        custodians.require(session, study, who, server.config.custodian_wait_hours)
+        account, who = _custodian(session, server, email, password, study)
+        if not second_factor.accepts(session, server.secrets, account, code):
+            raise Failure(os.EX_NOPERM, "the app does not show this code now, or you have used it already")
         order = Order(who, why, typed)
         found = _unblinded(session, server, study, run_code, order)
     if as_json:
@@ -99,26 +104,16 @@ def _unblinded(session: Session, server: Server, study: Study, code: str | None,
     return {"run": run.code, "condition": unblind_run(session, study, run, server.secrets, order)}
 
 
-def _code(server: Server, email: str) -> str:
-    """The code that the account's app shows; empty without a second factor."""
-    with server.reading() as session:
-        account = accounts.find(session, email)
-        asks = account is not None and account.totp_secret is not None
-    return click.prompt("The code from your app", err=True) if asks else ""
-
-
-def _custodian(session: Session, server: Server, proof: tuple[str, str, str], study: Study) -> Caller:
-    """The caller that an account is, if it may unblind the study. `proof`: its address, password, and code, if any."""
-    email, password, code = proof
+def _custodian(session: Session, server: Server, email: str, password: str, study: Study) -> tuple[Account, Caller]:
+    """The account, and the caller that it is, if it may unblind the study now. Its second factor is not checked."""
     account = accounts.find(session, email)
     if account is None or not account.active or not account.password or not verify_password(password, account.password):
         raise Failure(os.EX_NOPERM, "no account that can sign in has this address and password; nothing was unblinded")
     if account.password_given:
         raise Failure(os.EX_NOPERM, "somebody else chose this password; sign in and change it first")
-    if not second_factor.accepts(session, server.secrets, account, code):
-        raise Failure(os.EX_NOPERM, "the app does not show this code now, or you have used it already")
     who = staff_caller(account.id, account.email, account.grants, now_us())
     if not who.may(Right.UNBLIND, study.id):
         advice = f"`happe-server user grant {account.email} custodian --study {study.name}` by an administrator"
         raise Failure(os.EX_NOPERM, f"{account.email} is not a custodian of {study.name}; {advice}")
-    return who
+    custodians.require(session, study, who, server.config.custodian_wait_hours)
+    return account, who
