@@ -18,6 +18,7 @@ import pyxdf
 
 import power_traces
 from happe_contract.traces import Block, Gap, Reason
+from happe_power import sources
 from happe_power.recording import closing, ledger
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError
@@ -393,5 +394,28 @@ def test_sources_are_listed_with_what_is_missing() -> None:
     assert all(each["says"] for each in found)
     text = happe_power("sources").out
     assert "sim" in text
+    for command in filter(None, {each["command"] for each in found}):
+        assert text.count(command) == 1, command
     assert text.endswith("Tested with real instruments: none of these kinds yet.\n")
     assert "rate" in happe_power("sources", "--options").out
+
+
+def test_sources_print_each_command_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given kinds that lack a library, of which one says so with the command: the list has each command once."""
+    lacking = [
+        sources.Found(
+            "comedi",
+            None,
+            "libcomedi.so.0 is not installed; `apt-get install libcomedi0`",
+            "apt-get install libcomedi0",
+        ),
+        sources.Found("sigrok", None, "sigrok-cli is not installed", "apt-get install sigrok-cli"),
+        sources.Found(
+            "other", None, "libcomedi.so.0 is not installed; `apt-get install libcomedi0`", "apt-get install libcomedi0"
+        ),
+    ]
+    monkeypatch.setattr(sources, "found", lambda: lacking)
+    text = happe_power("sources").out
+    assert text.count("apt-get install libcomedi0") == 1
+    assert text.count("apt-get install sigrok-cli") == 1
+    assert text.count("libcomedi.so.0 is not installed") == 2

@@ -32,9 +32,11 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
     if as_json:
         print_json([asdict(each) for each in found])
         return
+    printed = set()
     for each in found:
         click.echo(f"{each.spec or f'({each.kind})'}\n    {each.says.removesuffix(f'; `{each.command}`')}")
-        if each.command:
+        if each.command and each.command not in printed:
             click.echo(f"    {each.command}")
+            printed.add(each.command)
     met = [f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.KINDS.loaded() if kind.tested_with]
     click.echo(f"Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")
