@@ -75,8 +75,8 @@ void add_totals(std::string& text, const StudyTables& tables) {
 void add_presses(std::string& text, const StudyTables& tables) {
     auto out = std::back_inserter(text);
     fmt::format_to(out, "\nTable A.3, key presses a minute (a burst counts once): simulated | paper | difference\n");
-    fmt::format_to(out, "{:10} {:^25}{:^25}{:^25}{:^25}\n", "", "training, faster", "training, save",
-                   "operating, faster", "operating, save");
+    fmt::format_to(out, "{:10} {:^25}{:^25}{:^25}{:^25}\n", "", "training, faster", "training, save power",
+                   "operating, faster", "operating, save power");
     for (const PressRow& row : tables.presses) {
         fmt::format_to(out, "{:10} {}{}{}{}\n", row.application, beside(row.training_performance, 2),
                        beside(row.training_power, 2), beside(row.operating_performance, 2),

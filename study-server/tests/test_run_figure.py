@@ -75,7 +75,7 @@ def test_of_a_series_of_presses_the_first_counts_as_the_lesson_says() -> None:
     svg = drawn(charts(series, Window(0, 17, 17), shows_x=True)[1])
     assert len(re.findall(r'class="mark look-6 up"', svg)) == 1
     assert len(re.findall(r'class="mark hollow (?:up|down)"', svg)) == 2
-    assert "0:15 performance key: level 3: 0.8 to 1.2 GHz" in svg
+    assert "0:15 faster: level 3: 0.8 to 1.2 GHz" in svg
 
 
 def test_what_nobody_measured_is_not_drawn() -> None:

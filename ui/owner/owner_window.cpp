@@ -110,8 +110,8 @@ void OwnerWindow::connect_all() {
                         .arg(OwnerWords::key(key == QLatin1String("performance") ? Key::Performance : Key::Power)));
     });
     connect(&owner_, &Owner::learned, this, [this](const QString& key) {
-        say(*said_,
-            tr("This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or slower.").arg(key));
+        say(*said_, tr("This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or to save power.")
+                        .arg(key));
     });
     connect(find_key_, &QPushButton::clicked, this, [this] {
         say(*said_, tr("Within half a minute, press a key that types no text."));

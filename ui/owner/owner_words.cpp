@@ -28,7 +28,7 @@ QString OwnerWords::level(int level) {
 }
 
 QString OwnerWords::key(Key key) {
-    return key == Key::Performance ? tr("Faster") : tr("Slower");
+    return key == Key::Performance ? tr("Faster") : tr("Save power");
 }
 
 QString OwnerWords::doing(const OwnerState& state) {
@@ -79,7 +79,7 @@ QString OwnerWords::keys(const OwnerState& state) {
     if (state.performance_key.isEmpty() && state.power_key.isEmpty()) {
         return {};
     }
-    const QString keys = tr("Faster: %1. Slower: %2.").arg(state.performance_key, state.power_key);
+    const QString keys = tr("Faster: %1. Save power: %2.").arg(state.performance_key, state.power_key);
     return keys + QLatin1Char(' ') +
            (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
                                 : tr("No keyboard has these keys. You can set others in /etc/happe/happe.toml."));

@@ -17,7 +17,7 @@ constexpr qreal kTriangle = 6;  // half of a press's mark
 constexpr std::size_t kMarked = 8;
 constexpr qreal kFaintest = 0.35;
 
-// Up for faster, down for slower.
+// Up for faster, down for save power.
 QPainterPath triangle(const QPointF& middle, Key key) {
     const qreal tip = key == Key::Performance ? -kTriangle : kTriangle;
     QPainterPath path(middle + QPointF(0, tip));

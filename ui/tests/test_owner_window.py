@@ -87,7 +87,7 @@ class Window:
         return ""
 
     def shows_a_press(self) -> bool:
-        """Whether the chart has the mark of the last press, for slower."""
+        """Whether the chart has the mark of the last press, for "save power"."""
         colours = self.desktop.seen().crop(CHART).getcolors(CHART[2] * CHART[3]) or []
         return any(colour == SLOWER for _, colour in colours)
 

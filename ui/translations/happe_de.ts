@@ -140,8 +140,8 @@
         <translation>Schneller</translation>
     </message>
     <message>
-        <source>Slower</source>
-        <translation>Langsamer</translation>
+        <source>Save power</source>
+        <translation>Strom sparen</translation>
     </message>
     <message>
         <source>HAPPE is not running. The kernel&apos;s governor decides.</source>
@@ -196,8 +196,8 @@
         <translation>HAPPE hat noch nichts gelernt: Es bleibt langsam, bis Sie die Taste für „schneller“ drücken.</translation>
     </message>
     <message>
-        <source>Faster: %1. Slower: %2.</source>
-        <translation>Schneller: %1. Langsamer: %2.</translation>
+        <source>Faster: %1. Save power: %2.</source>
+        <translation>Schneller: %1. Strom sparen: %2.</translation>
     </message>
     <message>
         <source>No keyboard has these keys. You can set others in /etc/happe/happe.toml.</source>

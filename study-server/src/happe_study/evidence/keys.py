@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How each of the two keys looks: one colour and one shape, on every page. Pure."""
+"""How each of the two keys looks: one name, one colour and one shape, on every page. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """A class of static/charts.css, and a shape of happe_study.base.charts."""
+    """A name for people, a class of static/charts.css, and a shape of happe_study.base.charts."""
 
+    name: str
     colour: str
     shape: str
 
 
-KEYS = {"performance": Look("look-6", "up"), "power": Look("look-1", "down")}
+KEYS = {"performance": Look("faster", "look-6", "up"), "power": Look("save power", "look-1", "down")}
+
+
+def key_name(key: str) -> str:
+    """What pages call a key of the records."""
+    return KEYS[key].name

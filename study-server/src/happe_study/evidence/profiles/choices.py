@@ -30,9 +30,9 @@ KEYS: Choice = (
     [
         ("", "anything or nothing"),
         ("none", "no press at all"),
-        ("performance", "only the performance key"),
-        ("power", "only the power key"),
-        ("both", "both keys"),
+        ("performance", "only presses of faster"),
+        ("power", "only presses of save power"),
+        ("both", "presses of both keys"),
     ],
 )
 END: Choice = (

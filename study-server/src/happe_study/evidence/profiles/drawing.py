@@ -23,7 +23,7 @@ from happe_study.base.charts import (
     seconds,
 )
 from happe_study.base.charts import ladder as of_ladder
-from happe_study.evidence.keys import KEYS
+from happe_study.evidence.keys import KEYS, key_name
 from happe_study.evidence.profiles.words import PERCENT, ghz, percent_of, since
 from happe_study.runs.records.demand import LEVELS
 
@@ -80,8 +80,8 @@ def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladd
 def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Chart:
     """When a run's keys were pressed, and how busy the processor was: a sign for each lesson."""
     layers = tuple(
-        Marks([_mark(step) for step in mine if step.lesson.key == name], look, f"{name} key", shape)
-        for name, (look, shape) in KEYS.items()
+        Marks([_mark(step) for step in mine if step.lesson.key == name], look.colour, look.name, look.shape)
+        for name, look in KEYS.items()
     )
     length = max((chapter.ended_us - chapter.started_us) / SECOND_US, 1.0)
     y = Axis(0, 100, "utilisation, %", tuple(Tick(at, str(at)) for at in (0, 50, 100)))
@@ -136,4 +136,9 @@ def _mark(step: history.Step) -> Mark:
 def _words(step: history.Step) -> tuple[str, str, str, str]:
     lesson = step.lesson
     busy = percent_of(lesson.util_ppm, int(MILLION))
-    return lesson.key, str(lesson.level), busy, f"{ghz(lesson.from_khz)} \N{RIGHTWARDS ARROW} {ghz(lesson.to_khz)}"
+    return (
+        key_name(lesson.key),
+        str(lesson.level),
+        busy,
+        f"{ghz(lesson.from_khz)} \N{RIGHTWARDS ARROW} {ghz(lesson.to_khz)}",
+    )

@@ -21,6 +21,7 @@ from happe_study.base.codes import is_code
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.design.study import Study, StudyState
+from happe_study.evidence.keys import key_name
 from happe_study.evidence.outcomes import sees_outcomes
 from happe_study.evidence.profiles import (
     assignments,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from happe_study.evidence.profiles.history import History, Step
 
 pages = Blueprint("profile_pages", __name__)
+pages.add_app_template_filter(key_name)
 
 Pair = tuple["Profile | None", "Profile | None"]  # before and after
 View = TypeVar("View", bound=Callable[..., Any])

@@ -43,7 +43,11 @@ class Kind(NamedTuple):
 
 KINDS = tuple(
     Kind(
-        key, counted, look.colour if counted else "hollow", f"{key} key{'' if counted else ', not counted'}", look.shape
+        key,
+        counted,
+        look.colour if counted else "hollow",
+        f"{look.name}{'' if counted else ', not counted'}",
+        look.shape,
     )
     for key, look in KEYS.items()
     for counted in (True, False)

@@ -148,7 +148,7 @@ KEYS = Table(
     (
         RUN,
         Column("t_us", Kind.INTEGER, "When the key went down.", LAPTOP_US),
-        Column("key", Kind.TEXT, "performance or power."),
+        Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     ),
     inside(_keys),
     blinded=True,

@@ -233,7 +233,7 @@ LEARNING_EVENTS = Table(
         APPLICATION,
         CONDITION,
         integer("t_us", LearningEvent.t_us, "The end of the sample period of the press.", LAPTOP_US),
-        text("key", LearningEvent.key, "performance or power."),
+        text("key", LearningEvent.key, "performance (faster) or power (save power)."),
         integer("policy", LearningEvent.policy, "The group of CPUs that was taught, by the kernel's number."),
         integer("level", LearningEvent.level, "The tenth of normalised utilisation, 0 to 9."),
         integer("from_khz", LearningEvent.from_khz, "The profile's entry before.", KHZ),

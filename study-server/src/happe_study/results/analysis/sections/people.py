@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_study.evidence.keys import key_name
 from happe_study.results.analysis import blinding_index, groups, key_presses, paper_tables
 from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
 from happe_study.results.analysis.design import of_application, of_condition
@@ -53,7 +54,7 @@ def presses_section(study: Study) -> Section:
     fitted = {
         key: found
         for key in ("performance", "power")
-        if (found := attempt(refused, f"model of the {key} key", partial(_rates, study, key)))
+        if (found := attempt(refused, f"model of the presses of {key_name(key)}", partial(_rates, study, key)))
     }
     tables = [_a3(study, table)] if table else []
     tables += [_rates_table(key, found) for key, found in fitted.items()]
@@ -69,7 +70,7 @@ def _a3(study: Study, table: Sequence[paper_tables.Presses]) -> Table:
         for each in table
     )
     notes = ("Rounded to two decimals, half away from zero.",)
-    columns = ("Application", "Phase", "Runs", "Performance key", "Power key")
+    columns = ("Application", "Phase", "Runs", "Faster", "Save power")
     return Table("Table A.3: presses per minute, mean over users", columns, rows, notes, names=2)
 
 
@@ -99,7 +100,7 @@ def _rates_table(key: str, found: key_presses.Fit) -> Table:
             "is presses a minute, the others are ratios."
         ),
     )
-    return Table(f"Presses of the {key} key", ("Term", "Rate or ratio", "95 % interval", "p"), rows, notes)
+    return Table(f"Presses of {key_name(key)}", ("Term", "Rate or ratio", "95 % interval", "p"), rows, notes)
 
 
 def _interval(rate: key_presses.Rate) -> str:
