@@ -23,7 +23,7 @@ TERMS = re.compile(
     r"|GNU LESSER GENERAL PUBLIC LICENSE\s+Version 3\b.*?choose that version for the\s+Library\.",
     re.DOTALL,
 )
-# Words by which to know terms; the first that are there count.
+# Words by which to know terms; the first ones found count.
 COMMON = {"Derivative Works": "Apache-2.0", "Combined Work": "LGPL-3", "covered work": "GPL-3"}
 TEXTS = {
     "MIT": """\
@@ -85,7 +85,7 @@ def part(wheel: Path, folder: str) -> str:
             "Copyright:\n" + folded("\n".join(notices) or author),
             f"License: {about['Name']}-{about['Version']}",
             *(folded(shortened(text)) for text in texts or [TEXTS[stated]]),
-            f"Comment: {about['Name']} {about['Version']}, as its authors' wheel has it",
+            f"Comment: {about['Name']} {about['Version']}, as in its authors' wheel",
         ]
     )
 

@@ -129,7 +129,7 @@ def main() -> None:
         sys.exit(f"power_profiles_daemon: {tree.name} has no test {', '.join(sorted(lost))}")
     print(f"of {tree.name} {len(APPLY + NEWER)} of {len(tests)} tests apply", flush=True)
     run(tree, environment, "Tests", APPLY + NEWER)
-    # Then with the powerprofilesctl of Debian's own package, which knows the older name alone.
+    # Then with the powerprofilesctl of Debian's own package, which knows only the older name.
     shutil.copy(FOLDER / "unpacked/usr/bin/powerprofilesctl", tree / "src/powerprofilesctl")
     run(tree, environment, "LegacyDBusNameTests", APPLY)
 

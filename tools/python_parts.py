@@ -74,7 +74,7 @@ def declared(project: Path, extras: tuple[str, ...]) -> set[str]:
 
 
 def closure(wanted: set[str], pinned: dict[str, Pin], provided: AbstractSet[str]) -> set[str]:
-    """The names of what is asked for, and of what that needs. What is provided needs nothing of the lock."""
+    """The names of what is asked for, and of what that needs. A provided package needs nothing of the lock."""
     found = set(wanted)
     while more := {name for name, pin in pinned.items() if pin.needed_by & (found - provided)} - found:
         found |= more

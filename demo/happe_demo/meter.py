@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A measuring host, as a process: meter.py FOLDER. Told in JSON what to do, an object a line; it ends when that ends.
 
-It is happe-power with its simulated instrument: recorder, clock comparisons, spool and uploader. What is simulated is
-the power at the shunt, the host's clock, and that a recording of 40 minutes takes no longer than its arithmetic.
+It is happe-power with its simulated instrument: recorder, clock comparisons, spool and uploader. Three things are
+simulated: the power at the shunt, the host's clock, and the time, because a recording of 40 minutes takes no longer
+than its arithmetic.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def signed_in(url: str, email: str, password: str) -> Browser:
 def take_part(url: str, link: str, person: Json, random: Random) -> None:
     """A participant follows the link, agrees, says who they are, and reads what they will do.
 
-    What the simulation knows of their experience is about games. With computers they have the same, or a level off it.
+    The simulation knows their experience of games. With computers they have the same, or a level off it.
     """
     browser = Browser(url)
     browser.open(link)

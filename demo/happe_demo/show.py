@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The study and its tables, as a process: show.py FOLDER PARTICIPANTS SEED [--exit].
 
-SIGTERM ends it at once; on a terminal it stays with its pages, without --exit, and then ends with 0. What it has begun
-is for program.py to end.
+SIGTERM ends it at once; on a terminal it stays with its pages, without --exit, and then ends with 0. program.py ends
+the processes that this starts.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
     // Only the owner of a blind run hears anything about its subject. In a sealed run, no client does.
     [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
-    // As Callers has it.
+    // As in Callers.
     [[nodiscard]] bool tell_when_left(const Caller& caller) { return callers_.tell_when_left(caller); }
 
 private:

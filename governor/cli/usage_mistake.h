@@ -6,8 +6,8 @@
 
 namespace happe {
 
-// What is wrong with a command line that `program` has refused, and what to do. A command or option that is not there
-// is named, with the nearest that is; it comes before any other mistake, such as a missing argument.
+// What is wrong with a command line that `program` has refused, and what to do. An unknown command or option is
+// named, with the nearest known one; it comes before any other mistake, such as a missing argument.
 [[nodiscard]] std::string usage_mistake(const CLI::App& program, const CLI::ParseError& error);
 
 }  // namespace happe

@@ -8,7 +8,7 @@ namespace happe {
 // Who is at the machine, and which application has their attention.
 class FocusSource {
 public:
-    // Null if nobody is to be served: greeter, lock screen, suspend, or a run of the kernel's governor.
+    // Null if HAPPE serves nobody: greeter, lock screen, suspend, or a run of the kernel's governor.
     [[nodiscard]] virtual const Served* served() const = 0;
 
     // True if the machine runs one step lower than learned.

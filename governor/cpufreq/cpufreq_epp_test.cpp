@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The energy performance preference that HAPPE sets, and gives back.
+// The energy performance preference that HAPPE sets and restores.
 #include "governor/cpufreq/cpufreq_control_fixture.h"
 
 namespace happe {

@@ -247,7 +247,7 @@ TEST_P(Limits, AHundredTimesAreNeverExceededForLongerThanAPeriod) {
         tended();
         kernel.wait_for_maximum();
         EXPECT_LE(in_force(), limit);
-        EXPECT_LE(writes() - before, 2) << "one to ask whose a higher limit is, one to cap again";
+        EXPECT_LE(writes() - before, 2) << "one to ask who set a higher limit, one to cap again";
         const int after = writes();
         tended_thrice();
         EXPECT_EQ(writes(), after) << limit.value;

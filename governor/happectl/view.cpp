@@ -147,7 +147,7 @@ std::string errors_text(const Properties& state, const Style& style) {
     return text;
 }
 
-// Whole, however long: who reads it wants the numbers at its end.
+// Whole, however long: readers want the numbers at its end.
 std::string database_text(const Properties& state, const Style& style) {
     return state.database.empty() ? std::string() : "\n" + printable(state.database, style) + '\n';
 }

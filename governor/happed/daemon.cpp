@@ -283,7 +283,7 @@ void Daemon::run_changed() {
     attend();
 }
 
-// A run ignores it. Where another preference is in force on the other source, the machine is taken anew.
+// A run ignores it. Where another preference is in force on the other source, happed acquires the machine again.
 void Daemon::source_changed() {
     follow_source();
     if (RunSession* const run = runs_.session()) {
@@ -371,8 +371,8 @@ void Daemon::use(Hardware::Control control) {
     shown_.backend = hardware_.backend();
 }
 
-// What the loop before had taken is restored, so that the new one begins as every loop does. What was pressed under
-// it teaches nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or
+// What the loop before had taken is restored, so that the new one begins as every loop does. Presses under it teach
+// nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or
 // of the person before it, is shown to the other.
 void Daemon::new_loop() {
     if (turns_->has_loop()) {

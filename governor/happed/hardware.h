@@ -58,7 +58,7 @@ public:
         return control_ ? control_->limits() : std::vector<PolicyLimits>();
     }
 
-    // As CpufreqControl has them. A machine that is only observed takes none.
+    // As in CpufreqControl. A machine that is only observed takes none.
     void prefer(const std::string& epp);
     [[nodiscard]] Status takes(const std::string& epp) const;
 

@@ -28,7 +28,7 @@ private:
     std::string helper_;
     std::function<Answer<void>()> reload_;
     std::unique_ptr<KeyHelperCall> learning_;
-    std::string learner_;  // bus name of who waits for it
+    std::string learner_;  // bus name of the caller that waits for it
 };
 
 }  // namespace happe

@@ -17,7 +17,7 @@ class InputDirectory {
 public:
     struct Hooks {
         std::function<void(const std::string& node)> appeared;
-        std::function<void()> look_again;  // the directory came, or more happened than could be told
+        std::function<void()> look_again;  // the directory came, or more happened than the kernel could report
         std::function<void(const Error&)> failed;
     };
 

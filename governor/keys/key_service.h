@@ -22,7 +22,7 @@ public:
     using Open = std::function<Result<std::optional<OpenKeyboard>>(
         const std::string& path, std::span<const KeyCode> codes, std::span<const KeyCode> wanted)>;
 
-    // Only the configured keys are handed out, whatever is asked for: who asks need not be trusted.
+    // Only the configured keys are handed out, whatever is asked for, so the asking process need not be trusted.
     KeyService(std::filesystem::path devices, Result<KeyBindings> configured, Open open = open_keyboard)
         : devices_(std::move(devices)), configured_(std::move(configured)), open_(std::move(open)) {}
 

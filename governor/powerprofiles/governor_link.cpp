@@ -98,7 +98,7 @@ void GovernorLink::release() {
     }
 }
 
-// What happed shows, and whether it is there.
+// The properties of happed, and whether it is running.
 void GovernorLink::look() {
     const bus::Message message = request(bus_, kPropertiesInterface, "GetAll");
     sd_bus_message_append(message.get(), "s", kDaemonName);

@@ -90,7 +90,7 @@ struct Play {
     MonoTime began;    // of the clock in its trace
 };
 
-// One seed's participants. What a run draws depends on its labels and on how often they were played before; profiles
+// One seed's participants. A run draws by its labels and by how often they were played before; profiles
 // stay from run to run.
 class Cohort {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A simulated study as `happe-server analyse` reads a real one: the study server's tables, and the runs' mean power as
-// `happe-power measures` has it. They hold what the analysis reads, of one seed.
+// in `happe-power measures`. They hold what the analysis reads, of one seed.
 #pragma once
 
 #include "governor/core/result.h"

@@ -13,7 +13,7 @@
 namespace happe {
 namespace {
 
-// How far a simulation may be from the paper and still be said to reproduce it.
+// How far a simulation may be from the paper and still count as a reproduction.
 constexpr double kOndemandWatts = 1.0;
 constexpr double kHappeWatts = 1.5;
 constexpr double kSavingPoints = 2.0;

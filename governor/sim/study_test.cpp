@@ -108,7 +108,7 @@ TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_wi
     for (std::size_t i = 0; i < tables.cells.size(); i += 4) {
         const double ondemand = tables.cells[i].watts_mean.ours;
         EXPECT_LT(tables.cells[i + 1].watts_mean.ours, ondemand);
-        EXPECT_GT(tables.cells[i + 2].watts_mean.ours, ondemand - 0.3) << "but for the noise between runs";
+        EXPECT_GT(tables.cells[i + 2].watts_mean.ours, ondemand - 0.3) << "except for the noise between runs";
         EXPECT_LT(tables.cells[i + 3].watts_mean.ours, tables.cells[i + 1].watts_mean.ours);
     }
 }

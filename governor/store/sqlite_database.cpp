@@ -441,8 +441,8 @@ void Database::replace(const std::vector<StoredProfile>& profiles, WallTime at) 
 
 void Database::erase(const Served& whom) {
     erase_row(whom);
-    static_cast<void>(
-        connection_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)"));  // nor does the log keep it, if it can be helped
+    // Removes it from the log too, unless a reader is in the way.
+    static_cast<void>(connection_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)"));
 }
 
 void Database::erase_row(const Served& whom) {

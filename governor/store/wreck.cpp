@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostOfIndex = ((Wreck::kPageSize - 12) * 64 / 255) - 23
 constexpr std::uint64_t kLeast = ((Wreck::kPageSize - 12) * 32 / 255) - 23;
 constexpr std::uint64_t kOnOverflowPage = Wreck::kPageSize - 4;
 
-// Numbers are big-endian. What lies outside is nothing.
+// Numbers are big-endian. Bytes outside the page count as nothing.
 class Cursor {
 public:
     explicit Cursor(std::string_view bytes, std::size_t at = 0) : bytes_(bytes), at_(at) {}

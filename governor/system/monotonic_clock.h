@@ -5,8 +5,8 @@
 
 namespace happe {
 
-// The machine's CLOCK_MONOTONIC, which stands still while it sleeps. For main programs; everything else is told the
-// time.
+// The machine's CLOCK_MONOTONIC, which stands still while it sleeps. Only main programs use it; all other code gets
+// the time as an argument.
 MonoTime monotonic_now();
 
 }  // namespace happe

@@ -64,7 +64,7 @@ Status PowerSupplies::watch(sd_event* loop) {
     address.nl_groups = kKernel;
     sd_event_source* source = nullptr;
     int result = -1;
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as sockets have it
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
     if (uevents_ && ::bind(uevents_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         result = sd_event_add_io(
             loop, &source, uevents_.get(), EPOLLIN,

@@ -33,7 +33,7 @@ public:
     [[nodiscard]] Result<std::span<const std::optional<Ppm>>> sample() override;
 
     // Reads the cpuN lines, of whole lines, by CPU number; nothing for a number that is missing (that CPU is off line).
-    // What follows them is not looked at. An error says "line N: message".
+    // Lines after them are ignored. An error says "line N: message".
     [[nodiscard]] static Status parse(std::string_view text, std::vector<std::optional<CpuTicks>>& cpus);
 
     // The share of the time between that was busy, rounded down; nothing if no time has been counted.

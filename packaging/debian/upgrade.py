@@ -25,7 +25,7 @@ NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # 1 is an interpreter's own, as of a tr
 
 
 def is_needed(server: Server) -> bool:
-    """Whether to migrate; of PostgreSQL it is said to whom it falls."""
+    """Whether to migrate; for PostgreSQL a message names who has to do it."""
     if server.database.is_sqlite:
         return migrations.current(server.database) != migrations.head()
     try:
@@ -69,7 +69,7 @@ def main() -> int:
     except (Failure, ConfigError, SQLAlchemyError, OSError, sqlite3.Error) as error:
         failure = error if isinstance(error, Failure) else meaning(error)
         PROGRAM.show(failure.lines if failure else [str(error)])
-        PROGRAM.show(["the database is as it was; mend that, then: dpkg --configure -a"])
+        PROGRAM.show(["the database is unchanged; solve the problem, then run: dpkg --configure -a"])
         return FAILED
     return 0
 

@@ -60,7 +60,7 @@ class FakeKit(VirtualClock):
 
     @property
     def plugged(self) -> bool:
-        """Whether it is there."""
+        """Whether it is plugged in."""
         return self._master >= 0
 
     def plug(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small study server over real HTTP that keeps to docs/uploads.md, until it is told to answer otherwise."""
+"""A small study server over real HTTP that keeps to docs/uploads.md, until a test has it answer otherwise."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FakeStudyServer:
         return sum(bool(re.search(request, line)) for line in self.requests)
 
     def scripted(self, line: str) -> Said | None:
-        """The answer that is to be given to a request instead of the right one."""
+        """The answer to a request instead of the right one."""
         for entry in self.script:
             if re.search(entry[0], line):
                 self.script.remove(entry)

@@ -2,7 +2,7 @@
 """Synthetic truths.
 
 A rig and clocks are drawn from what a calibration record and clock estimates state, and the counts are made that such
-an instrument would give. What the arithmetic makes of the counts is held against the truth.
+an instrument would give. Tests compare the results of the arithmetic with the truth.
 
 A session lasts a minute of server time, sampled at 50 Hz. The load is 1.2 A, from 5.02 s 2.0 A, from 30.01 s 1.4 A.
 """

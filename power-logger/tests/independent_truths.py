@@ -247,7 +247,7 @@ def _means(case: Case, clock: _Clock, begins: Values, period: float) -> Values:
 
 
 def _seen(case: Case, clock: _Clock, begins: Values) -> Values:
-    """Amperes as the instrument's inputs have them when samples are taken, noise aside."""
+    """Amperes at the instrument's inputs when samples are taken, without noise."""
     period = 1 / clock.hz
     if case.filter_hz is not None:
         cells = 1 << math.ceil(math.log2((begins[-1] - begins[0] + 1) * GRID_HZ))

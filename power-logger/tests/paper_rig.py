@@ -4,7 +4,7 @@
     export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/paper_rig.py
 
-prints them; tests/test_paper_rig.py holds the page against it. A limit +-a without more is a rectangle: u = a / sqrt(3)
+prints them; tests/test_paper_rig.py compares the page with it. A limit +-a without more is a rectangle: u = a / sqrt(3)
 (GUM 4.3.7). The limits are assumed, as those of instruments of this kind, and none is a datasheet's.
 """
 

@@ -80,7 +80,7 @@ def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: 
 
 
 def killed(child: Beside) -> None:
-    """Kill an uploader as the kernel does that is out of memory: nobody is told the number."""
+    """Kill an uploader as a kernel without memory does: nobody learns the number."""
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - the number is nobody else's business
 
 

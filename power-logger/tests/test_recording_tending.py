@@ -78,7 +78,7 @@ def test_an_unplugged_instrument_is_tried_again_each_second_and_the_gap_grows_me
 
 
 def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
-    # Given an instrument that takes 20 s to start again, and then counts from the index that it was told
+    # Given an instrument that takes 20 s to start again, and then counts from the given index
     lost = Gap(1200, 1210, Reason.OVERFLOW)
     again = [Reading((samples(1100, 100), lost), late(1210, 20.0)), Reading((samples(1210, 100),), late(1310, 20.0))]
     rig = Rig(*given_readings(0), SourceError("it stands"), *again)

@@ -112,7 +112,7 @@ def test_a_reader_that_stalls_has_one_overflow_of_the_right_length() -> None:
     # Time and index agree after the gap as before it.
     last = taken.pairs[-1]
     assert last.index == pytest.approx((last.monotonic_us - taken.began.monotonic_us) / 10, abs=1)
-    # What came out of the full buffer was old when it was read: no time is told for it.
+    # What came out of the full buffer was old when it was read: it gets no time.
     assert all(abs(pair.index - (pair.monotonic_us - taken.began.monotonic_us) / 10) <= 1 for pair in taken.pairs)
 
 

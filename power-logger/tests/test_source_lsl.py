@@ -206,7 +206,7 @@ volts = (sent.column(0) * out.channels[0].scale).astype(np.float32)
 first = int(np.flatnonzero(volts == came.column(0)[0])[0])
 assert (volts[first : first + came.rows] == came.column(0)).all()
 assert came.gaps == []
-# An index's time is the same on both sides, but for where each began.
+# An index's time is the same on both sides, except for where each began.
 at, of = came.pairs[-1], sent.pairs[-1]
 assert abs((at.monotonic_us - of.monotonic_us) / 1e6 - (at.index + first - of.index) / 200) < 0.05
 into.stop()

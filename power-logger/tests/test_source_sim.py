@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The simulated T61: its truth, and every error to order."""
+"""The simulated T61: its truth, and every error on request."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_switch_that_is_none_is_refused_before_the_recording(tmp_path: Path, c
 
 
 def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_lost(tmp_path: Path) -> None:
-    # Given a relay that is a script, which notes what it is told
+    # Given a relay that is a script, which notes its arguments
     relay = tmp_path / "relay.sh"
     relay.write_text(f'#!/bin/sh\necho "$1" >>{tmp_path}/told\n')
     relay.chmod(0o755)
@@ -154,7 +154,7 @@ def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_l
     source = "sim,rate=1000,pace=none,khz=800000,utilisation=0"
     what = ("--source", source, "--study", "t", "--spool", tmp_path / "spool", "--no-upload", "--duration", "30s")
     ran = happe_power("record", *what, "--zero-switch", str(relay), "--zero-every", "12s")
-    # Then it was told to open, and to close and open for each check
+    # Then it had to open, and to close and open for each check
     assert (ran.status, "zero check: shunt: zero is off by" in ran.err) == (0, True)
     assert (tmp_path / "told").read_text().split() == ["off", *["on", "off"] * 4]
     (folder,) = (tmp_path / "spool/t").iterdir()

@@ -3,8 +3,8 @@
 
 Eight clients on connections of their own ask one route at a time, with gunicorn's workers and threads as `happe-server
 run` starts them. In each round come all routes, in another order; the bare page is a static file of the same server in
-the same rounds. What is long by nature, exports and the verification of the whole audit log, is asked for once by one
-client, and judged by the server's memory alone.
+the same rounds. One client asks once for the long answers (exports and the verification of the whole audit log),
+which are judged only by the server's memory.
 
 usage: pages.py [--database KIND] [--state STATE] [--rounds N] [--requests N] [--keep FOLDER] [--judge]; --help has more
 """
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--state", choices=STATES, action="append")
     parser.add_argument("--route", default="", help="only routes whose name begins so")
-    parser.add_argument("--keep", type=Path, help="a folder for the databases, used again if they are there")
+    parser.add_argument("--keep", type=Path, help="a folder for the databases, used again if they exist")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--judge", action="store_true", help="exit with 1 if an aim is missed")
     given = parser.parse_args(arguments)
@@ -163,7 +163,7 @@ def configured(data: Path, url: str) -> Config:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be measured: so many rounds of so many requests to each route, or to those whose name begins so."""
+    """What to measure: so many rounds of so many requests to each route, or to those whose name begins so."""
 
     database: str
     state: str
@@ -204,7 +204,7 @@ class Measuring:
         return Result(self._wish.database, state, self._rows(), long, first, last, self._errors + errors)
 
     def _first_look(self, state: str) -> None:
-        """Ask for each route by one client, which is not counted. What the study's state refuses is not measured."""
+        """Ask for each route by one client, which is not counted. It skips routes that the study's state refuses."""
         for route in self._routes(LOOKS):
             looks = [answered(self._server.address, each) for each in route.requests]
             self._bytes[route.endpoint] = max(length for _status, length in looks)

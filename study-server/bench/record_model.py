@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A run's record as models of pydantic: what profiles/schema/run-record.schema.json says, in the framework's own words.
 
-The reference validates its input with them. What a schema can't say, and only the study server checks, is not in here.
+The reference validates its input with them. Rules that a schema can't express, which only the study server checks, are
+missing here.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ WANTED: tuple[dict[str, Any], ...] = (
     {"change": "unchanged", "condition": "O-HAPPE"},
 )
 PROFILES = tuple(map(_asked_so, WANTED))
-# Filters and places in a list, one after the other. What is not here is asked for as it is.
+# Filters and places in a list, one after the other. Other routes are requested as they are.
 QUERIES: dict[str, tuple[Callable[[Asking, Drawn], dict[str, Any]], ...]] = {
     "participant_staff.participants": PEOPLE,
     "participants.list_participants": (*PEOPLE, _asked_so({"limit": 200})),

@@ -166,7 +166,7 @@ def looks_at(what: list[str], rounds: int) -> None:
 
 
 def _peak_kib() -> int:
-    """The most memory that this process had. What getrusage says is the parent's, too."""
+    """The most memory that this process had. getrusage counts the parent's, too."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0])
 

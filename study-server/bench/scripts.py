@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SECONDS = 40  # of a run
 PRESSES = 0.23  # a second: nine in a run that learns, a million in the whole study
-PERSONS = 16  # that are told apart
+PERSONS = 16  # that are distinct
 RUN, APPLICATION = "7ZK3M9QA", "torcs"  # the names in what records.make makes
 SUBJECT = records.SUBJECT.removeprefix("subject:")
 

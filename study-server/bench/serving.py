@@ -51,7 +51,7 @@ class Server:
     journal: Path
 
     def peak_bytes(self) -> int:
-        """The most memory that its processes have had resident so far, summed. What they share is counted for each."""
+        """The most memory that its processes have had resident so far, summed. Shared memory counts for each."""
         return sum(_status_bytes(pid, "VmHWM") for pid in self._pids())
 
     def resident_bytes(self) -> int:

@@ -38,7 +38,7 @@ WORKERS, THREADS = 2, 8
 
 @dataclass(frozen=True)
 class Stage:
-    """A study server's configuration and the uploads that it can take, in the order in which they are to be sent."""
+    """A study server's configuration and the uploads that it can take, in the order of sending."""
 
     config: Config
     uploads: list[Request]

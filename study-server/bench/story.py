@@ -151,7 +151,7 @@ class Story:
 
 
 def consent(at_us: int) -> dict[str, Any]:
-    """What is known of who has consented."""
+    """What is known of participants who have consented."""
     return {"consent_version": "1", "consent_us": at_us, "on_withdrawal": OnWithdrawal.ERASE}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The requests of data/bad_requests.jsonl: what a line means.
 
-    about     why it is there
+    about     the reason for the case
     who       a caller of scene.py; `anybody` sends no token
     method, path, headers
     json, text, base64, repeat   the body: JSON, text, bytes, or [a piece, how often, what closes each or nothing more]

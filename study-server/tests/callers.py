@@ -35,7 +35,7 @@ CLIENT_ID = UUID("11111111-2222-4333-8444-555555555555")
 
 @dataclass(frozen=True)
 class Somebody:
-    """A caller. `kind` is None for who is nobody's: an unknown, expired, revoked or disabled one."""
+    """A caller. `kind` is None for a caller without one: an unknown, expired, revoked or disabled one."""
 
     token: str | None
     kind: Who | None

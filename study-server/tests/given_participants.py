@@ -89,14 +89,14 @@ def as_participant(row: Participant) -> Caller:
 
 
 def started(world: World, code: str, laptop: Enrolled, start_id: str | None = None) -> bytes:
-    """Start a run; what the laptop is told, sealed."""
+    """Start a run; the sealed answer to the laptop."""
     with world.database.writing() as session:
         run = runs.find(session, laptop.device.study_id, code)
         return runs.start(session, run, as_device(laptop), start_id or str(uuid4()), fixed_secrets())
 
 
 def ended(world: World, code: str, laptop: Enrolled) -> bytes:
-    """Start a run and let it end; what the laptop was told, sealed, as with the next two."""
+    """Start a run and let it end; the sealed answer to the laptop, as with the next two."""
     told = started(world, code, laptop)
     with world.database.writing() as session:
         runs.end(session, runs.find(session, laptop.device.study_id, code), as_device(laptop))

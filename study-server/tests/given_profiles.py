@@ -30,7 +30,7 @@ OFTEN = 0.15  # presses a second, so that each run of a minute teaches
 def taught(
     world: World, *, name: str = "small", players: int = 2, runs: int = 10, blind: bool = False
 ) -> list[Participant]:
-    """A study that is unblinded when some participants have played their first runs; who they are.
+    """A study that is unblinded when some participants have played their first runs; their codes.
 
     The last of them presses no key.
     """

@@ -30,7 +30,7 @@ SAVED = {"T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}
 
 
 def finished(world: World, name: str = "finished", participants: int = 4, *, unblinded: bool = True) -> Study:
-    """The study. What laptops record is what their conditions say."""
+    """The study. Laptops record what their conditions demand."""
     study = given_studies.study(world, protocol=PROTOCOL.replace("finished", name))
     for _ in range(participants):
         _play(world, study)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study with many runs under way and a trace begun, what devices upload of them, and whether all of it is there."""
+"""A study with many runs under way and a trace begun, what devices upload of them, and whether all of it arrived."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 
 A cell's counts lie in FOLDER as JSON, so the same command goes on where it was interrupted. At the end the table is
 printed, and the exit status is 1 if a cell misses: a test errs more often than its level says, or an interval holds
-less often, by more than three standard errors. What a method refused is counted and neither held nor erred.
+less often, by more than three standard errors. Refusals are counted; they neither hold nor err.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def run(method: Method, people: int, studies: int) -> Cell:
 
 
 def kept(folder: Path, method: Method, people: int, studies: int) -> Cell:
-    """A cell, from its file if it is there."""
+    """A cell, from its file if that exists."""
     name = f"{method.name} {method.world} {people} {studies}".replace(" ", "-").replace(",", "").replace("'", "")
     file = folder / f"{name}.json"
     if not file.exists():
@@ -271,7 +271,7 @@ def _shown(cell: Cell) -> str:
 
 
 def main(folder: Path, studies: int = STUDIES) -> int:
-    """Draw what is not there yet, and print the table."""
+    """Draw the missing cells, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     cells = [kept(folder, method, people, studies) for method in methods() for people in SIZES]
     print(table(cells))

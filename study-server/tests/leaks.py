@@ -86,7 +86,7 @@ def same_chances(patch: pytest.MonkeyPatch, chapter: int) -> None:
 
 @dataclass
 class Server:
-    """A server with a history. `answers` are what devices were told meanwhile, by what they asked."""
+    """A server with a history. `answers` are the answers to devices meanwhile, by request."""
 
     world: World
     study: Study
@@ -132,7 +132,7 @@ def server(folder: Path, url: str, seed: int) -> Server:
 
 
 def clients(made: Server) -> dict[str, FlaskClient]:
-    """Everybody who may ask for something, except for who may unblind, whom the study's state must stop too."""
+    """Everybody who may ask for something, except for custodians, whom the study's state must stop too."""
     everybody = {str(role): made.world.client(made.world.account(role, email=f"{role}@example.org")) for role in Role}
     browsers = {}
     for number, (_person, token) in enumerate(made.people):

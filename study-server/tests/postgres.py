@@ -26,7 +26,7 @@ class Postgres:
     """A cluster. PostgreSQL refuses to be root, so root runs it as the user `postgres`, who must own the folder."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
-        """Start a folder's cluster, made if it is not there. `durable`: commits reach the disk, as in production."""
+        """Start a folder's cluster, made if it is missing. `durable`: commits reach the disk, as in production."""
         self.folder = folder
         self._options = f"-k {folder} -h '' -c max_connections=200" + ("" if durable else " -c fsync=off")
         if not folder.exists():

@@ -49,7 +49,7 @@ class Scene:
     open_trace: str = ""
     sealed_trace: str = ""
     taught: str = ""  # the application of that record's run
-    record: str = ""  # the id of the one record that is there
+    record: str = ""  # the id of the one existing record
 
     def names(self) -> dict[str, str]:
         """What a request may name, by the name that bad_requests.jsonl has for it."""

@@ -16,7 +16,7 @@ UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-us
 
 
 class SmallDisk:
-    """Mounted over a folder, whose contents it begins with. Who is not root needs user namespaces."""
+    """Mounted over a folder, whose contents it begins with. Users other than root need user namespaces."""
 
     def __init__(self, folder: Path, size: int) -> None:
         """Mount it, of `size` bytes."""
@@ -40,7 +40,7 @@ class SmallDisk:
         assert os.statvfs(self.inside).f_bavail == 0
 
     def make_room(self) -> None:
-        """Give back what `fill` took."""
+        """Return what `fill` took."""
         (self.inside / "filler").unlink()
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server init`: everything or nothing, and never over what is there."""
+"""`happe-server init`: everything or nothing, and never over existing files."""
 
 from __future__ import annotations
 

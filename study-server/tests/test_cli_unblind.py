@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server study unblind`: a custodian's password, a reason, the name typed out; else nothing is told."""
+"""`happe-server study unblind`: a custodian's password, a reason, the name typed out; else it reveals nothing."""
 
 from __future__ import annotations
 

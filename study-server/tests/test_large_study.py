@@ -124,7 +124,7 @@ def test_counts_of_a_large_study_are_kept_until_something_happens(
 
 
 def _dangling(database: Database) -> list[Any]:
-    """Rows that name what is not there. The benchmark writes without looking."""
+    """Rows that name a missing row. The benchmark writes without looking."""
     if not database.is_sqlite:
         return []
     with database.reading() as session:

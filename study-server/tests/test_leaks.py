@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 # What is the same on every server, and may speak of conditions: the API's description, protocols that ship, and what
 # follows from a protocol alone.
 PUBLIC = {"openapi.spec", "study_pages.new_study_form", "study_pages.preregistration"}
-# What nobody in this history reads: it says where to go, or is about the password of who signed in by a browser.
+# What nobody in this history reads: it says where to go, or is about the password of somebody signed in by a browser.
 ELSEWHERE = {
     "overview_pages.start",
     "participant_pages.start",

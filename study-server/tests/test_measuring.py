@@ -45,7 +45,7 @@ REPORT = f"{STUDY}/report"
 HZ, BANDWIDTH_HZ = 200, 3.0
 
 
-def measured_run(world: World, **given: Any) -> given_power.MeasuredRun:  # noqa: ANN401 - as measured_run has it
+def measured_run(world: World, **given: Any) -> given_power.MeasuredRun:  # noqa: ANN401 - the type of measured_run
     """A run of 40 seconds whose meter has a filter."""
     return given_power.measured_run(world, seconds=40, rate_hz=HZ, bandwidth_hz=BANDWIDTH_HZ, **given)
 
@@ -77,7 +77,7 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
     run = measured_run(world, unblinded=False)
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     early = post(analyst, f"{REPORT}/power", page=STUDY)
-    assert (early.status_code, "it tells conditions" in early.text) == (HTTPStatus.CONFLICT, True)
+    assert (early.status_code, "it reveals conditions" in early.text) == (HTTPStatus.CONFLICT, True)
     assert given_jobs.work_off(world) == []
     # When it is unblinded
     unblind(world)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a profile came to be is told by Algorithm 4, and what does not follow is named."""
+"""Algorithm 4 explains how a profile came to be, and findings name what does not follow."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The live progress: what changed is sent, and nothing if nothing did; what needs attention, to who may know of it."""
+"""The live progress: only changes are sent; and what needs attention, for those who may know of it."""
 
 from __future__ import annotations
 
@@ -183,6 +183,6 @@ def test_everybody_sees_as_much_of_it_as_their_rights_allow(small_world: World, 
     text = small_world.staff(role).get("/studies/small/progress").text
     sees_devices = Right.DEVICE_READ in RIGHTS[role]
     assert ("0 of 1 sealed" in text) == sees_devices
-    assert "MiB" not in text, "a size tells a condition"
+    assert "MiB" not in text, "a size reveals a condition"
     assert "Last contact" in text
     assert trace.acknowledged

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What people type is kept as they meant it, or they are told why it can't be."""
+"""What people type is kept as they meant it, or they learn why it can't be."""
 
 from __future__ import annotations
 

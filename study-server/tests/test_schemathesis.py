@@ -167,7 +167,7 @@ def call(case: Case, token: str | None) -> Response:
 
 
 def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple[Case, Response]]:  # noqa: ANN401 - schemathesis's
-    """What a caller is answered to so many generated cases of an operation, each held against the document."""
+    """What a caller is answered to so many generated cases of an operation, each compared with the document."""
     answered = []
 
     @settings(OPTIONS, max_examples=examples)
@@ -185,7 +185,7 @@ def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple
 
 
 def name_something(case: Case, scene: Scene, data: st.DataObject) -> None:
-    """Let three of four path parameters name something that is there."""
+    """Let three of four path parameters name something that exists."""
     for name, values in scene.values(case.path).items():
         if name in case.path_parameters and data.draw(st.integers(0, 3)):
             case.path_parameters[name] = data.draw(st.sampled_from(values))

@@ -201,7 +201,7 @@ def right(measured: Measured, feature: Mapping[str, float]) -> int:
 
 
 def by_database(file: Path) -> dict[str, dict[str, float]]:
-    """What a database alone says of each trace, as numbers: sizes, and how long texts and seals are."""
+    """What the database by itself says of each trace, as numbers: sizes, and how long texts and seals are."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row

@@ -55,7 +55,7 @@ class Phone:
         self.now_us += second_factor.STEP_US
 
     def scans(self, client: FlaskClient) -> TestResponse:
-        """Read the picture of the page, and give the first code back."""
+        """Read the picture of the page, and return the first code."""
         page = client.get(SETTING_UP)
         found = SECRET.search(page.text)
         assert found, page.text

@@ -32,7 +32,7 @@ class Desk:
         self.together: Together[str, str] = Together(world.database, self.write)
 
     def write(self, session: Session, names: Sequence[str]) -> list[str | Exception]:
-        """Each name in capitals; `no` is refused, `broken` breaks all, a name that is there breaks all too."""
+        """Each name in capitals; `no` is refused, `broken` breaks all, an existing name breaks all too."""
         self.batches.append(list(names))
         self.busy.set()
         assert self.go_on.wait(PATIENCE_S)

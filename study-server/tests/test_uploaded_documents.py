@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Uploads: what breaks them is told where and why, without repeating it."""
+"""Uploads: errors name the place and the reason, without repeating the content."""
 
 from __future__ import annotations
 

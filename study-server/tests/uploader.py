@@ -85,7 +85,7 @@ class Uploader:
 
 @dataclass
 class Crowd:
-    """Uploaders in threads. What went wrong in one is raised at the end."""
+    """Uploaders in threads. An error in one is raised at the end."""
 
     ended: threading.Event = field(default_factory=threading.Event)
     uploaders: list[Uploader] = field(default_factory=list)

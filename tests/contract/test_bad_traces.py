@@ -1,4 +1,4 @@
-"""What `happe-sim replay` says of traces that break the format, of files that are not there, and of bad usage.
+"""What `happe-sim replay` says of traces that break the format, of missing files, and of bad usage.
 
 bad_traces.json holds a good trace and the ways to spoil it. One character there is one byte. A case either gives the
 whole file (`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill`

@@ -75,7 +75,7 @@ def read(path: Path) -> Document:
 
 
 def joined(text: str, line: int) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers. What a backslash continues is one line."""
+    """Lines with their numbers. Lines continued by a backslash are one line."""
     begun = ""
     for number, each in enumerate(text.splitlines(), start=line):
         if each.endswith("\\"):

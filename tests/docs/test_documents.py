@@ -168,7 +168,7 @@ ROWS = [
 
 
 def test_a_figure_is_what_its_page_says(subtests: pytest.Subtests) -> None:
-    """Each number of the figure, and of what it is held against, is where the page tells how it was measured."""
+    """Each number of the figure, and of what it is compared with, is where the page tells how it was measured."""
     for row in ROWS:
         with subtests.test(row[0]):
             _what, figure, goal, _command, more = row
@@ -219,7 +219,7 @@ def test_the_example_of_user_a_is_the_vectors() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("sudo happectl restore   # gives it back", ["happectl", "restore"]),
+        ("sudo happectl restore   # restores the governor", ["happectl", "restore"]),
         ("A=b build/bin/happe-sim study --json >out.json", ["build/bin/happe-sim", "study", "--json"]),
         ("happectl hold -- make -j8", ["happectl", "hold", "--", "make", "-j8"]),
         ("happectl check            reads the file", ["happectl", "check"]),

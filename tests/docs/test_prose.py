@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_prose.__main__ import RULES, faults, grade, main, read, register, syllables
+from happe_prose.__main__ import RULES, faults, faults_of_source, grade, main, read, register, source_rules, syllables
+from happe_prose.sources import passages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,53 @@ def test_a_planted_sentence_of_a_template_is_named(tmp_path: Path, capsys: pytes
     )
     assert main([str(page)]) == 1
     assert capsys.readouterr().out.startswith(f"{page}:3: say: ")
+
+
+PYTHON = '''# A comment: made anew.
+"""A docstring,
+of which one line is made anew."""
+
+name = "anew"  # `anew` is code
+
+
+@command
+def greet(who):
+    """Print anew what {this} says."""
+    raise Failure(f"{who} is made "
+                  "anew")
+'''
+CPP = """// A comment in two lines that is made
+// anew.
+say(tr("This window is "
+       "made anew."));  /* and anew, too */
+const char mark = '"';  // not a text
+auto text = R"(raw, anew again)" "url://anew";
+"""
+
+
+def test_comments_docstrings_and_messages_of_sources_are_read() -> None:
+    def lines(name: str, source: str) -> list[int]:
+        return [line for line, what in faults_of_source(name, source) if what.startswith("anew: ")]
+
+    assert lines("a.py", PYTHON) == [1, 2, 10, 11]
+    assert lines("a.cpp", CPP) == [1, 3, 4, 6]
+    messages = [each.text for each in passages("a.py", PYTHON) if each.is_message]
+    assert messages == ["Print anew what code says.", "code is made anew"]
+
+
+def test_each_rule_for_sources_finds_its_example_in_a_comment(subtests: pytest.Subtests) -> None:
+    assert {rule["name"] for rule, _pattern in source_rules()} >= {"tell", "whose", "rare-verb", "give-back", "must"}
+    for rule, _pattern in source_rules():
+        with subtests.test(rule["name"]):
+            assert rule["name"] in str(list(faults_of_source("a.h", f"// One. {rule['example']}\n")))
+            assert list(faults_of_source("a.h", f"// One. {rule['better']}\n")) == []
+
+
+def test_a_planted_comment_fails_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "source.cpp"
+    source.write_text("int main() {}\n// happed is told twice.\n", encoding="utf-8")
+    assert main([str(source)]) == 1
+    assert capsys.readouterr().out.startswith(f"{source}:2: tell: ")
 
 
 def test_code_cells_and_items_are_read_each_in_its_way() -> None:

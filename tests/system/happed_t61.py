@@ -33,7 +33,7 @@ CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "perfor
 
 
 class Machine:
-    """cpufreq's files. What is read and written by name is of the first policy."""
+    """cpufreq's files. Files read and written by name are the first policy's."""
 
     def __init__(self, cpus: Path, policies: dict[int, dict[str, str]]) -> None:
         """Make each policy's files as they are found; their names to their first lines."""

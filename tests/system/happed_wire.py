@@ -185,7 +185,7 @@ class Peer:
 
     @classmethod
     def connect(cls, address: str, uid: int | None = None) -> Self:
-        """Say hello to the bus, as another user if one is given, which root alone may."""
+        """Say hello to the bus, as another user if one is given, which only root may."""
         path = address.partition("unix:path=")[2].partition(",")[0]
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         stream.settimeout(PATIENCE_S)

@@ -94,7 +94,7 @@ class MeasuredStudy:
     """The study in a folder: a server's data, and beside it what its researcher has."""
 
     def __init__(self, folder: Path) -> None:
-        """Open what is there."""
+        """Open existing data."""
         self.folder = folder
         self.world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
 

@@ -86,7 +86,7 @@ class Demo:
         os.close(self._screen)
 
     def left(self) -> dict[int, str]:
-        """Its processes that are there, and their commands: their environment names the test's folder."""
+        """Its living processes, and their commands: their environment names the test's folder."""
         found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -292,6 +292,6 @@ def test_what_failed_is_said_and_its_logs_are_kept(happe_sim: HappeSim, tmp_path
 
 
 def listening(demo: Demo) -> list[int]:
-    """The ports that its server was told to listen on."""
+    """The ports on which its server must listen."""
     text = "".join(file.read_text() for file in demo.temporary.glob("*/server.toml"))
     return [int(port) for port in re.findall(r'^listen = "127.0.0.1:(\d+)"', text, re.MULTILINE)]

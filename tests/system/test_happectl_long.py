@@ -220,7 +220,7 @@ def test_hold_passes_a_signal_to_the_command(happectl: HappeCtl) -> None:
 
 
 def test_a_key_reaches_the_command_once(happectl: HappeCtl, terminal: Terminal, tmp_path: Path) -> None:
-    """A terminal's Ctrl-C is a signal for all in front; nothing is to be added."""
+    """A terminal's Ctrl-C is a signal for all in front; add nothing."""
     log = tmp_path / "log"
     script = f"trap 'echo int >>{log}' INT; echo ready; i=0; while [ $i -lt 8 ]; do sleep 0.1; i=$((i+1)); done; exit 6"
     foreground: list[str | Path] = ["setsid", "--ctty", "--wait", happectl.program, "hold", "--", "sh", "-c", script]

@@ -309,7 +309,7 @@ def test_clients_that_come_and_go_leave_no_memory_and_no_descriptor_behind(happe
 def test_huge_messages_leave_no_memory_behind(happed: Happed, me: Client) -> None:
     for _ in range(3):
         me.refused("ImportProfiles", "ss", "", "[" * (16 << 20))
-    until(lambda: memory_kib(happed.pid) < 32 << 10, "the memory of huge messages is given back")
+    until(lambda: memory_kib(happed.pid) < 32 << 10, "the memory of huge messages is returned")
 
 
 def test_a_flood_of_presses_is_one_series_and_keeps_the_time(me: Client) -> None:

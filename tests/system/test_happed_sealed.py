@@ -188,7 +188,7 @@ def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_be
         assert lesson["key"] == "performance"
 
 
-# What nobody is told
+# What nobody learns
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_the_simulators_page_has_its_commands_and_options(happe_sim: HappeSim) -
 
 
 def test_the_configurations_page_has_the_options_that_the_document_has() -> None:
-    """docs/configuration.md is held against the options themselves by a unit test."""
+    """docs/configuration.md is compared with the options themselves by a unit test."""
     manual = (SHARE / "man/man5/happe.toml.5").read_text(encoding="utf-8")
     documented = re.findall(r"^### `(.+)`$", (ROOT / "docs/configuration.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert documented

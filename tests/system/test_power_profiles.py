@@ -42,7 +42,7 @@ def desktop(service: Service, me: Client) -> Desktop:
 
 
 def described(profile: str, reason: str, application: str) -> dict[str, str]:
-    """A hold, as ActiveProfileHolds has it."""
+    """A hold, as in ActiveProfileHolds."""
     return {"ApplicationId": application, "Profile": profile, "Reason": reason}
 
 

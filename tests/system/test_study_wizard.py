@@ -72,7 +72,7 @@ def told(file: Path) -> list[Json]:
 
 
 def until_games(file: Path, count: int) -> list[Json]:
-    """Wait until so many processes have said that they are there."""
+    """Wait until so many processes have said that they run."""
     found: list[Json] = until(lambda: len(told(file)) >= count and told(file), f"{count} processes")
     return found
 

@@ -3,7 +3,7 @@
 
 usage: image.py       prints the image's folder, build/vm/image-KEY
 
-KEY is a hash over everything the image is made from here; an image that is there is not built again. The packages come
+KEY is a hash over everything the image is made from here; an existing image is not built again. The packages come
 from this machine's own apt sources. Needs root, user namespaces (newuidmap), or sudo.
 """
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check the English of Markdown files and Jinja templates. Run as `python -m happe_prose [--grades] FILE...`.
+"""Check the English of Markdown files, Jinja templates and sources. Run as `python -m happe_prose [--grades] FILE...`.
 
 Prints FILE:LINE: RULE: what is wrong, and exits with 1 if it printed anything. --grades prints each page's grade too.
+Of a source (Python, C, C++, JavaScript) it reads comments, docstrings and messages.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +24,10 @@ from proselint.registry.checks import Check
 from proselint.registry.checks.types import ExistenceSimple
 from proselint.tools import LintFile
 
+from happe_prose.sources import KINDS, passages
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from markdown_it.token import Token
 
@@ -125,6 +129,21 @@ def faults(page: Page) -> Iterator[tuple[int, str]]:
         yield 1, f"grade: {found_grade:.1f} is above {RULES['most_grade']}; write shorter sentences and shorter words"
 
 
+def faults_of_source(name: str, source: str) -> Iterator[tuple[int, str]]:
+    """Give each fault of a source file with the line at which its comment, docstring or message begins."""
+    for passage in passages(name, source):
+        for rule, pattern in source_rules():
+            if pattern.search(passage.text):
+                yield passage.line, f"{rule['name']}: {rule['say']}: {passage.text[:60]}..."
+
+
+@cache
+def source_rules() -> list[tuple[dict[str, str], re.Pattern[str]]]:
+    """The rules that hold for sources too, each with its pattern there."""
+    patterns = [(rule, rule.get("sources", rule["pattern"])) for rule in RULES["rule"]]
+    return [(rule, re.compile(pattern, re.IGNORECASE)) for rule, pattern in patterns if pattern]
+
+
 def register() -> None:
     """Tell proselint its own checks and ours."""
     registry = CheckRegistry()
@@ -141,7 +160,7 @@ def register() -> None:
 def main(arguments: list[str]) -> int:
     """Run; the exit status."""
     parser = argparse.ArgumentParser(
-        prog="happe_prose", description="Check the English of Markdown files and templates."
+        prog="happe_prose", description="Check the English of Markdown files, templates and sources."
     )
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--grades", action="store_true", help="print the grade of each page")
@@ -150,13 +169,20 @@ def main(arguments: list[str]) -> int:
     wrong = False
     for name in chosen.files:
         text = Path(name).read_text(encoding="utf-8")
+        if name.endswith(KINDS):
+            wrong = _report(name, faults_of_source(name, text)) or wrong
+            continue
         page = read_template(text) if name.endswith(".html") else read(text)
         if chosen.grades:
             print(f"{grade([sentence for _line, sentence in page.sentences]):5.1f} {name}")
-        for line, what in sorted(faults(page)):
-            print(f"{name}:{line}: {what}")
-            wrong = True
+        wrong = _report(name, faults(page)) or wrong
     return int(wrong)
+
+
+def _report(name: str, found: Iterable[tuple[int, str]]) -> bool:
+    lines = [f"{name}:{line}: {what}" for line, what in sorted(found)]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    return bool(lines)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """C++ with many mutants in one build: each is an expression with a condition around it that the environment switches.
 
-`HAPPE_MUTANT=12 build/mutants/cmake/bin/loop_test` runs the tests of the loop with mutant 12 alone. What the compiler
-works out itself (constants, static assertions) has no mutants.
+`HAPPE_MUTANT=12 build/mutants/cmake/bin/loop_test` runs the tests of the loop with mutant 12 alone. Values that the
+compiler works out itself (constants, static assertions) have no mutants.
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ def files_of(tree: Path, globs: Iterable[str]) -> list[str]:
     """The files that these name, from the top of the tree. A name of nothing is an error."""
     found = {glob: [str(path.relative_to(tree)) for path in tree.glob(glob)] for glob in globs}
     if missing := [glob for glob, names in found.items() if not names]:
-        raise SystemExit(f"mutants: targets.toml names what is not there: {', '.join(missing)}")
+        raise SystemExit(f"mutants: targets.toml names a missing file or place: {', '.join(missing)}")
     return sorted({name for names in found.values() for name in names})
 
 
 def copy_tree(tree: Path, copy: Path, *, without: Iterable[str] = ()) -> None:
-    """Copy the tree's own files: those alone that differ, so that a build of the copy compiles no more than it must."""
+    """Copy the tree's own files: only those that differ, so that a build of the copy compiles no more than it must."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout.decode()
     for name in sorted({*filter(None, listed.split("\0"))} - {*without}):
         if (tree / name).is_symlink():  # to a folder of the tree

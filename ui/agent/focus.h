@@ -33,8 +33,8 @@ enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
 
 class FocusSource {
 public:
-    // `changed`: another window may be in front. `answered`: this one is, or none. `lost`: nothing will be told any
-    // more, and why; the source is to be destroyed, but not in this call.
+    // `changed`: another window may be in front. `answered`: this one is, or none. `lost`: the source reports nothing
+    // from now on, and why; destroy it, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void(const std::optional<Focus>&)> answered;

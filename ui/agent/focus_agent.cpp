@@ -69,14 +69,14 @@ void FocusAgent::say(const QString& what) {
     }
 }
 
-// Not put off by what changes while it waits: who changes windows all the time has one in front, too.
+// Changes meanwhile do not delay it: somebody who changes windows all the time has one in front, too.
 void FocusAgent::changed() {
     if (!settle_.isActive()) {
         settle_.start();
     }
 }
 
-// One question at a time. What changes after it was asked is asked for again, so the last answer is of the last change.
+// One question at a time. After a change it asks again, so the last answer is of the last change.
 void FocusAgent::ask() {
     if (!source_) {
         return;

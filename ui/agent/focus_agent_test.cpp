@@ -65,7 +65,7 @@ protected:
                           says_.events = events;
                           ++says_.opened;
                           if (says_.missing) {
-                              return tl::unexpected<std::string>("none is there");
+                              return tl::unexpected<std::string>("no source exists");
                           }
                           return std::make_unique<FakeSource>(says_);
                       }};
@@ -108,7 +108,7 @@ TEST_F(Agent, LooksForAnotherSourceUntilThereIsOne) {
     ASSERT_TRUE(until([this] { return says_.opened == 2; }));
     says_.missing = false;
     EXPECT_TRUE(until([this] { return says_.asked == 2; }));  // though the first question was never answered
-    EXPECT_EQ(said, (QStringList{"it is gone", "none is there", "fake"}));
+    EXPECT_EQ(said, (QStringList{"it is gone", "no source exists", "fake"}));
 }
 
 TEST_F(Agent, SaysOnceThatThereIsNoSource) {
@@ -116,9 +116,9 @@ TEST_F(Agent, SaysOnceThatThereIsNoSource) {
     QObject::connect(&agent_, &FocusAgent::said, [&](const QString& what) { said << what; });
     says_.missing = true;
     agent_.start();
-    EXPECT_EQ(said, QStringList{"none is there"});
+    EXPECT_EQ(said, QStringList{"no source exists"});
     ASSERT_TRUE(until([this] { return says_.opened == 2; }));
-    EXPECT_EQ(said, QStringList{"none is there"});
+    EXPECT_EQ(said, QStringList{"no source exists"});
 }
 
 TEST_F(Agent, TakesABetterSourceWhenOneComesAndHearsNothingOfTheOneBefore) {

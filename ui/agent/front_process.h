@@ -29,7 +29,7 @@ struct Process {
 // Field 22 of /proc/PID/stat, whatever the program is called; none if the text is no such line.
 [[nodiscard]] std::optional<BootTime> start_in_stat(std::string_view stat);
 
-// The process that a window was said, at this time, to belong to. An error: it has ended, and if another one has its
+// The process to which a window belongs, as reported at this time. An error: it has ended, and if another one has its
 // number now, that one started later.
 [[nodiscard]] tl::expected<Process, std::string> open_process(pid_t pid, BootTime said);
 

@@ -35,7 +35,7 @@ struct Options {
 // The program's name, what it is and does, and `options` to be filled by its parse.
 void define(CLI::App& program, Options& options);
 
-// $XDG_CONFIG_HOME/happe/indicator.toml, or the same in ~/.config: read if it is there and no other is named.
+// $XDG_CONFIG_HOME/happe/indicator.toml, or the same in ~/.config: read if it exists and no other is named.
 [[nodiscard]] std::string settings_file();
 
 // The state that the options ask for; an error names the model's file.

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
 
 signals:
-    // What is shown has changed, in words for who hears it; both empty while nothing is.
+    // What is shown has changed, in words for people who hear it; both empty while nothing is.
     void said(const QString& name, const QString& description);
     // The window system is gone and has not come back.
     void given_up();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the overlay would show now, printed: for scripts, and for who cannot see it.
+// What the overlay would show now, printed: for scripts, and for people who cannot see it.
 #pragma once
 
 #include "ui/indicator/options.h"

@@ -8,7 +8,8 @@
 namespace happe::ui {
 
 // How to open the surface that the options ask for. In a session that has both window systems it is Wayland's; where
-// its compositor lacks what an overlay needs, the tray takes its place, and `tell` is told why and what else there is.
+// its compositor lacks what an overlay needs, the tray takes its place, and `tell` receives the reason and the
+// alternatives.
 [[nodiscard]] OpenSurface surface_for(const Options& options, std::function<void(const std::string&)> tell);
 
 }  // namespace happe::ui

@@ -84,8 +84,8 @@ public:
 
     // The simulated battery, driven by the T61's model or by this machine's own.
     static OverlayState simulated(std::optional<PowerModel> own) { return {std::move(own), true}; }
-    // The real battery; in a study's run the simulated one. What a key gives is told only where there is a model of
-    // this machine.
+    // The real battery; in a study's run the simulated one. The effect of a key is known only where there is a model
+    // of this machine.
     static OverlayState real(std::optional<PowerModel> own) { return {std::move(own), false}; }
 
     // happed is as it says, or gone.
@@ -97,7 +97,7 @@ public:
 
     // Nothing, while nobody is served.
     [[nodiscard]] std::optional<Shown> shown(Moment now) const;
-    // When happed is to be asked again though it tells of nothing; none: not before it does.
+    // When to ask happed again although it reports no change; none: not before it does.
     [[nodiscard]] std::optional<Moment> next_look() const { return look_; }
     // The time at which the picture changes without an event; none: never.
     [[nodiscard]] std::optional<Moment> next_change(Moment now) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The window for who owns the laptop: what HAPPE does and why, what it has learned, and how to change that.
+// The window for the owner of the laptop: what HAPPE does and why, what it has learned, and how to change that.
 #pragma once
 
 #include "ui/owner/owner.h"

@@ -9,7 +9,7 @@
 
 namespace happe::study {
 
-// Made if it is not there. An error names it.
+// Made if it is missing. An error names it.
 [[nodiscard]] tl::expected<void, QString> make_state_folder(const QString& folder);
 
 // One program at a time; null: another one has it.

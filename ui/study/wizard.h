@@ -37,7 +37,7 @@ public:
     // Whatever is next. Also a new participant, after a goodbye.
     void go_on();
 
-    // What people do. What does not belong to the page that is shown is skipped.
+    // What people do. Actions that do not belong to the shown page are skipped.
     void sit_down(const QString& link);
     void open_pages();
     void begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An end to waiting for a server that does not answer, in libraries that would wait for ever.
+// An end to waiting for a server that does not answer, in libraries that would wait without end.
 #pragma once
 
 #include <thread>

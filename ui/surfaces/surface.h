@@ -30,8 +30,8 @@ inline constexpr int kMargin = 16;
 
 class Surface {
 public:
-    // `changed`: scale or translucency have, the picture is to be painted again. `lost`: the window system is gone, and
-    // nothing is shown any more; the surface is to be destroyed, but not in this call.
+    // `changed`: scale or translucency have, paint the picture again. `lost`: the window system is gone, and
+    // nothing is shown any more; destroy the surface, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void()> lost;
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] virtual bool translucent() const = 0;
     // Whether an icon is wanted in place of the whole picture.
     [[nodiscard]] virtual bool icon() const { return false; }
-    // `name` is for who lists windows: it says in words what the picture shows.
+    // `name` is for programs that list windows: it says in words what the picture shows.
     virtual void show(const QImage& picture, const QString& name) = 0;
     virtual void hide() = 0;
 };

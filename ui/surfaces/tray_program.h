@@ -6,7 +6,7 @@
 
 namespace happe::ui {
 
-// Where happe-tray is: beside this program, or where it is installed. Empty if it is not there.
+// Where happe-tray is: beside this program, or where it is installed. Empty if it is missing.
 [[nodiscard]] QString tray_program();
 
 // Becomes happe-tray with its window; returns only if it cannot, and says why.

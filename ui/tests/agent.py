@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SETTLED_S = 0.3  # three times as long as the agent waits after a change
 
-# In a PID namespace of its own, as Flatpak's programs are: it takes itself for process 1. It ends with who started it.
+# In a PID namespace of its own, as Flatpak's programs are: it takes itself for process 1. It ends with its parent.
 BOXED = (
     ["unshare", "--pid", "--fork", *AS_USER, "--pdeathsig=KILL"]
     if AS_USER
@@ -51,7 +51,7 @@ def window_of(desktop: X11, pid: int) -> str:
 
 @dataclass
 class Agent:
-    """A running happe-indicator that shows nothing, unless it is told where."""
+    """A running happe-indicator that shows nothing, unless a place is given."""
 
     desktop: Desktop
     happed: Happed

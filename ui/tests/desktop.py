@@ -178,7 +178,7 @@ def without_layers(desktop: Desktop) -> str:
 
 
 def fills(seen: Image.Image, backdrop: str) -> bool:
-    """Whether this is all there is to be seen, in a cross that leaves out the corners."""
+    """Whether nothing else is visible, in a cross that leaves out the corners."""
     width, height = seen.size
     cross = ((width // 2 - 50, 0, width // 2 + 50, height), (0, height // 2 - 50, width, height // 2 + 50))
     wanted = {"black": {(0, 0)}, "white": {(255, 255)}, "noise": {(0, 255)}}[backdrop]

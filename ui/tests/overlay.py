@@ -68,7 +68,7 @@ class Overlay:
         return self
 
     def appears(self, before: Image.Image) -> tuple[Image.Image, Box]:
-        """Wait until it is there and stays as it is; what is seen then, and where it differs from before."""
+        """Wait until it is visible and stays as it is; what is seen then, and where it differs from before."""
 
         def there() -> tuple[Image.Image, Box] | None:
             seen = self.desktop.seen()

@@ -52,6 +52,6 @@ int main(int argc, char** argv) {
         zwlr_virtual_pointer_v1_frame(pointer);
         wl_display_roundtrip(display);
     }
-    std::getchar();  // it is there until it is not needed any more
+    std::getchar();  // it lives until it is no longer needed
     return EXIT_SUCCESS;
 }

@@ -241,7 +241,7 @@ class Hyprland:
         self.tell(b"activewindow>>x,y\nactivewindowv2>>55d2\n")
 
     def tell(self, lines: bytes) -> None:
-        """Tell what happens to who listens."""
+        """Report events to listeners."""
         assert self.told
         self.told.sendall(lines)
 

@@ -69,7 +69,7 @@ def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
         _, narrow = overlay.appears(before)
         assert "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
         press(daemon, "power", 1_200_000)
-        until(lambda: "Last key: 13 minutes more." in title(desktop), "the key's effect is said")
+        until(lambda: "Last key: 13 minutes more." in title(desktop), "the key's effect is announced")
 
         def wider() -> tuple[Image.Image, Box] | None:
             seen, box = overlay.appears(before)
@@ -94,7 +94,7 @@ def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobo
         assert "of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
         frequency.write_text("1213370\n")
         daemon.tell("signal", OBJECT, NAME, "KeyCounted", "(s)", ["power"])
-        until(lambda: "Speed 2 of 5, 1.2 GHz. Last key:" in title(desktop), "the key's effect is said")
+        until(lambda: "Speed 2 of 5, 1.2 GHz. Last key:" in title(desktop), "the key's effect is announced")
         daemon.tell("set", OBJECT, NAME, "Indicator", 0)
         overlay.vanishes(before)
 

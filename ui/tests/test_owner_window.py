@@ -208,7 +208,7 @@ def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -
 
 
 def trays(owner: Window) -> list[str]:
-    """Return the names on the bus of who has a tray icon."""
+    """Return the bus names of programs with a tray icon."""
     names = [name for name in owner.me.peer.bus("ListNames") if name.startswith(":")]
     found = []
     for name in names:

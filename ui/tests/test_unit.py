@@ -14,7 +14,7 @@ from program import ROOT
 
 UNIT = ROOT / "packaging/systemd/user/happe-indicator.service"
 SLOWEST_FAILURE_S = 20
-"""A program that is started anew and finds no window system has tried for as long when it ends."""
+"""A program that is started again and finds no window system has tried for as long when it ends."""
 
 
 def statuses_in_help() -> set[int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from happe_describe import page as pages_of
     from happe_describe.command import Command
 
-# Programs whose pages are shown, in the order of the reference; who it is for.
+# Programs whose pages are shown, in the order of the reference, with their readers.
 PROGRAMS = {
     "happectl": "at the governor",
     "happed": "the governor as a service",

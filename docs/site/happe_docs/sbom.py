@@ -2,10 +2,10 @@
 """usage: python -m happe_docs.sbom FILE. Writes a list of what HAPPE is made of (SBOM), in CycloneDX 1.6.
 
 Python's packages come from the lock, with the digests that are pinned; Debian's from tools/setup.sh, with the
-versions that are installed; the tests' JavaScript from study-server/package.json. What only tests and checks need has
-the scope "excluded". Of what the packages need, `happe:debian-12` and so on say whether the packages for that release
-have it as a "wheel", or "debian" has it. The same tree on the same machine gives the same bytes: the time is
-SOURCE_DATE_EPOCH (or 1970), the serial number follows from the content.
+versions that are installed; the tests' JavaScript from study-server/package.json. Parts that only tests and checks
+need have the scope "excluded". Of what the packages need, `happe:debian-12` and so on say whether the packages for
+that release have it as a "wheel", or "debian" has it. The same tree on the same machine gives the same bytes: the
+time is SOURCE_DATE_EPOCH (or 1970), the serial number follows from the content.
 """
 
 from __future__ import annotations

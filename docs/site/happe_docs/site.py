@@ -96,7 +96,7 @@ def _contracts(root: Path) -> dict[str, str]:
     documents = [
         (json.loads(file.read_text(encoding="utf-8"))) for file in sorted((root / "profiles/schema").glob("*.json"))
     ]
-    about = "The documents that cross a process, as `profiles/schema` has them. A field with `[]` is each item's."
+    about = "The documents that cross a process, as in `profiles/schema`. A field with `[]` is each item's."
     parts = [f"## {schema['title']}\n\n{schemas.document(schema)}" for schema in documents]
     bus = interfaces.dbus(root / "profiles/dbus/org.happe.Governor1.xml")
     return {

@@ -280,7 +280,7 @@ Check check_configuration(const Findings& findings) {
     if (findings.configuration_mistake.empty()) {
         return {"configuration", Verdict::Ok, "valid", ""};
     }
-    return {"configuration", Verdict::Fail, findings.configuration_mistake, "mend it, then happectl reload"};
+    return {"configuration", Verdict::Fail, findings.configuration_mistake, "correct it, then run happectl reload"};
 }
 
 Check check_session(const Findings& findings) {

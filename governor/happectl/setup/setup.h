@@ -46,7 +46,7 @@ Outcome<Plan> decide(const SetupOptions& options, const SetupFindings& machine);
 
 std::string as_text(const Plan& plan);
 
-// Runs it, with --root if that is not this machine's. What it says goes to standard error.
+// Runs it, with --root if that is not this machine's. Its messages go to standard error.
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
 
 // Whether the file's text changed.

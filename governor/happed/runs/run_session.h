@@ -15,8 +15,8 @@
 
 namespace happe {
 
-// A study's run on this machine, from its first line to its record: whose it is, whom it serves, and what it leaves, a
-// trace (docs/traces.md) and facts beside it (run_facts.h). docs/daemon.md, "Study runs".
+// A study's run on this machine, from its first line to its record: its owner, the subject that it serves, and what it
+// leaves, a trace (docs/traces.md) and facts beside it (run_facts.h). docs/daemon.md, "Study runs".
 class RunSession {
 public:
     // Who sees the private properties and the subject's profiles while it runs: who may anyway, its owner, nobody.

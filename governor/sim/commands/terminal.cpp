@@ -24,7 +24,7 @@ int watched_signals() {
     return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// Keys one at a time and not shown; Ctrl-C still signals. What was found, or nothing if this is no terminal.
+// Keys one at a time and not shown; Ctrl-C still signals. The settings found before, or nothing if this is no terminal.
 std::optional<termios> make_raw(int descriptor) {
     termios found{};
     if (tcgetattr(descriptor, &found) != 0) {

@@ -116,7 +116,7 @@ def take(source: Source, reads: int, timeout_s: float = 0.2, first_index: int = 
 
 
 def check_kind(kind: Kind) -> None:
-    """A kind has a good name, options that its example fits, and a search that says what is there or missing."""
+    """A kind has a good name, options that its example fits, and a search that lists found and missing instruments."""
     require(NAME.fullmatch(kind.name), f"{kind.name!r}: a name has small letters, digits and _")
     parsed, spec = parse(kind.example, {kind.name: kind})
     require(parsed is kind, "the example names another kind")

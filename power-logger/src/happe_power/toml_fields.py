@@ -31,7 +31,7 @@ class TomlFileError(Exception):
 
 
 class Fields:
-    """A table whose fields are taken one by one. What is wrong is kept; `finish` of the top table raises it."""
+    """A table whose fields are taken one by one. Mistakes are collected; `finish` of the top table raises it."""
 
     def __init__(self, data: dict[str, Any], path: Path, file: _File) -> None:
         """Begin with a table's values; `path` is where it is in the file."""

@@ -129,7 +129,7 @@ class Trace:
     def clocks(self) -> list[ClockEstimate]:
         """How far this trace's clock was off the server's, by time. A last line that is torn is skipped.
 
-        What was estimated after a reboot is of another clock, and skipped, too.
+        Estimates made after a reboot are of another clock, and skipped, too.
         """
         lines = [each for each in _json_lines(self.folder / "clocks.jsonl") if each["clock"] == self.header["clock"]]
         found = [ClockEstimate(each["monotonic_us"], each["offset_us"], each["uncertainty_us"]) for each in lines]
@@ -164,7 +164,9 @@ class Trace:
         try:
             return summaries.from_columns(arrow_files.read_columns(path), self.channels)
         except (arrow_files.BadFileError, KeyError) as error:
-            raise TraceError(f"{path}: {error}; `happe-power verify --repair` makes it anew from the samples") from None
+            raise TraceError(
+                f"{path}: {error}; `happe-power verify --repair` makes it again from the samples"
+            ) from None
 
     def _footer(self, number: int) -> Footer:
         try:

@@ -142,13 +142,13 @@ def _summaries(
             said = arrow_files.read_said(path)
             stored = summaries.from_columns(arrow_files.read_columns(path), layout.channels)
         except (arrow_files.BadFileError, KeyError, OSError) as error:
-            yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it anew")
+            yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it again")
             continue
         if (said.get("part_bytes"), said.get("part_sha256")) != content:
             yield Problem(f"parts/{layout.part(footer.number).name}", "is not what it was when it was closed")
             return
         if not _agree(stored, summaries.coarser(fine, layout.origin, indices)):
-            yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it anew")
+            yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it again")
 
 
 def _why(error: Exception) -> str:
@@ -247,5 +247,5 @@ def repair(folder: Path) -> list[str]:
         wrong = [problem.file for problem in _summaries(layout, footer, columns, content)]
         if wrong and said.get(number) in (None, content[1]) and not any(name.startswith("parts/") for name in wrong):
             closing.write_summaries(layout, footer, columns, raw)
-            done += [f"{name}: made anew" for name in wrong]
+            done += [f"{name}: made again" for name in wrong]
     return done

@@ -81,7 +81,7 @@ def test_one_pair_that_is_very_late_does_nothing() -> None:
 
 @pytest.mark.parametrize("reason", [Reason.STALL, Reason.UNPLUGGED, Reason.OVERFLOW, Reason.KILLED])
 def test_after_a_restart_time_goes_by_the_pairs_after_it(reason: Reason) -> None:
-    # Given an instrument that came back after index 60,000, its count off the old line by 0.25 s
+    # An instrument that came back after index 60,000, its count off the old line by 0.25 s
     before = [TimePair(i * 1000, i * 1_000_000, 0) for i in range(61)]
     after = [TimePair(70_000 + i * 1000, 70_250_000 + i * 1_000_000, 0) for i in range(61)]
     base = time_base([*before, *after], [Gap(60_000, 70_000, reason)], 1000.0)
@@ -105,7 +105,7 @@ def test_the_rate_is_that_of_the_line_below_the_middle() -> None:
 
 
 def test_time_never_goes_back_at_a_restart() -> None:
-    # Given an instrument that came back 15 s earlier than the samples before it, at their rate, would have ended
+    # An instrument that came back 15 s earlier than the samples before it, at their rate, would have ended
     pairs = [TimePair(0, 0, 0), TimePair(30_000, 30_000_000, 0), TimePair(60_001, 45_000_000, 0)]
     base = time_base([*pairs, TimePair(120_001, 105_000_000, 0)], [Gap(60_000, 60_001, Reason.STALL)], 1000.0)
     times = [base.monotonic_us(float(position)) for position in range(0, 120_000, 1000)]

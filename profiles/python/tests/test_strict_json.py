@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Strict JSON, and how faults are told. What is refused, and why, is in study-server/tests/data/bad_uploads.jsonl."""
+"""Strict JSON, and the messages about faults. Refused documents: study-server/tests/data/bad_uploads.jsonl."""
 
 from __future__ import annotations
 

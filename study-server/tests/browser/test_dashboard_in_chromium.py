@@ -177,7 +177,7 @@ def test_every_value_can_be_read_by_keyboard_down_to_single_samples(lab: Lab) ->
 
 
 def _step(page: Page, key: str) -> str:
-    """What is said after a key."""
+    """The words after a key."""
     page.keyboard.press(key)
     return page.locator(VALUES).get_attribute("aria-valuetext") or ""
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The least a governor can do that samples once a second and keeps to the limits of others: reads the files that it is
-// given, /proc/stat and some of cpufreq, and does nothing with them. What happed costs is told as a multiple of this.
+// given, /proc/stat and some of cpufreq, and does nothing with them. The cost of happed is stated as a multiple of
+// this.
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>

@@ -32,7 +32,7 @@ def main() -> int:
     tidy_when_terminated()
     parser = argparse.ArgumentParser(prog="laboratory", description="A study in the emulated laboratory.")
     parser.add_argument("--root", type=Path, required=True, metavar="TREE", help="what `cmake --install` left")
-    parser.add_argument("--results", type=Path, default=BUILD / "laboratory", metavar="FOLDER", help="made anew")
+    parser.add_argument("--results", type=Path, default=BUILD / "laboratory", metavar="FOLDER", help="made again")
     parser.add_argument("--participants", type=int, default=2, choices=range(1, MOST_PARTICIPANTS + 1))
     parser.add_argument("--seed", type=int, default=1, help="of the participants' hands and the meter's noise")
     options = parser.parse_args()

@@ -23,7 +23,7 @@ API = f"/api/v1/studies/{STUDY}"
 
 
 def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -> list[str]:
-    """What tells a condition, and runs that she does not see as they are. `folder` is for an export."""
+    """What reveals a condition, and runs that she does not see as they are. `folder` is for an export."""
     visitor = visits.first_sign_in(server.url, EXPERIMENTER, PASSWORD, OWN_PASSWORD)
     token = server.run("user", "token", EXPERIMENTER).strip()
     pages = ["", "/participants", "/devices", *(f"/participants/{code}" for code in participants)]

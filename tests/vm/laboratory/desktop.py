@@ -62,7 +62,7 @@ def linked(program: Path) -> Iterator[Path]:
     for line in said.splitlines():
         name, arrow, found = line.strip().partition(" => ")
         if "not found" in found:
-            sys.exit(f"laboratory: {program} needs {name}, which is not there")
+            sys.exit(f"laboratory: {program} needs {name}, which is missing")
         if arrow:
             yield LIBRARIES / Path(found.split()[0]).name
 

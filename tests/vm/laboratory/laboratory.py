@@ -36,7 +36,7 @@ class Laboratory:
     """Everything is there, and the laptop can be switched on; its plan comes when the server and the station run."""
 
     def __init__(self, folder: Path, participants: int, seed: int) -> None:
-        """Begin to prepare. What goes wrong with that is told, and ends this program as SIGTERM does."""
+        """Begin to prepare. An error in that is reported, and ends this program as SIGTERM does."""
         self.folder = folder
         self.sitting = folder / "sitting"
         self.participants: list[str] = []  # their codes, once they are invited
@@ -93,7 +93,7 @@ class Laboratory:
     def _prepare(self) -> None:
         try:
             self._seat()
-        except BaseException as error:  # noqa: BLE001 - it is told, and ends the guest
+        except BaseException as error:  # noqa: BLE001 - it is reported, and ends the guest
             traceback.print_exception(error)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 

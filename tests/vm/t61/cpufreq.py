@@ -48,7 +48,7 @@ class Policy:
         self.write("scaling_governor", name)
 
     def state(self) -> dict[str, str]:
-        """What a program that governs must give back: governor, limits, target, ondemand's tunables."""
+        """What a program that governs must restore: governor, limits, target, ondemand's tunables."""
         names = ["scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_setspeed"]
         return {name: self.read(name) for name in names} | tunables()
 

@@ -63,7 +63,7 @@ class Notes:
             self.looks.append(look)
 
     def _run(self) -> tuple[str, str, bool]:
-        """The state of happed, the run it is in, and whether the indicator is to be seen."""
+        """The state of happed, the run it is in, and whether the indicator is visible."""
         told = self._happed.GetAll(NAME)
         return str(told["State"]), str(told["Run"]), bool(told["Indicator"])
 

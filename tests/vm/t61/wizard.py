@@ -31,7 +31,7 @@ class Wizard:
     """The window from when this is made until close()."""
 
     def __init__(self, alice: Session, folder: Path) -> None:
-        """Start desktop and wizard. What they write is in `folder`, which is Alice's."""
+        """Start desktop and wizard. Their output is in `folder`, which is Alice's."""
         self.log = folder / "wizard.log"
         self._screen = folder / "Xvfb_screen0"
         server = ("Xvfb", DISPLAY, "-screen", "0", "1024x768x24", "-fbdir", str(folder), "-nolisten", "tcp", "-ac")
@@ -55,7 +55,7 @@ class Wizard:
         self._xdotool("key", *keys)
 
     def sit_down(self, link: str) -> None:
-        """Type a participant's link on the first page, in place of what is there, until the page is another."""
+        """Type a participant's link on the first page, in place of its text, until the page is another."""
         wait_until(lambda: self._xdotool("getwindowfocus", "getwindowname") == "HAPPE", "it has the keyboard")
         for _ in range(TYPED_MOST):
             self.press("ctrl+a")
@@ -69,7 +69,7 @@ class Wizard:
         raise AssertionError(self.log.read_text())
 
     def answer(self, answers: dict[str, list[str]], last: str, meanwhile: Callable[[str], None]) -> None:
-        """Press a page's keys whenever it comes, until the last page; `meanwhile` is told the page all the time."""
+        """Press a page's keys whenever it comes, until the last page; `meanwhile` receives the page all the time."""
         answered, pressed_at, end = 0, 0.0, time.monotonic() + 10 * PATIENCE_S
         while (pages := self.pages())[-1] != last:
             assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - a test's

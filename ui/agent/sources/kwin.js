@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What KWin runs for happe-indicator: it tells which window is active. Plasma 5 and 6 have different names for it.
-// The pid of an X11 window is what its program claims, so the window's number is told: the X server knows whose it is.
+// The pid of an X11 window is what its program claims, so this reports the window's number: the X server knows its
+// owner.
 function tell(window) {
     const x11 = window && window.windowId;
     callDBus("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", x11 ? "FocusX11" : "Focus",

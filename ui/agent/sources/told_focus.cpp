@@ -27,11 +27,11 @@ ToldFocus::~ToldFocus() {
 }
 
 std::string ToldFocus::start() {
-    // First the object: who waits for the name calls at once.
+    // First the object: a caller that waits for the name calls at once.
     bus_.registerObject(kPath, this, QDBusConnection::ExportScriptableContents | QDBusConnection::ExportAllSlots);
     if (!bus_.registerService(kName)) {
         bus_.unregisterObject(kPath);
-        return "another happe-indicator is told already: org.happe.Focus1 has an owner";
+        return "another happe-indicator already receives the window in front: org.happe.Focus1 has an owner";
     }
     named_ = true;
     return {};

@@ -69,7 +69,7 @@ tl::expected<X11Clients, std::string> X11Clients::open() {
         present ? xcb_res_query_version_reply(clients.get(), xcb_res_query_version(clients.get(), 1, 2), nullptr)
                 : nullptr);
     if (!version || version->server_major != 1 || version->server_minor < 2) {
-        return tl::unexpected<std::string>("the X server does not say whose a window is: it lacks XRes 1.2");
+        return tl::unexpected<std::string>("the X server cannot name the owner of a window: it lacks XRes 1.2");
     }
     return clients;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whose an X11 window is, by what the X server knows of its clients (the extension XRes), not by what a client says of
-// itself in _NET_WM_PID, which may be wrong, or right in another PID namespace.
+// The owner of an X11 window, by what the X server knows of its clients (the extension XRes), not by what a client
+// says of itself in _NET_WM_PID, which may be wrong, or right in another PID namespace.
 #pragma once
 
 #include "ui/agent/focus.h"

@@ -15,7 +15,7 @@ class QDBusMessage;
 namespace happe::study {
 
 template <typename T>
-using Said = tl::expected<T, QString>;  // an error is in words, and tells no condition
+using Said = tl::expected<T, QString>;  // an error is in words, and reveals no condition
 
 class DaemonProxy final : public QObject {
     Q_OBJECT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the wizard has written down: who sits here, how far each run is, and what the server has not got yet. One SQLite
 // file, 0600; each change is one transaction, on the disk when the function returns, so that kill -9, a power cut or a
-// full disk leave it before the change or after it. What is removed is overwritten: a run's trace tells its condition.
+// full disk leave it before the change or after it. Removed data is overwritten: a run's trace reveals its condition.
 //
 // Throws JournalError, which names the file.
 #pragma once
@@ -41,7 +41,7 @@ struct Refusal {
 
 class Journal {
 public:
-    // Made if it is not there.
+    // Made if it is missing.
     explicit Journal(const std::string& path);
 
     [[nodiscard]] std::optional<Seat> seat();
@@ -55,8 +55,8 @@ public:
 
     [[nodiscard]] std::vector<KnownRun> runs();
     [[nodiscard]] Recording recording(const std::string& run);
-    // It is to be started, under this id unless it has one. What was recorded of it before is forgotten, and so is an
-    // abortion that the server has refused.
+    // The wizard will start it, under this id unless it has one. An earlier recording of it is forgotten, and so is
+    // an abortion that the server has refused.
     void begin(const std::string& run, const std::string& start_id);
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);

@@ -21,8 +21,8 @@ struct Spoken {
     std::vector<std::string> notes;
 };
 
-// Padded with blanks to a multiple of 64 KiB, since its size would tell the condition (docs/uploads.md). None if the
-// recording can't be read; a parser's reason would quote it, and so might tell the condition too.
+// Padded with blanks to a multiple of 64 KiB, since its size would reveal the condition (docs/uploads.md). None if the
+// recording can't be read; a parser's reason would quote it, and so might reveal the condition too.
 [[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
                                                         const Recording& recording, const Spoken& spoken);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a study server answers when a participant sits down at the laptop (docs/study-wizard.md): their runs, and what
-// is asked after each. Nothing of it tells a condition.
+// is asked after each. Nothing of it reveals a condition.
 #pragma once
 
 #include <cstdint>

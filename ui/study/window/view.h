@@ -18,14 +18,14 @@ enum class Page : std::uint8_t {
     Ready,        // a run is next
     Waiting,      // for the server
     Countdown,    // `seconds` are left
-    Playing,      // nothing of the wizard is to be seen
+    Playing,      // the wizard shows nothing
     Interrupted,  // the run begins again
     Rate,
     Guess,
     Stopped,  // aborted, not planned again yet
     Sending,  // all is done except for what the server has not got
     Goodbye,
-    Trouble,  // something is to be done by somebody
+    Trouble,  // somebody must do something
 };
 
 struct View {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compare two intervals: the difference of their mean powers, and the paper's improvement.
 
-Each budget's lines bear the key of their input. Those that both have (shunt, divider, gains, zeros, clock estimates)
+Each line of a budget has the key of its input. Those that both have (shunt, divider, gains, zeros, clock estimates)
 are one error each, so their sensitivities are put together with their signs before they are squared (GUM 5.2.2,
 correlation 1): what scales both powers drops out of the ratio by itself, nothing is left out by hand.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The thread that closes parts. What the disk refuses is tried again each second."""
+"""The thread that closes parts. If the disk refuses a write, the thread tries it again each second."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 """Turns a raw spool file into a part with its summaries and gaps.
 
 The order is that a kill between any two steps loses nothing and doubles nothing when it is done again: gaps, summaries,
-then the part, whose rename is the moment at which it is closed, then the raw file is spare. A part that is there is
-never made again, as it may have been sent.
+then the part, whose rename is the moment at which it is closed, then the raw file is spare. An existing part is never
+made again, as it may have been sent.
 """
 
 from __future__ import annotations

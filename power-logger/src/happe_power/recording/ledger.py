@@ -26,7 +26,7 @@ def add(gaps: list[Gap], gap: Gap) -> None:
 
 
 def merged(known: Iterable[Gap], found: Iterable[Gap]) -> list[Gap]:
-    """Known gaps and those found that lie behind them, by index. What is known already is not counted again."""
+    """Known gaps and those found that lie behind them, by index. A known gap is not counted again."""
     gaps = list(known)
     for gap in found:
         end = gaps[-1].to_index if gaps else gap.from_index
@@ -57,7 +57,7 @@ def overlaps(first_index: int, spans: Iterable[tuple[int, int]]) -> Iterator[tup
 def continued(items: Iterable[Block | Gap], expected: int) -> Iterator[Block | Gap]:
     """A source's items, without holes or repetitions.
 
-    What it skips silently is a gap `invalid`; rows and gaps that it gives a second time are skipped.
+    Indices that it skips silently are a gap `invalid`; rows and gaps that it gives a second time are skipped.
     """
     for item in items:
         first, end = span(item)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes readings to the raw spool of one trace, part by part. What can't be written is a gap `storage`."""
+"""Writes readings to the raw spool of one trace, part by part. Readings not written become a gap `storage`."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Tended:
         return NOTHING
 
     def finish(self) -> Reading:
-        """Stop the source. What was missed up to now is in the last reading."""
+        """Stop the source. The last reading counts the samples missed up to now."""
         reason = self._reason
         self._stop()
         return NOTHING if reason is None else Reading(self._gap(reason, self._now_us()), None)

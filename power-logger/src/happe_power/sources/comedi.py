@@ -36,7 +36,7 @@ WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it ov
 
 @dataclass(frozen=True)
 class Setting:
-    """What is to be sampled: an input for each channel, the volts it must take, what it measures."""
+    """What to sample: an input for each channel, the volts it must take, what it measures."""
 
     inputs: tuple[int, ...]
     volts: tuple[float, ...]

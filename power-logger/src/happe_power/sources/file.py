@@ -238,7 +238,7 @@ class Csv:
     """A CSV file whose first line names its columns. A point is the decimal sign, a comma parts the columns."""
 
     def __init__(self, path: Path, names: tuple[str, ...], place: str | None, *, timed: bool) -> None:
-        """`names` are the columns to take, `place` that of times or indices. FinalError says which are there."""
+        """`names` are the columns to take, `place` that of times or indices. FinalError names the existing columns."""
         self.started: datetime | None = None
         self.timed = timed if place else None
         self._path = path

@@ -3,7 +3,7 @@
 
 Kernel document: Documentation/ABI/testing/sysfs-bus-iio: value = (raw + offset) * scale, in millivolts, milliamperes,
 milliwatts. Current and power that a chip of the INA2xx family computes itself stand on a shunt's resistance that its
-driver was told (10 milliohm); its two voltages don't, and are what is taken unless `channels` says otherwise.
+driver assumes (10 milliohm); its two voltages don't, and are what is taken unless `channels` says otherwise.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _chips_ends(device: Device, name: str) -> Ends | None:
 
 
 def _words_ends(form: Format) -> Ends:
-    """An unsigned 0 is no end: it is there without a supply."""
+    """An unsigned 0 is no end: a channel without a supply reads 0."""
     if form.signed:
         return -(1 << (form.bits - 1)), (1 << (form.bits - 1)) - 1
     return None, (1 << form.bits) - 1

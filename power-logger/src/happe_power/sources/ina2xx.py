@@ -2,8 +2,8 @@
 """Where the channels of an INA2xx end, and which have a sign. Pure.
 
 Data sheets: TI SBOS448 (INA219; INA220 is the same), SBOS547 (INA226; INA230 and INA231 are). Names and gains are those
-of the driver, drivers/iio/adc/ina2xx-adc.c. What its channels of current and power stand on is another in each kernel,
-so that their ends are not known.
+of the driver, drivers/iio/adc/ina2xx-adc.c. The basis of its channels of current and power differs between kernels,
+so their ends are unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Ends = tuple[float | None, float | None]
 def ends(chip: str, channel: str, scale: float, gain: float | None) -> Ends | None:
     """The raw values at which a channel of so many volts a count saturates; None: not known.
 
-    `gain` is its hardwaregain, if the driver has one. A bus at 0 V is no end: it is there without a supply.
+    `gain` is its hardwaregain, if the driver has one. A bus at 0 V is no end: a bus without a supply reads 0 V.
     """
     if channel not in (SHUNT, BUS) or not chip.startswith((*INA219, *INA226)):
         return None

@@ -50,7 +50,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Input:
-    """A channel as it is to be sampled: number, index of its range, reference (AREFS)."""
+    """How to sample a channel: number, index of its range, reference (AREFS)."""
 
     number: int
     range: int

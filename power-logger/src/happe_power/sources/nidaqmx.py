@@ -33,7 +33,7 @@ TERMINALS = {"default": "DEFAULT", "rse": "RSE", "nrse": "NRSE", "diff": "DIFF"}
 
 @dataclass(frozen=True)
 class Setting:
-    """What is to be sampled: names below the device (ai0), the volts that each must take, what it measures."""
+    """What to sample: names below the device (ai0), the volts that each must take, what it measures."""
 
     device: str
     names: tuple[str, ...]

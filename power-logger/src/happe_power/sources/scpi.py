@@ -127,7 +127,7 @@ class Scpi:
                 device.close()
 
     def _opened(self) -> str:
-        """Open the instrument, and set it up; who it says it is."""
+        """Open the instrument, and set it up; the identity that it reports."""
         setting = self._setting
         try:
             self._device = self._manager.open_resource(

@@ -61,7 +61,7 @@ class Rig:
 
 
 class Sim:
-    """A source without an instrument. What it gives depends on its rig alone, not on how it is read.
+    """A source without an instrument. Its samples depend only on its rig, not on how it is read.
 
     Unpaced, it is as fast as it is read, and its own clock goes with the samples; otherwise it keeps to `clock`.
     """

@@ -30,7 +30,7 @@ class EndedError(SourceError):
 class Reading:
     """What has come since the last one: blocks and gaps in the order of their indices, without a hole between them.
 
-    `at` is the time at which the last sample was taken as nearly as can be told, under the index that comes next: read
+    `at` is the time at which the last sample was taken as nearly as known, under the index that comes next: read
     right after the driver handed it over. None: nothing has come.
     """
 

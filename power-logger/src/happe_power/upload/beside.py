@@ -26,7 +26,7 @@ class Beside:
     """`happe-power upload --watch` as a child. It ends with us, and is in no way of ours; `tend` keeps it at work."""
 
     def __init__(self, spool: Path, arguments: Sequence[str]) -> None:
-        """Start it; `arguments` are Host.arguments(). What it says is in upload.log of the spool. Raises OSError."""
+        """Start it; `arguments` are Host.arguments(). Its messages are in upload.log of the spool. Raises OSError."""
         spool.mkdir(parents=True, exist_ok=True)
         self._command = [sys.executable, "-m", "happe_power", *arguments]
         self._command += ["upload", "--watch", "--json", "--spool", str(spool), "--beside", str(os.getpid())]
@@ -46,7 +46,7 @@ class Beside:
         return (self.log.read_text(encoding="utf-8", errors="replace").splitlines() or [""])[-1]
 
     def tend(self, now_s: float) -> str:
-        """Start it again a minute after it was seen to have ended. What is to be reported of it; empty: nothing new."""
+        """Start it again a minute after it was seen to have ended. What to report of it; empty: nothing new."""
         if self.alive:
             return ""
         if self._again_s is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def append(path: Path, document: Json) -> None:
-    """Add a line, on the disk when this returns. What a crash left of one before is removed first. Raises OSError."""
+    """Add a line, on the disk when this returns, after removing a line that a crash cut off. Raises OSError."""
     with path.open("ab+") as file:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)

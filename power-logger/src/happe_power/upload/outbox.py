@@ -49,7 +49,7 @@ class Part:
 
 
 class Outbox:
-    """A trace that is to be sent. `sent.jsonl` keeps, over crashes, which parts and estimates were acknowledged."""
+    """A trace to send. `sent.jsonl` keeps, over crashes, which parts and estimates were acknowledged."""
 
     def __init__(self, folder: Path) -> None:
         """Read what was noted. Raises OSError, ValueError, KeyError if this is no trace's folder."""

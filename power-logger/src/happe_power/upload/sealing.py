@@ -32,7 +32,7 @@ class Sealing:
         self._asked: Counter[int] = Counter()
 
     def step(self) -> bool:
-        """Whether the trace is sealed now; if not, what was missing is to be sent. Raises LaterError, StoppedError."""
+        """Whether the trace is sealed now; if not, the missing parts must be sent. Raises LaterError, StoppedError."""
         outbox = self._outbox
         missing = self._missing()
         if missing:

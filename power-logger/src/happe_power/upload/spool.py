@@ -26,7 +26,7 @@ def folders(spool: Path) -> list[Path]:
 
 
 def outbox(folder: Path) -> Outbox | None:
-    """A trace that is to be sent; None: its folder can't be read as one (`happe-power verify` says why)."""
+    """A trace to send; None: its folder can't be read as one (`happe-power verify` says why)."""
     try:
         return Outbox(folder)
     except (OSError, ValueError, KeyError, TypeError):

@@ -32,7 +32,7 @@ HEARTBEAT_US = 60_000_000
 GIB = 1 << 30
 TIDY_US = 10_000_000
 LEAST_FREE = 0.1  # of the disk: twice what the recorder leaves free
-# Samples are out of range where power is high, which tells conditions; during a zero check nothing is lost.
+# Samples are out of range where power is high, which reveals conditions; during a zero check nothing is lost.
 TELLING = frozenset({Reason.SATURATED, Reason.INVALID, Reason.ZERO})
 
 
@@ -71,7 +71,7 @@ class Uploader:
         return any(self._guarded(outbox, self._advance) for outbox in waiting)
 
     def open(self) -> list[Outbox]:
-        """The traces that are to be sent and that nobody must look at first, oldest first."""
+        """The traces to send that nobody must look at first, oldest first."""
         for folder in spool.folders(self._place):
             if folder not in self._known and (found := spool.outbox(folder)):
                 self._known[folder] = found

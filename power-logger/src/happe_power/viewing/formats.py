@@ -78,7 +78,7 @@ def write_hdf5(table: Table, file: IO[bytes]) -> None:
 
 
 def write_xdf(table: Table, file: IO[bytes]) -> None:
-    """A stream of the channels in double precision. What was lost has no sample. Raises TraceError, OSError."""
+    """A stream of the channels in double precision. Lost samples are missing from it. Raises TraceError, OSError."""
     names = [name for name in table.columns if name not in NOT_VALUES]
     file.write(b"XDF:")
     _chunk(file, FILE_HEADER, _xml("info", {"version": "1.0"}))

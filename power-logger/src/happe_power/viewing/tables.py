@@ -59,7 +59,7 @@ class Table:
         return self.trace.blocks(self.first, self.end)
 
     def write_csv(self, file: IO[bytes]) -> None:
-        """A line of names, then a line for each sample; indices that are not there were lost. Raises TraceError."""
+        """A line of names, then a line for each sample; missing indices were lost. Raises TraceError."""
         writer = None
         options = pa.csv.WriteOptions(quoting_style="none", include_header=False)
         file.write(",".join(self.columns).encode() + b"\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks JSON documents against profiles/schema. What passes is a dict of that shape; see docs/uploads.md.
+"""Checks JSON documents against profiles/schema. A document that passes is a dict of that shape; see docs/uploads.md.
 
 `schema` and `machines` beside this file are folders of profiles/: links in the source tree, copies in a wheel.
 """
@@ -113,7 +113,7 @@ def _told(error: ValidationError) -> Iterator[Fault]:
     yield Fault(pointer(error.instance_path), _detail(error))
 
 
-# A keyword that failed, in our words. What is in braces is from the schema, except for the names of fields.
+# A keyword that failed, in our words. Words in braces are from the schema, except for the names of fields.
 WORDS = {
     "minimum": "must be at least {limit}",
     "maximum": "must be at most {limit}",

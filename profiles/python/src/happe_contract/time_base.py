@@ -12,7 +12,7 @@ instrument:
   that warms up is followed, and one late pair does nothing.
 
 A nominal rate is no clock. It is used of a trace that has a single pair, and of one whose times are made of it, as
-those of a file without times: only its begin is told, and each second after that may be off by 500 ppm.
+those of a file without times: only its begin is known, and each second after that may be off by 500 ppm.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _turns_up(x: Numbers, y: Numbers, points: tuple[int, int, int]) -> float:
 
 
 def _anchors(piece: _Piece, slope: float, *, told: bool) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """Index, time, lateness and beginning of a piece's anchors; if its rate is told, two more along it at its ends."""
+    """Index, time, lateness and beginning of a piece's anchors; if its rate is stated, two more at its ends."""
     long = piece.times[-1] - piece.times[0] >= ANCHOR_US
     rate = (_slope(piece) if long else None) or slope
     nearest = _nearest(piece, rate)

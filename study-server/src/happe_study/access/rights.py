@@ -32,8 +32,8 @@ class Right(StrEnum):
     EXPORT = "export"
     PROFILE_READ = "profile.read"  # what was learned; nothing of it before unblinding
     PROFILE_REVIEW = "profile.review"  # note, flag
-    PROFILE_ASSIGN = "profile.assign"  # to who reviews them
-    RUN_VIEW = "run.view"  # the page of a run; to who may not read runs, after unblinding alone
+    PROFILE_ASSIGN = "profile.assign"  # to reviewers
+    RUN_VIEW = "run.view"  # the page of a run; without run.read only after unblinding
     UNBLIND = "unblind"
     AUDIT_READ = "audit.read"
     ACCOUNT_MANAGE = "account.manage"

@@ -2,8 +2,8 @@
 """The common parts of the pages for staff: links, times and counts in words, and forms with errors.
 
 A form is one view that shows it (GET) and one that does what it asks for (POST, decorated by `or_again`), which leads
-to another page; if it can't be done, the form is shown again, with what was typed and what is wrong beside it. What is
-shown once, such as a token, is on the page that answers the POST.
+to another page; if it can't be done, the form is shown again, with what was typed and what is wrong beside it.
+Something shown once, such as a token, is on the page that answers the POST.
 """
 
 from __future__ import annotations

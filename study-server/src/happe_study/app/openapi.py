@@ -130,7 +130,7 @@ def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any typ
 
 
 def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
-    """Statuses of the errors that follow from who may call, the method and the path."""
+    """Statuses of the errors that follow from the rights of callers, the method and the path."""
     errors = {"401", "429", "503"}  # every route refuses an invalid token
     if rule.who is not Who.ANYBODY:
         errors.add("403")

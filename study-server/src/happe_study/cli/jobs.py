@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 MORE = """Reports, checks and measuring power are jobs. A page of each study shows them, too. A job takes effect
-once, even if its worker is killed: another one begins it anew.
+once, even if its worker is killed: another one begins it again.
 
 Examples:
   happe-server job list

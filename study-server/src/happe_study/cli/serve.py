@@ -62,7 +62,7 @@ def run(server: Server, pid_file: Path | None) -> None:
 
 
 @click.command(cls=Command, epilog=MIGRATE)
-@click.option("--new-secrets", is_flag=True, help="Accept the secrets that are there, after others were lost")
+@click.option("--new-secrets", is_flag=True, help="Accept the present secrets, after others were lost")
 @json_option
 @pass_server
 def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags

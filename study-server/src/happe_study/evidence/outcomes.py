@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sees_outcomes(who: Caller, study: Study, protocol: Protocol) -> bool:
-    """Whether somebody sees outcomes. Nobody does before unblinding; who reviews does if the protocol says so."""
+    """Whether somebody sees outcomes. Nobody does before unblinding; a reviewer does if the protocol says so."""
     if study.state != StudyState.UNBLINDED:
         return False
     rights = who.rights_in(study.id)

@@ -26,7 +26,7 @@ OPEN = (JobState.WAITING, JobState.RUNNING)
 
 
 class Job(Base):
-    """A piece of long work. Who holds `lease` does it; nothing that anybody else does for it takes effect."""
+    """A piece of long work. The holder of `lease` does it; the work of anybody else for it has no effect."""
 
     __tablename__ = "jobs"
     __table_args__ = (

@@ -2,7 +2,7 @@
 """Jobs asked for, taken by a worker, ended, cancelled, asked for again.
 
 A worker takes a job with a new lease. Progress and effects count only under the lease that the row has (work.py). So a
-job takes effect once, even if its worker is cut off for a while and another one has begun it anew.
+job takes effect once, even if its worker is cut off for a while and another one has begun it again.
 """
 
 from __future__ import annotations

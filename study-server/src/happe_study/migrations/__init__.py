@@ -44,7 +44,7 @@ def upgrade(
     """Bring the database up to a revision. `traces` is the folder of traces. The database knows `secrets` from then on.
 
     Every step is a transaction, except for the parts of power traces: each of them is one, and an interrupted migration
-    goes on with the next try. `progress` is told their bytes, done and in all. Raises KeyNeededError if there is
+    goes on with the next try. `progress` receives their bytes, done and in all. Raises KeyNeededError if there is
     something to seal and no key or folder; ConfigError if they are not the secrets of this database's server.
     """
     knew = _knows_secrets(database)

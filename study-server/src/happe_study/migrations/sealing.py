@@ -45,7 +45,7 @@ ROW = sa.select(PARTS, TRACES.c.client_id, TRACES.c.key_sealed, TRACES.c.header)
 def seal_parts(
     database: Database, folder: Path | None, key: bytes | None, progress: Callable[[int, int], None]
 ) -> None:
-    """Seal every part that is not. `progress` is told bytes done and in all. Raises OSError, SealError, KeyNeededError.
+    """Seal every part that is not. `progress` gets bytes done and in all. Raises OSError, SealError, KeyNeededError.
 
     A folder of traces without rows is left alone, so a new server needs neither folder nor key.
     """

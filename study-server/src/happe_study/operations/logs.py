@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The log: one JSON object a line on standard error, or lines for people at a terminal.
 
-Events are constant strings with fields. What an exception or a library says may repeat what a client sent (a token, a
-code, a condition), so it is left out but at the level `debug`; where it happened is always there.
+Events are constant strings with fields. The text of an exception or a library may repeat what a client sent (a token,
+a code, a condition), so it is left out except at the level `debug`; where it happened is always logged.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose the server's files are. Root works as that user, so that nothing in them becomes root's."""
+"""The owner of the server's files. Root works as that user, so that nothing in them becomes root's."""
 
 from __future__ import annotations
 

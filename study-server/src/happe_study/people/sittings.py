@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sit(session: Session, device: Caller, token: str) -> Participant:
-    """The participant whose token this is sits at the laptop from now on; who sat there before does not any more.
+    """The participant whose token this is sits at the laptop from now on; whoever sat there before no longer does.
 
     A participant sits at one laptop only. Again: nothing more. 422: nobody's token. 409: not enrolled yet.
     """

@@ -16,7 +16,7 @@ function askForNews() {
 setInterval(askForNews, EVERY_MS);
 document.addEventListener("visibilitychange", askForNews);
 
-// Who is signed out meanwhile, or may not see it any more, is told so by the whole page.
+// If somebody is signed out meanwhile, or may no longer see it, the whole page says so.
 document.addEventListener("htmx:beforeSwap", (event) => {
     const {target, serverResponse} = event.detail;
     if (event.detail.shouldSwap && !serverResponse.includes(`id="${target.id}`)) {
@@ -25,7 +25,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     }
 });
 
-// What changed is said in one sentence, and only if it did.
+// One sentence says what changed, and only if it did.
 document.addEventListener("htmx:afterSwap", (event) => {
     const news = event.target.querySelector("[data-said]");
     const said = document.getElementById("progress-said");

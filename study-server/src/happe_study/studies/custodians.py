@@ -68,7 +68,7 @@ def shown(session: Session, study: Study, wait_hours: int) -> list[dict[str, Any
 
 
 def require(session: Session, study: Study, who: Caller, wait_hours: int) -> None:
-    """Problem 403 for a custodian who may not unblind yet, saying from when, and for who is none."""
+    """Problem 403 for a custodian who may not unblind yet, saying from when, and for anybody who is no custodian."""
     mine = next((each for each in of_study(session, study, wait_hours) if each.email == who.name), None)
     if mine is None:
         raise forbidden()

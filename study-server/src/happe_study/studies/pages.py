@@ -186,7 +186,7 @@ def _custodians(session: Session, study: Study) -> list[Custodian]:
 
 
 def _holders(session: Session, study: Study) -> dict[Role, list[tuple[str, bool]]]:
-    """For each role, the addresses of who has it in a study, and whether in every study."""
+    """For each role, the addresses of those who have it in a study, and whether in every study."""
     here = select(Account.email, Grant.role, Grant.study_id).join(Grant, Grant.account_id == Account.id)
     rows = session.execute(
         here.where(Account.active, or_(Grant.study_id == study.id, Grant.study_id.is_(None))).order_by(Account.email)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slots are made when a study is locked. Participants take one each, and give it back when they drop out."""
+"""Slots are made when a study is locked. Participants take one each, and return it when they drop out."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def governs(policy: Policy) -> None:
 def as_found(policy: Policy, found: dict[str, str]) -> None:
     """Wait until everything is as it was found."""
     wait_until(lambda: policy.state() == found, f"the machine is as it was found: {found}")
-    wait_until(lambda: not FOUND.exists(), "nothing is left to give back")
+    wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
 
 
 def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
@@ -121,7 +121,7 @@ def test_another_user_is_served_when_they_come_to_the_front(happed: Happed, poli
 
 
 def test_it_is_given_back_during_sleep(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
-    """The kernel's rehearsal, up to the processors; happed's witness is the kernel's log of who governed."""
+    """The kernel's rehearsal, up to the processors; happed's witness is the kernel's log of governors."""
     test = Path("/sys/power/pm_test")
     seen = Path("/run/seen-in-sleep")
     hook = Path("/usr/lib/systemd/system-sleep/look")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealed runs on a real kernel: what governs, who is told, and what the run's facts say of the machine."""
+"""Sealed runs on a real kernel: what governs, who learns it, and what the run's facts say of the machine."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def enrol(name: str, kind: str) -> str:
 
 
 def begin_study() -> str:
-    """Lock it, and have a participant agree; the code of the laptop that is to be measured."""
+    """Lock it, and have a participant agree; the code of the laptop to measure."""
     for email, role in (("ana@example.org", "custodian"), ("ines@example.org", "investigator")):
         command("happe-server", "user", "grant", email, role, "--study", STUDY)
     command("happe-server", "study", "lock", STUDY, "--yes")

@@ -38,7 +38,7 @@ CPU_SCALING_MAX_FREQ_ON_BAT={LIMIT}
 """
 
 HEAT = Path("/run/palm-rest")
-# Each tag has its own line: thermald's parser passes over an element that begins with another one.
+# Each tag has its own line: thermald's parser skips an element that begins with another one.
 THERMAL_CONF = f"""<ThermalConfiguration>
   <Platform>
     <Name>T61</Name>

@@ -3,9 +3,9 @@
 //   usage: happe-keep CPU GRACE_MS COMMAND [ARGUMENT]...        CPU: a number, or "any"
 //
 // Whoever is left without a parent below this process becomes its child (PR_SET_CHILD_SUBREAPER), so nobody gets away
-// by forking or by a session of their own. Who holds the other end of standard input need not live to close it. With a
-// keeper that is killed the program ends, too, though not what the program has started. Exit status: 0 all have ended
-// by themselves, 1 they were ended, 64 wrong usage, 71 the system refused, 126 the program can't be started.
+// by forking or by a session of their own. The process at the other end of standard input need not live to close it.
+// With a keeper that is killed the program ends, too, though not what the program has started. Exit status: 0 all have
+// ended by themselves, 1 they were ended, 64 wrong usage, 71 the system refused, 126 the program can't be started.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

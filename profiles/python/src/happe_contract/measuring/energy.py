@@ -36,7 +36,7 @@ SECOND = 1e6
 
 
 class Interval(NamedTuple):
-    """What is to be measured: of one trace, named by its id, between two cuts."""
+    """What to measure: of one trace, named by its id, between two cuts."""
 
     trace: str
     begin: Cut
@@ -81,7 +81,7 @@ class Figure:
 
     @property
     def energy_j(self) -> float:
-        """Joules, what is missing computed at the mean of what is there."""
+        """Joules, with missing samples computed at the mean of the others."""
         return self.mean_w * self.interval.seconds
 
     @property
@@ -327,7 +327,7 @@ def _zeros(rig: Rig, interval: Interval, moments: Moments, checks: Checks) -> It
 
 
 def _missing(interval: Interval, coverage: float, noise: Scatter) -> Iterator[Contribution]:
-    """What is missing may have had another mean than what is there: by a standard deviation of short stretches."""
+    """Missing samples may have had another mean than the others: by a standard deviation of short stretches."""
     missing = 1.0 - coverage
     if missing > NO_GAP:
         source = f"{100 * missing:.3f} % has no samples"

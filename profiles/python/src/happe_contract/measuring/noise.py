@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAST = 4  # values of which anything can be said
+LEAST = 4  # values from which to estimate anything
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def rounding(step: float, deviation: float) -> float:
     With noise of this standard deviation on it before it is rounded, a mean is off by at most step / pi times
     exp(-2 pi^2 (deviation / step)^2) (the first harmonic of the rounding error, B. Widrow and I. Kollar, Quantization
     Noise, 2008). That is a sine of where in the step the value lies, hence the square root of 2. Without noise the
-    error is the same for all samples and anywhere in a step: step / sqrt(12) (GUM F.2.2.1). What rounding adds to the
-    scatter is in the scatter.
+    error is the same for all samples and anywhere in a step: step / sqrt(12) (GUM F.2.2.1). The scatter contains what
+    rounding adds to it.
     """
     first_harmonic = step / (math.pi * math.sqrt(2)) * math.exp(-2 * (math.pi * deviation / step) ** 2)
     rest = step / math.sqrt(12) if deviation < NEARLY_NONE * step else 0.0

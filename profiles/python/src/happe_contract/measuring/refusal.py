@@ -19,7 +19,7 @@ class Why(StrEnum):
     NO_SHUNT = "no-shunt"  # no measured resistance; a part number gives none
     NO_SUPPLY = "no-supply"  # no supply voltage, neither measured nor stated
     NO_CHANNEL = "no-channel"  # nothing that gives watts
-    OVERLAP = "overlap"  # two intervals that are to be compared share samples
+    OVERLAP = "overlap"  # two intervals to compare share samples
     ALIASING = "aliasing"  # a load that switches in time with the samples would not be seen
     NO_POWER = "no-power"  # a mean power, or what a ratio is to, that is no machine's
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A trace made ready for the arithmetic: its rig, clocks and zero checks; and figures of intervals of it.
 
-Who reads samples is another's business: a measuring host has a trace in a folder, a server has sealed parts.
+The caller reads the samples: a measuring host has a trace in a folder, a server has sealed parts.
 """
 
 from __future__ import annotations

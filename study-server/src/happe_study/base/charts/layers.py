@@ -113,7 +113,7 @@ class Spans:
         return {"look": self.look, "name": self.name, "spans": _rounded(self.spans)}
 
     def shapes(self, x: Axis, _y: Axis) -> Markup:
-        """A rectangle for each that is to be seen, at least a hair wide."""
+        """A rectangle for each visible one, at least a hair wide."""
         return _joined(_rect(f"span {self.look}", *_clipped(x, a, b), 0, 1) for a, b in self.spans if _seen(x, a, b))
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sealing: what the database and the network see of the allocation. All seals of a kind have one length.
 
-At rest: XChaCha20-Poly1305 under the server's key. What a seal is for (a run's code, a slot's place, a study's name) is
-its associated data, so that a seal moved to another row does not open. On its way: a sealed box that only the enrolled
-device opens. Records of runs and manifests of power traces reveal conditions too: they are sealed under keys derived
-from the server's, and are as long as runs/records/stored.py and evidence/traces/sealed.py want them. Each power trace
-has a key of its own, for its parts (evidence/traces/sealed_parts.py); the database has that key sealed.
+At rest: XChaCha20-Poly1305 under the server's key. Its associated data is the seal's purpose (a run's code, a slot's
+place, a study's name), so that a seal moved to another row does not open. On its way: a sealed box that only the
+enrolled device opens. Records of runs and manifests of power traces reveal conditions too: they are sealed under keys
+derived from the server's, and are as long as runs/records/stored.py and evidence/traces/sealed.py want them. Each power
+trace has a key of its own, for its parts (evidence/traces/sealed_parts.py); the database has that key sealed.
 """
 
 from __future__ import annotations

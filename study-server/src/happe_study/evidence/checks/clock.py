@@ -2,8 +2,8 @@
 """Whether clocks agree: estimates with each other, records with the server's times of runs, watts with records.
 
 A laptop's run begins after the server was asked for its condition, and ends before the server hears of the end. The
-watts of a run follow what its record says of frequency and utilisation. What contradicts this by a second or more,
-beyond what the clocks' bounds explain, is a clock, the laptop's or the measuring host's.
+watts of a run follow what its record says of frequency and utilisation. If they disagree by a second or more, beyond
+what the clocks' bounds explain, a clock is wrong: the laptop's or the measuring host's.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class _Expected:
 
 
 def _correlations(expected: Floats, measured: Floats, there: Any) -> Floats:  # noqa: ANN401 - numpy's
-    """Of each row, over what is there of it; 0 where that is little or hardly changes."""
+    """Of each row, over its existing samples; 0 where they are few or hardly change."""
     count = np.maximum(there.sum(axis=1), 1)
     x, y = (np.where(there, each, 0.0) for each in (expected, measured))
     x, y = (np.where(there, each - (each.sum(axis=1) / count)[:, None], 0.0) for each in (x, y))

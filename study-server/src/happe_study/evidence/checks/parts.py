@@ -65,7 +65,7 @@ def _numbers(numbers: tuple[int, ...]) -> str:
 
 
 def _run(run: RunFacts, evidence: Evidence) -> list[Finding] | None:
-    """What of a run no trace of its laptop has; None: that can't be told."""
+    """What of a run no trace of its laptop has; None: unknown."""
     assert run.times is not None  # noqa: S101 - chosen so
     begin, end = run.times
     mine = [each for each in evidence.traces if each.laptop == run.laptop]

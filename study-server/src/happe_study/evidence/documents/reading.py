@@ -35,7 +35,7 @@ class Measure:
     """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none.
 
     Times are microseconds of the server's clock; `seconds_w` are the means of the seconds after `from_us`, None where
-    there are no samples. What a document does not say is None or empty.
+    there are no samples. Fields that a document lacks are None or empty.
     """
 
     run: str

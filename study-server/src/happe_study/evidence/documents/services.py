@@ -39,7 +39,7 @@ def find(session: Session, study: Study, kind: DocumentKind) -> AnalysisDocument
 
 
 def measures(session: Session, study: Study) -> dict[str, Measure] | None:
-    """The runs' measured power, if it is there."""
+    """The runs' measured power, if it exists."""
     found = find(session, study, DocumentKind.MEASURES)
     return measures_in(found.content, NAMES[DocumentKind.MEASURES]) if found else None
 

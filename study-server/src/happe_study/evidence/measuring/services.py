@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from happe_study.jobs.models import Job
 
-BLINDED = "Power must wait until the study is unblinded: it tells conditions."
+BLINDED = "Power must wait until the study is unblinded: it reveals conditions."
 MEASURED = "The server is measuring this study's power already. Wait until it is done, or cancel the job."
 COMMAND_LINE = "the command line"
 
@@ -39,7 +39,7 @@ def begin(session: Session, study: Study, who: Caller | None) -> Job:
 
 
 def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
-    """Ask for the power of a study that was just unblinded, if a trace of it is there."""
+    """Ask for the power of a study that was just unblinded, if it has a trace."""
     if session.scalar(select(Trace.id).where(Trace.study_id == study.id).limit(1)) is not None:
         _ask(session, study, who)
 

@@ -103,7 +103,7 @@ def _group(session: Session, study: Study, application: str, watts: Mapping[str,
 
 
 def _rows(session: Session, study: Study, application: str, participant_id: int | None = None) -> list[Row]:
-    """Complete runs of an application, of who takes part."""
+    """Complete runs of an application, of participants who take part."""
     columns = select(Run.participant_id, Run.code, Run.condition, Run.rating)
     mine = columns.join(Participant, Participant.id == Run.participant_id)
     mine = mine.where(Run.application == application, Run.state == State.COMPLETE, Run.condition.is_not(None))

@@ -4,7 +4,7 @@
 A reviewer's verdict on a profile is their last pass or flag. Two reviewers judge alone: a flag of one is no reason to
 refuse the other's.
 
-What is written is kept beside the profile alone; the audit log says who wrote when, about which profile.
+Comments are kept only beside the profile; the audit log says who wrote when, about which profile.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERDICTS = (ReviewKind.FLAG, ReviewKind.UNFLAG, ReviewKind.PASS)
 
 
 def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who: Caller) -> ProfileReview:
-    """Write a note, pass or flag a profile, or take the flag away. Raises Problem 409: the same is said already."""
+    """Write a note, pass or flag a profile, or take the flag away. Raises Problem 409: the flag is set already."""
     if kind is ReviewKind.NOTE:
         session.execute(update(Profile).where(Profile.id == profile.id).values(notes=Profile.notes + 1))
     else:

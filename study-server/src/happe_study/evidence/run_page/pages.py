@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of one run: how far it is; after unblinding, to who may export, what was recorded and measured of it."""
+"""The page of one run: how far it is; for callers who may export, after unblinding, its record and its power."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ pages = Blueprint("run_view", __name__)
 COLUMNS = 1000  # of a chart of power
 READING_SECONDS = 0.4  # that a page spends on what no summary is kept of
 
-# The pages above a run's, for who may read runs and for others: of everybody, and of one participant.
+# The pages above a run's, for callers who may read runs and for others: of everybody, and of one participant.
 PEOPLE = (("participant_staff.participants", "Participants"), "participant_staff.participant")
 PROFILES = (("profile_pages.profiles", "Profiles"), "profile_pages.participant")
 

@@ -2,7 +2,7 @@
 """Power of a run: which traces were recorded meanwhile, and where their samples lie in the run's own time.
 
 A run's record has the laptop's clock, a trace the meter's. Both were compared with the server's: so a time of the run
-becomes the server's, then the meter's, then a position among the samples, each within a bound that is told.
+becomes the server's, then the meter's, then a position among the samples, each within a stated bound.
 """
 
 from __future__ import annotations

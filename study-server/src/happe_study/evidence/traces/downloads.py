@@ -3,8 +3,8 @@
 
 OUT/STUDY/UUID has the header, the parts, each opened and compared with what the meter sent, the gaps, the clock
 estimates and the manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left
-is not taken for a trace; the next one begins that trace again and skips those that are there with their
-manifest. One that was not sealed then is fetched again.
+is not taken for a trace; the next one begins that trace again and skips those that exist with their manifest.
+One that was not sealed then is fetched again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces in the database. Their parts are files; a row says that one is wholly there.
 
-Power tells conditions. So parts are sealed with their trace's key, and manifests until the study is unblinded; of what
-the meter sent only keyed digests are kept.
+Power reveals conditions. So parts are sealed with their trace's key, and manifests until the study is unblinded; of
+what the meter sent only keyed digests are kept.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def require_if_none_match(field: str | None) -> None:
 def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:
     """Why a file of `size` bytes, whose first 4 and last 8 bytes these are, can't be a Parquet file; None if it may be.
 
-    It looks at the frame only. Whether the columns are those of the trace is seen by who reads them.
+    It looks at the frame only. Whoever reads the columns checks whether they are those of the trace.
     """
     if size < LEAST_BYTES:
         return f"has fewer than {LEAST_BYTES} bytes"

@@ -64,13 +64,13 @@ class Count(BaseModel):
 
 
 class MissingOut(BaseModel):
-    """The first numbers below the count that are not there, 1000 at most."""
+    """The first missing numbers below the count, 1000 at most."""
 
     missing: list[int]
 
 
 class ProgressOut(BaseModel):
-    """A trace as staff sees it. Neither bytes nor watts: they would tell conditions."""
+    """A trace as staff sees it. Neither bytes nor watts: they would reveal conditions."""
 
     trace: str
     meter: str
@@ -173,7 +173,7 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
 @api.output(TraceOut)
 @api.doc(responses={409: NOT_WHOLE}, extensions=openapi_body(Kind.POWER_TRACE_MANIFEST))
 def seal_trace(trace: UUID) -> Json:
-    """Seal a trace with its manifest, when every part of it is there. It may be sent again."""
+    """Seal a trace with its manifest, when the server has every part of it. It may be sent again."""
     raw = json_body(MOST_BYTES[Kind.POWER_TRACE_MANIFEST])
     with parts().database.reading() as session:
         sealing = services.read_manifest(session, raw, trace, caller())
@@ -230,7 +230,7 @@ def _announced(number: int, most: int) -> Announced:
 
 @contextmanager
 def _body(most: int) -> Iterator[IO[bytes]]:
-    """The request's body. What is left of it is read, as a client that still sends would not hear the answer."""
+    """The request's body. The server reads its rest, because a client that still sends hears no answer."""
     length = request.content_length
     body = request.stream
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the database keeps of a power trace under seal: the key of its parts, and until unblinding its manifest.
 
-A manifest has sizes and digests of parts, and gaps, which come where power is high: it tells conditions. How long its
+A manifest has sizes and digests of parts, and gaps, which come where power is high: it reveals conditions. How long its
 seal is follows from the number of parts alone, unless a trace has hundreds of gaps.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces: begun, filled part by part, sealed. What was acknowledged is on the disk and stays as it is."""
+"""Power traces: begun, filled part by part, sealed. An acknowledged part is on the disk and stays as it is."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def find(session: Session, trace: UUID, meter: Caller, *, lock: bool = False) ->
 
 
 def received(session: Session, trace: Trace) -> set[int]:
-    """The numbers of the parts that are there."""
+    """The numbers of the existing parts."""
     return set(session.scalars(select(TracePart.number).where(TracePart.trace_id == trace.id)))
 
 
 @dataclass(frozen=True)
 class Uploads:
-    """Takes parts of traces. `put` is told who sends what; `limits` is what fits; `key` is the allocation key."""
+    """Takes parts of traces. `put` learns who sends what; `limits` is what fits; `key` is the allocation key."""
 
     database: Database
     storage: Storage

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parts of power traces on disk: `traces/UU/UUID/NNNNN.sealed`, each made whole or not at all.
 
-A file is a part only while a row of the database says so. Who holds the lock of the trace's row may put a file into its
-place or remove one that no row names; nobody else touches it. What a client sends decides no path: UUID is the text of
+A file is a part only while a row of the database says so. Only the holder of the lock of the trace's row may put a
+file into its place or remove one that no row names. What a client sends decides no path: UUID is the text of
 a UUID that was parsed, NNNNN a number.
 """
 

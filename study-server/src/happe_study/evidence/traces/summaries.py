@@ -128,7 +128,7 @@ def _watts_of(  # noqa: PLR0913, PLR0917 - a stretch of a part
 
 
 def reckoned(stretches: Iterator[tuple[int, NDArray[np.float64]]], step: int) -> Bins:
-    """Bins of `step` indices. A bin that two stretches share is there twice. What is not finite is left out."""
+    """Bins of `step` indices. A bin that two stretches share occurs twice. Values that are not finite are left out."""
     pieces = [_binned(first, watts, step) for first, watts in stretches]
     whole = np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
     return Bins(*whole)

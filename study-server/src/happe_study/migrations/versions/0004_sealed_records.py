@@ -2,7 +2,7 @@
 """Records of runs are sealed, and what is kept of their SHA-256 is keyed.
 
 Needs the allocation key if there are records. Entries of the audit log that name a record's SHA-256 stay as they are.
-What PostgreSQL keeps of rows as they were is in its files until `VACUUM FULL run_records`, and in backups made before.
+PostgreSQL keeps old copies of rows in its files until `VACUUM FULL run_records`, and in backups made before.
 """
 
 from __future__ import annotations

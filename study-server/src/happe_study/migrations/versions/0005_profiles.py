@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles can be searched and reviewed, by the new role reviewer among others.
 
-What the records of unblinded studies taught is taken out of them once more, as there is more to take out now.
+Lessons of unblinded studies are read from their records once more, because the tables hold more of them now.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 Needs the allocation key if there are traces. Parts are files, often many: `migrations.sealing` seals them one by one
 before the next revision, which demands that it has. Going down needs the folder of traces and opens every part at once.
-Entries of the audit log that name a manifest's SHA-256 stay as they are. What PostgreSQL keeps of rows as they were is
-in its files until `VACUUM FULL traces, trace_parts`, and in backups made before.
+Entries of the audit log that name a manifest's SHA-256 stay as they are. PostgreSQL keeps old copies of rows in its
+files until `VACUUM FULL traces, trace_parts`, and in backups made before.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles are assigned to who reviews them."""
+"""Profiles are assigned to reviewers."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. What the server measured goes; `happe-power measures` makes it again."""
+    """Undo it. The figures that the server measured go; `happe-power measures` makes it again."""
     op.execute(sa.text("DELETE FROM analysis_documents WHERE account_id IS NULL"))
     with op.batch_alter_table("analysis_documents") as documents:
         documents.alter_column("account_id", existing_type=SERIAL, nullable=False)

@@ -72,7 +72,7 @@ def make(
 ) -> manifest.Manifest:
     """Back up a server that may be at work to a new folder, or a new file that ends with .tar.
 
-    `progress` is told bytes done and bytes in all. Raises OSError, SQLAlchemyError, ProgramError; then nothing is left.
+    `progress` gets bytes done and bytes in all. Raises OSError, SQLAlchemyError, ProgramError; then nothing is left.
     """
     if place.exists():
         raise FileExistsError(errno.EEXIST, "exists already; name another", place)
@@ -151,7 +151,7 @@ class _Writer:
         self._progress(self._done, self._total)
 
     def add_part(self, path: str, file: Path, part: snapshots.Part) -> None:
-        """Add a trace's part, or note that it is not there as the database knows it."""
+        """Add a trace's part, or note that it differs from the database's entry or is missing."""
         try:
             whole = file.stat().st_size == part.bytes
         except FileNotFoundError:

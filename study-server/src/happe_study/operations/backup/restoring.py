@@ -67,7 +67,7 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
     """Restore a backup, a folder or a tar, to where a configuration says, and verify the audit log.
 
     Raises NoBackupError: it is no whole backup, or not for this configuration; OSError: the place is not empty, or
-    something can't be written; ConfigError; SQLAlchemyError; ProgramError. What was begun is begun again the next time.
+    something can't be written; ConfigError; SQLAlchemyError; ProgramError. The next try begins again.
     """
     with _opened(place) as source:
         database = Database(config.url)
@@ -167,7 +167,7 @@ def _has_secrets(config: Config) -> bool:
 
 
 def _fits(found: Manifest, config: Config) -> bool:
-    """Whether the secrets that are there are those that the server had."""
+    """Whether the present secrets are those that the server had."""
     try:
         return fingerprints.of(load_secrets(config.secrets_folder)) == found.fingerprints
     except ConfigError:

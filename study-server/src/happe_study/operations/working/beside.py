@@ -26,8 +26,8 @@ class Beside:
     def __init__(self, config: Config) -> None:
         """Start it, and watch it in a thread.
 
-        The master forks web workers meanwhile, and they would inherit any lock that the thread holds, for ever. So the
-        thread asks no library of ours: pydantic locks itself when it first writes a model.
+        The master forks web workers meanwhile, and they would inherit any lock that the thread holds, and never
+        release it. So the thread asks no library of ours: pydantic locks itself when it first writes a model.
         """
         self._order = json.dumps({"config": config.model_dump(mode="json"), "parent": os.getpid()}).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None

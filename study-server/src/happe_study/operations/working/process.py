@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process of one job, `python -m happe_study.operations.working.process`.
 
-It is told on standard input which job, and has the server's configuration and secrets from there. So a worker outlives
+It reads on standard input which job, and has the server's configuration and secrets from there. So a worker outlives
 a job that needs too much memory, and a job can be ended at any moment. It ends with its worker.
 """
 

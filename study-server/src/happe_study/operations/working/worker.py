@@ -221,7 +221,7 @@ def _access(database: Database) -> dict[str, Any]:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
-    """A folder that is there as long as the block lasts, and told by its lock from what a dead worker left."""
+    """A folder that exists as long as the block lasts, and differs by its lock from what a dead worker left."""
     path.mkdir(mode=0o700)
     held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

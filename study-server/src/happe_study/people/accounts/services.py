@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accounts: made, granted roles, disabled. Who grants can't grant away the separation of duties (access/rights.py)."""
+"""Accounts: made, granted roles, disabled. No grant overrides the separation of duties (access/rights.py)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def grant(session: Session, who: Caller | None, account: Account, role: Role, st
     held = {Role(g.role) for g in account.grants if None in (study_id, g.study_id) or g.study_id == study_id}
     if others := conflicts(role, held):
         raise conflict(
-            "duties", f"Who is {', '.join(sorted(others))} can't be {role} of the same study: see docs/blinding.md."
+            "duties",
+            f"One person can't be both {', '.join(sorted(others))} and {role} of the same study: see docs/blinding.md.",
         )
     account.grants.append(Grant(role=role, study_id=study_id))
     name = study.name if study else None

@@ -60,7 +60,7 @@ class NoRole(RoleMixin):
 
 
 class SignIn(LoginForm):
-    """Address, password, and the code of who has a second factor. Nobody is remembered beyond the session."""
+    """Address, password, and the code of an account with a second factor. Nobody is remembered beyond the session."""
 
     remember = None
     code = StringField()
@@ -76,7 +76,7 @@ class SignIn(LoginForm):
 
 
 class SignInAgain(VerifyForm):
-    """Password, and the code of who has a second factor."""
+    """Password, and the code of an account with a second factor."""
 
     code = StringField()
 
@@ -202,7 +202,7 @@ def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
 
     At the sign-in they count for the address that they come from, so nobody can lock an owner out from elsewhere. A
     browser in which somebody has signed in to the account has a count of its own, so nobody can from the same address.
-    Of who is signed in they count for the account.
+    For somebody who is signed in they count for the account.
     """
 
     @wraps(view)
@@ -254,7 +254,7 @@ def _signer() -> URLSafeTimedSerializer:
 
 
 def _renew_session(_app: Flask, **_about: object) -> None:
-    """Whoever signs in starts with an empty session: nothing that was planted in it before is valid, nor was known."""
+    """Whoever signs in starts with an empty session: values planted in it before are invalid."""
     kept = {name: session[name] for name in OF_THE_SIGN_IN if name in session}
     session.clear()
     session.update(kept)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def issue(
     session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None, proven_us: int | None = None
 ) -> str:
-    """A new token of a participant, device or account. What is returned is kept nowhere.
+    """A new token of a participant, device or account. The server keeps no copy of it.
 
     `proven_us`: when the password was given for it (None: now).
     """

@@ -25,7 +25,7 @@ Answer = str | int | float
 
 @dataclass(frozen=True)
 class Answers:
-    """What was answered, by the item's key; and what is wrong with the rest, in words for who wrote it."""
+    """The answers, by the item's key; and what is wrong with the rest, in words for the participant."""
 
     kept: dict[str, Answer] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)

@@ -5,7 +5,7 @@
   fitted at each cut of the scale by itself (a rating above the cut or not). Estimates that differ by more than their
   errors speak against it (Brant, Biometrics 46, 1990, compares the same).
 - Residuals of log W: what is left of a run after its participant's means by condition and by application are taken
-  away. A residual is far if it lies beyond FAR standard deviations, as the middle half of them has it.
+  away. A residual is far if it lies beyond FAR standard deviations, estimated from the middle half of them.
 - Influence: an answer again without each participant in turn (Cook, Technometrics 19, 1977).
 """
 

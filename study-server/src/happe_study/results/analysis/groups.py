@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Savings of groups of participants (section A.5.6), and whether they differ. Exploratory, whatever it says.
 
-Of each group: the mean over applications and HAPPE conditions of 1 - ratio of the group's mean powers, as the paper has
-it. Between groups: Welch's analysis of variance of the participants' own savings, which takes no equal variances
+Of each group: the mean over applications and HAPPE conditions of 1 - ratio of the group's mean powers, as in the
+paper. Between groups: Welch's analysis of variance of the participants' own savings, which takes no equal variances
 (Welch, Biometrika 38, 1951). The p-values of all questions are one family and corrected by Holm's method
 (Scandinavian Journal of Statistics 6, 1979), so that the more is asked, the less is found by chance.
 """
@@ -54,7 +54,7 @@ class Question:
 
 
 def own_savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
-    """Each participant's mean saving over applications and conditions; NaN for who has no pair."""
+    """Each participant's mean saving over applications and conditions; NaN for a participant without a pair."""
     base = panel.of(reference)
     ratios = np.concatenate([1 - panel.of(condition) / base for condition in conditions], axis=1)
     there = ~np.isnan(ratios)

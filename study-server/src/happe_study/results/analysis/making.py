@@ -76,7 +76,7 @@ class Given:
 
 
 def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Report:
-    """The report. `progress` is told what comes next. InputError for what cannot be read."""
+    """The report. `progress` hears what comes next. InputError for what cannot be read."""
     progress("reading the export")
     export = read_export(given.export)
     if not export.runs.rows:
@@ -140,7 +140,7 @@ def _on_scale(study: Study) -> tuple[Study, list[str]]:
 
 
 def _order_warnings(study: Study) -> list[str]:
-    """What cannot be told apart because of the order of the runs."""
+    """What cannot be distinguished because of the order of the runs."""
     if study.one_order:
         return [FIXED_ORDER]
     still = study.runs.always_in_one_place

@@ -3,9 +3,9 @@
 
 Each simulated participant rates each application under both conditions. Behind a rating is a normal satisfaction: the
 person's own level, the person's own liking of the treatment, and chance; its variance is 1 and thresholds cut it into
-the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it. What each
-one saves is normal on the scale of logarithms. Or participants are drawn from a study that there is, real or simulated.
-The study that comes out is tested as the real one is (`noninferiority`, `savings`). Seeds are fixed.
+the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it. Each
+one's saving is normal on the scale of logarithms. Or participants are drawn from a study that there is, real or
+simulated. The study that comes out is tested as the real one is (`noninferiority`, `savings`). Seeds are fixed.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def fit(
     """Fit the model; an intercept is added. `within` names random parts inside of participants, with their levels.
 
     A random part in which every level has one run is the residual's, and one with the levels of another is that one's:
-    both are left out. Refusal if nothing can be told.
+    both are left out. Refusal if nothing can be estimated.
     """
     model = _Model.of(np.asarray(values, dtype=float), columns, names, participants, within)
     if not model.parts:

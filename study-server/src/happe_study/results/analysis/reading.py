@@ -127,7 +127,7 @@ def _locked(file: Path, rows: list[Row]) -> str:
 
 
 def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[str]]:
-    """The runs with their measured power, and what is to be reported of runs without, faults first.
+    """The runs with their measured power, and what to report of runs without, faults first.
 
     A figure of more power than a laptop takes is a fault, and set aside.
     """

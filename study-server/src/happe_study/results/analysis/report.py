@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, and what it shows in words for who does not see it."""
+    """A figure, and what it shows in words for readers who do not see it."""
 
     key: str
     caption: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run that counts. What is None was not measured or not given, and is missing from the figures that need it.
+    """A run that counts. A value is None if nobody measured or gave it; only figures that need it leave the run out.
 
     `position` is the run's place among the participant's runs, from 1; `place` that among the runs of the same
     application, and `before` the condition of that application's run before it ("" in the first).

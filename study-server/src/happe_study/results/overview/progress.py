@@ -75,7 +75,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Progress:
-    """A study as it is now, so far as the caller may know it."""
+    """A study as it is now, as much of it as the caller may know."""
 
     status: dict[str, Any]
     devices: list[DeviceNow]
@@ -109,7 +109,7 @@ class Progress:
 
 
 def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progress:
-    """How far a study is, for who has these rights in it."""
+    """How far a study is, for a caller with these rights in it."""
     sees_devices, sees_runs = Right.DEVICE_READ in rights, Right.RUN_READ in rights
     devices = _devices(session, study) if sees_devices else []
     attention = [each for device in devices for each in _of_device(device)]

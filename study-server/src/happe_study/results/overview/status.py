@@ -54,7 +54,7 @@ def _participants(session: Session, study: Study) -> dict[str, int]:
 
 
 def _runs(session: Session, study: Study) -> dict[str, int]:
-    """All runs of the study by state, less those of who is gone: an index has the first, and the others are few."""
+    """All runs of the study by state, without those of participants who are gone, of whom there are few."""
     every = select(Run.state, func.count().label("runs")).where(Run.study_id == study.id).group_by(Run.state)
     gone = select(Run.state, -func.count()).join(Participant, Run.participant_id == Participant.id)
     gone = gone.where(Participant.study_id == study.id, Participant.state.in_(GONE)).group_by(Run.state)

@@ -3,7 +3,8 @@
 
 Data are k-anonymous if each combination of answers is shared by k people at least (Sweeney, International Journal of
 Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002). All answers are taken as what an outsider may know. An
-answer that is missing counts as an answer of its own; who answered nothing is in nobody's reach.
+answer that is missing counts as an answer of its own; a participant who answered nothing cannot be identified by
+answers.
 """
 
 from __future__ import annotations

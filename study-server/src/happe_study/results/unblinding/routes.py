@@ -56,7 +56,7 @@ class UnblindedOut(CommitmentOut):
 
 
 class UnblindedRunOut(BaseModel):
-    """A run's condition. It is told this once, and stored nowhere."""
+    """A run's condition. The server answers it this once, and stores it nowhere."""
 
     run: str
     condition: str

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unblinding: of a whole study, once and for everybody; of one run in an emergency, for the custodian alone.
 
-The condition of a run unblinded in an emergency is told once, in the answer to the custodian who asked, and stored
+The condition of a run unblinded in an emergency appears once, in the answer to the custodian who asked, and stored
 nowhere: `runs.condition` stays NULL until the study is unblinded, and the audit log has who asked, when and why, but
-not what was told. Were it stored, everybody who may list runs would learn it, and one run's condition narrows down
+not the condition. Were it stored, everybody who may list runs would learn it, and one run's condition narrows down
 those of the participant's other runs, and of others in the same block. Asking again is another entry.
 """
 
@@ -62,7 +62,7 @@ class Check:
 
     `commitment`: whether seed and salt are the ones committed to. `slots` counts those whose sealed plan is another
     than the one computed again. `runs` are the codes of runs that are not as planned: as their participant's slot says;
-    for a participant who gave it back, as one of the study's slots says. `unreadable` are runs whose seal does not
+    for a participant who returned it, as one of the study's slots says. `unreadable` are runs whose seal does not
     open, and whose condition nobody knows. `records` are runs whose record does not open, or is none. `traces` are
     power traces whose manifest does not open.
     """

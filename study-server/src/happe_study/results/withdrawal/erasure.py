@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Secrets
 
-# What a run's row holds of its participant's doings. What identifies it in the allocation stays.
+# What a run's row holds of its participant's doings. Fields that identify it in the allocation stay.
 MEASURED = (
     "device_id", "started_us", "ended_us", "rating", "rated_us", "guess", "guessed_us", "record_us", "completed_us",
     "aborted_us",

@@ -26,7 +26,7 @@ ON_WITHDRAWAL = "the participant withdrew"
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What was done with the data of who withdrew, and the power traces to delete from the disk after the commit."""
+    """What was done with the data after a withdrawal, and the power traces to delete from the disk after the commit."""
 
     chosen: OnWithdrawal
     recordings: tuple[Recording, ...] = ()
@@ -35,8 +35,8 @@ class Withdrawal:
 def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> Withdrawal:
     """They withdraw. Their data is erased, or stripped of what tells whose it is, as they chose when they agreed.
 
-    Their slot goes to the next one, unless they have completed every run and their data stays. Who has not agreed yet
-    has given nothing: what little there is, is erased.
+    Their slot goes to the next one, unless they have completed every run and their data stays. Somebody who has not
+    agreed yet has given hardly anything: that is erased.
     """
     session.refresh(participant, with_for_update=True)
     chosen = OnWithdrawal(participant.on_withdrawal or OnWithdrawal.ERASE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The state machine of a run. What has happened decides the state; the state decides what may happen next.
+"""The state machine of a run. The past events decide the state; the state decides what may happen next.
 
     planned --start--> started --rate--> rated --guess, record--> complete
                           |                |
@@ -61,7 +61,7 @@ class IllegalEventError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What has happened to a run, and whether its condition is to be guessed."""
+    """What has happened to a run, and whether the participant must guess its condition."""
 
     asks_guess: bool
     happened: frozenset[Event] = frozenset()

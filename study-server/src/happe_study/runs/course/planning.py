@@ -47,7 +47,7 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
 def release(session: Session, participant: Participant) -> bool:
     """Free the slot of a participant who has dropped out: the stratum's next one takes it. Whether there was one.
 
-    If runs of it were started, a laptop was told their conditions, and the next participant's runs have them in the
+    If runs of it were started, a laptop has learned their conditions, and the next participant's runs have them in the
     same order: the audit log says that a slot came back, and no more of it.
     """
     if not slots.give_back(session, participant):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs over HTTP, for staff: how far they are; abort and replace.
 
-What is shown is an allow-list. Before the study is unblinded nobody sees a condition, nor a guess, which may well be
+Answers are an allow-list. Before the study is unblinded nobody sees a condition, nor a guess, which may well be
 right: who has seen the battery indicator knows. Ratings are for those who may export data; experimenters, who sit
 beside the participants, see only that there is one.
 """
@@ -46,7 +46,7 @@ class RunsPage(Page):
 
 
 class RunOut(BaseModel):
-    """A run as staff sees it. `rating` only for who may export; `guess` and `condition` only after unblinding."""
+    """A run as staff sees it. `rating` for callers who may export; `guess` and `condition` after unblinding."""
 
     code: Code
     participant: Code

@@ -211,13 +211,13 @@ def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) ->
 
 
 def stop(session: Session, participant: Participant, reason: str) -> None:
-    """Abort what a participant, whom the caller has locked, has under way. What is rated waits for its record still."""
+    """Abort what a participant, whom the caller has locked, has under way. A rated run still waits for its record."""
     for run in session.scalars(select(Run).where(Run.participant_id == participant.id, Run.state == State.STARTED)):
         run.state, run.aborted_us, run.abort_reason, run.start_sealed = State.ABORTED, now_us(), reason, None
 
 
 def present(session: Session, participant: Participant, protocol: Protocol) -> steps.Present | None:
-    """The participant's run that is now; None if nothing is left to do, or nothing is there yet."""
+    """The participant's run that is now; None if nothing is left to do, or not yet planned."""
     runs = session.scalars(select(Run).where(Run.participant_id == participant.id))
     return steps.present(runs, asks_guess=protocol.guess.ask)
 
@@ -287,7 +287,7 @@ def _require_sitting(session: Session, participant: Participant, device: Caller)
 
 
 def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
-    """Problem 409 unless the laptop repeats the start of a run that is on, and can open what it was told then."""
+    """Problem 409 unless the laptop repeats the start of a run that is on, and can open the answer of then."""
     if (run.start_id, run.device_id) != (start_id, laptop.id):
         raise conflict("started", "This run was already started under another id.")
     if (laptop.enrolled_us or 0) > (run.started_us or 0):

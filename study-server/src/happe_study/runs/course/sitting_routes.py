@@ -75,7 +75,7 @@ class GuessOut(BaseModel):
 
 
 class SittingOut(BaseModel):
-    """Whose runs a laptop may start, and what it asks. But for the runs it is the same for everybody in the study."""
+    """Whose runs a laptop may start, and what it asks. All but the runs is the same for everybody in the study."""
 
     participant: str
     study: str

@@ -87,7 +87,7 @@ def moment(run: Run) -> Moment:
 
 
 def step(participant: Participant, now: Present | None) -> Step:
-    """The page that a participant is on. `now` is the present run of who is enrolled."""
+    """The page that a participant is on. `now` is the present run of an enrolled participant."""
     match ParticipantState(participant.state):
         case ParticipantState.INVITED:
             return Step.CONSENT

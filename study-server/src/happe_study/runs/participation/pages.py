@@ -99,7 +99,7 @@ def consent() -> Response:
 @pages.post("/consent")
 @participant
 def decide() -> AnyResponse:
-    """Agree, or decline. Who declines leaves no trace."""
+    """Agree, or decline. Somebody who declines leaves no trace."""
     if request.form.get("decision") == "decline":
         return browser.goodbye("declined")
     try:
@@ -195,7 +195,7 @@ def leave() -> AnyResponse:
 @pages.get("/goodbye")
 @anybody
 def goodbye() -> Response:
-    """The last page of who declined, withdrew or left. It knows nothing but what its address says."""
+    """The last page for somebody who declined, withdrew or left. It knows nothing but what its address says."""
     why = request.args.get("why", "")
     return make_response(render_template("participant/goodbye.html", title="Goodbye", why=why))
 

@@ -2,8 +2,8 @@
 """The participant's pages about runs: which one is next, how it was, and what it may have been.
 
 A page that waits does not reload by itself unless it is asked to (WCAG 2.2.1, 2.2.4, 3.2.5: a page that changes under
-the reader takes it away from who needs time). Asked for `?watch=1` it sends `Refresh`, every ten seconds, only while
-there is something to wait for, and has a link that ends it.
+the reader takes it away from readers who need time). Asked for `?watch=1` it sends `Refresh`, every ten seconds, only
+while there is something to wait for, and has a link that ends it.
 """
 
 from __future__ import annotations

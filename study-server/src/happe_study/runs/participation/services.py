@@ -5,8 +5,8 @@
        +--------------------+---------------------+------replace-----> replaced
        +--------------------+---------------------+------withdraw----> withdrawn <-- done
 
-Every function takes a session of `writing()` and raises Problem. What has been done already may be reported again, in
-the same words, to no effect.
+Every function takes a session of `writing()` and raises Problem. A client may report the same step again, in the same
+words, without effect.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def read_handout(session: Session, participant: Participant, who: Caller | None)
 
 
 def replace(session: Session, participant: Participant, reason: str, who: Caller | None) -> None:
-    """They have dropped out: their slot goes to the next participant of their stratum. What they gave stays.
+    """They have dropped out: their slot goes to the next participant of their stratum. Their data stays.
 
     409: they have completed every run, or have withdrawn.
     """

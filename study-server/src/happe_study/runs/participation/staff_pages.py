@@ -110,7 +110,7 @@ def replace_form(study: str, code: str, problem: Problem | None = None) -> Respo
 @staff(Right.PARTICIPANT_MANAGE)
 @or_again(replace_form)
 def replace(study: str, code: str) -> AnyResponse:
-    """Give the place of who has dropped out to the next one."""
+    """Give the place of a participant who has dropped out to the next one."""
     reason = field("reason", longest=LONGEST_REASON, what="The reason")
     with parts().database.writing() as session:
         services.replace(session, services.find(session, g.happe_study_ids(study), code), reason, caller())
@@ -127,7 +127,7 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
 
 
 def about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
-    """A form about somebody who takes part. Raises Problem 409 for who does not any more."""
+    """A form about somebody who takes part. Raises Problem 409 for somebody who no longer does."""
     with parts().database.reading() as session:
         found = _study(session, study)
         one = services.find(session, found.id, code)

@@ -58,7 +58,7 @@ class RunRecord:
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
     """The record in a document of the schema's shape, sent to run `run`'s address as `client_id`.
 
-    Raises BadDocumentError with at most 20 faults. What depends on the order of times or on the ladders is looked at
+    Raises BadDocumentError with at most 20 faults. Rules about the order of times or about the ladders are checked
     only where these are right.
     """
     refuse_if_any(_address_faults(document, run, client_id))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Upload:
-    """A record that keeps its contract, as it is to be kept. `sha256` is of what was sent."""
+    """A valid record, as the server stores it. `sha256` is of what was sent."""
 
     content: Content
     stored: Stored
@@ -89,7 +89,7 @@ def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list
 
 @dataclass(frozen=True)
 class _New:
-    """A record that is to be kept."""
+    """A record to store."""
 
     run: Run
     upload: Upload
@@ -129,7 +129,7 @@ def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, St
     """Runs and their studies; until the transaction ends nobody else changes a run of their participants.
 
     Both rows are locked, the participants first as everywhere, and in one order: what PostgreSQL waited for, it reads
-    again, and nobody waits for who waits for them.
+    again, so no two wait for each other.
     """
     known = [code for code in codes if is_code(code)]
     if not known:
@@ -141,7 +141,7 @@ def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, St
 def _outcome(
     session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[int, _New]
 ) -> bool | Exception:
-    """What becomes of one record; if it is to be kept it is in `new` by its run's id, and its run knows."""
+    """The outcome of one record; a record to store is in `new` by its run's id, and its run knows."""
     upload, device = arrived
     run, study = there.get(upload.content.run, (None, None))
     if run is None or study is None or study.id != device.study_id:
@@ -170,7 +170,7 @@ def _identity(session: Session, run: Run) -> tuple[str, str] | None:
 
 
 def _write(session: Session, new: Sequence[_New]) -> None:
-    """Keep them. Of several that fail together nobody knows why: who does each by itself hears it."""
+    """Keep them. If several fail together, the cause is unknown: do each by itself to learn it."""
     received_us = now_us()
     rows = [
         {
@@ -195,4 +195,4 @@ def _entry(each: _New) -> chain.Entry:
 
 
 def _other() -> Problem:
-    return conflict("record", "The run has another record, or this id has other content. What came first stays.")
+    return conflict("record", "The run has another record, or this id has other content. The first one stays.")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A run's record as the database keeps it: compressed, padded, sealed to its run; and a digest under the server's key.
 
-A record tells the condition of its run by what is in it, and by its size. Compressed, those of one application differ
+A record reveals the condition of its run by its content, and by its size. Compressed, those of one application differ
 by a few hundred bytes with the condition. So how much room a seal has follows from the number of samples alone.
 """
 

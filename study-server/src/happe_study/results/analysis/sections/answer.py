@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_MISSING = 0.25  # of an arm
 HATED = 1.5  # points, at least, below the middle participant
-FAR = 3.0  # standard deviations, at least, as the middle half of the participants has them
+FAR = 3.0  # standard deviations, at least, from the middle half of the participants
 FEWEST_HATERS = 2
 LEVEL = 0.05
 

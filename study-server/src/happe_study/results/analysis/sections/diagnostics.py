@@ -31,7 +31,7 @@ TEXT = (
     ),
     (
         "Residuals of log power: what is left of a run after its participant's means by condition and by application, "
-        f"in standard deviations as the middle half has them. A run beyond {FAR:g} is listed: look at what happened."
+        f"in standard deviations of the middle half. A run beyond {FAR:g} is listed: look at what happened."
     ),
     "Influence: the answers again without each participant in turn. If one person changes a verdict, it is not safe.",
 )

@@ -60,7 +60,7 @@ REFERENCES = (
 
 
 ONE_ORDER = "Everybody had the conditions in the same order and could know it, so the study was not blind."
-BLIND = "Neither participants nor experimenters were told which condition a run had."
+BLIND = "Participants and experimenters did not know which condition a run had."
 
 
 def section(study: Study) -> Section:

@@ -134,7 +134,7 @@ def _means(power: Panel, rating: Panel, condition: str) -> UserMeans:
 
 
 def _row_figures(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and sample standard deviation of each row's figures that are there; NaN of too few."""
+    """Mean and sample standard deviation of each row's figures, without missing ones; NaN of too few."""
     n = (~np.isnan(values)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(values, axis=1) / n
