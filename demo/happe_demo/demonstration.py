@@ -54,7 +54,7 @@ class Demonstration:
 
     def run(self) -> None:
         """All of it. Raises DemoError, OSError."""
-        with Step("a server on this machine, with nothing in it"):
+        with Step("an empty server on this machine"):
             self._begin()
         with Step("its staff: investigator, custodian, reviewer, auditor"):
             self._office.employ(self.people, self.url)

@@ -50,8 +50,9 @@ Answer<Served> whom_of(const Call& call, const std::string& user, const std::str
 
 // A run ends with the profile that its trace leads to.
 Answer<void> may_change(const Call& call, const std::string& user) {
-    return user == call.object.shown().run_subject ? refusal(Kind::Busy, fmt::format("a run of {} is on", user))
-                                                   : Answer<void>();
+    return user == call.object.shown().run_subject
+               ? refusal(Kind::Busy, fmt::format("a run of {} is in progress", user))
+               : Answer<void>();
 }
 
 // Before anything is kept for the caller.
@@ -78,9 +79,10 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
         return refusal(Kind::InvalidArgument, "document: " + document.error().message);
     }
     if (document->f_ref != service.f_ref()) {
-        return refusal(Kind::InvalidArgument,
-                       fmt::format("document: its profiles are of a machine whose top is {} kHz; this one's is {} kHz",
-                                   document->f_ref.value, service.f_ref().value));
+        return refusal(
+            Kind::InvalidArgument,
+            fmt::format("document: its profiles come from a machine with a top speed of {} kHz; this one has {} kHz",
+                        document->f_ref.value, service.f_ref().value));
     }
     if (document->profiles.size() > kMostProfiles) {
         return refusal(Kind::LimitsExceeded, fmt::format("document: more than {} profiles", kMostProfiles));
@@ -153,7 +155,7 @@ Answer<std::vector<UndoneLesson>> undo(const Call& call, const std::string& user
         return refusal(Kind::InvalidArgument, fmt::format("most: not 1 to {}", kMostUndone));
     }
     if (!call.object.shown().run.empty()) {
-        return refusal(Kind::Busy, "a run is on: undo when it has ended");
+        return refusal(Kind::Busy, "a run is in progress: undo after it has ended");
     }
     return user_of(call, user).and_then([&](const std::string& name) {
         return service<ProfileService>(call).undo(name, application, most);

@@ -312,7 +312,7 @@ int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*inf
 
 Answer<void> Daemon::reload() {
     if (runs_.session() != nullptr) {
-        return refusal(ServiceError::Kind::Busy, "a run is on: stop it first");
+        return refusal(ServiceError::Kind::Busy, "a run is in progress: stop it first");
     }
     auto read = load_configuration(configuration_file_);
     if (!read) {

@@ -58,7 +58,7 @@ def test_a_mean_over_whole_periods_hides_nothing_and_one_over_a_part_of_it_misse
 
 @pytest.mark.parametrize(
     ("by", "says"),
-    [(None, "nothing states what smooths shunt"), (Filter("a box", 20.0), "(20 Hz, 1 pole) lets a load that switches")],
+    [(None, "no filter of shunt is stated"), (Filter("a box", 20.0), "(20 Hz, 1 pole) lets a load that switches")],
 )
 def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | None, says: str) -> None:
     truth = next(truths(1, 1))

@@ -116,5 +116,5 @@ def test_the_kit_finds_what_is_wrong_with_a_kind() -> None:
     check_kind(kind_of())
     with pytest.raises(BrokenError, match="a name has small letters"):
         check_kind(kind_of("Meter"))
-    with pytest.raises(BrokenError, match="says nothing of this kind"):
+    with pytest.raises(BrokenError, match="does not describe this kind"):
         check_kind(kind_of(find=lambda: [spec.Found("other", None, "x")]))

@@ -253,7 +253,7 @@ def test_a_file_without_the_columns_is_told_which_it_has(tmp_path: Path, text: s
 
 def test_a_huge_line_is_refused(tmp_path: Path) -> None:
     spec = csv_of(tmp_path, "shunt_v,supply_v\n1,2\n" + "9" * 3_000_000)
-    with pytest.raises(SourceError, match=r"rig\.csv: a line goes on for more than 65536 bytes; is it a CSV file\?"):
+    with pytest.raises(SourceError, match=r"rig\.csv: a line is longer than 65536 bytes; is it a CSV file\?"):
         import_all(spec)
 
 

@@ -102,7 +102,7 @@ def test_a_line_that_comes_in_pieces_is_one_line(meter: Callable[..., Sigrok]) -
 
 def test_a_huge_line_ends_the_reading(meter: Callable[..., Sigrok]) -> None:
     source = meter(rows("1,2\\n") + "\nhead -c 300000 /dev/zero\n" + UNTIL_ITS_INPUT_ENDS)
-    with pytest.raises(SourceError, match="sigrok-cli: a line goes on for more than 65536 bytes"):
+    with pytest.raises(SourceError, match="sigrok-cli: a line is longer than 65536 bytes"):
         start_and_read_on(source)
     source.stop()
 

@@ -279,7 +279,7 @@ def test_a_redirection_is_not_followed_with_the_token(bench: Bench) -> None:
         bench.fake.answers("parts/0$", Said(307, b"", {"Location": f"{elsewhere.url}/api/v1/clock"}))
         assert bench.upload() == 0
         assert elsewhere.requests == []
-    assert "the token goes nowhere else" in str(Outbox(trace.folder).stopped)
+    assert "sends its token only to the configured one" in str(Outbox(trace.folder).stopped)
 
 
 def test_a_part_that_is_there_already_is_no_trouble(bench: Bench) -> None:

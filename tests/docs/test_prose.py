@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happe_prose.__main__ import RULES, faults, faults_of_source, grade, main, read, register, source_rules, syllables
-from happe_prose.sources import passages
+from happe_prose.sources import passages, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_comments_docstrings_and_messages_of_sources_are_read() -> None:
 
     assert lines("a.py", PYTHON) == [1, 2, 10, 11]
     assert lines("a.cpp", CPP) == [1, 3, 4, 6]
-    messages = [each.text for each in passages("a.py", PYTHON) if each.is_message]
+    messages = [plain(each.text) for each in passages("a.py", PYTHON) if each.is_message]
     assert messages == ["Print anew what code says.", "code is made anew"]
 
 

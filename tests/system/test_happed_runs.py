@@ -269,9 +269,9 @@ def test_in_an_open_run_its_subjects_profiles_are_read_by_who_has_leave(owner: C
 def test_while_a_run_goes_on_its_subjects_profiles_stay_as_the_run_makes_them(owner: Client) -> None:
     document = '{"format":"happe-profile/1","f_max_khz":2300000,"profiles":[]}'
     owner("StartRun", "a{sv}", what())
-    assert owner.refused("ResetProfile", "ss", SUBJECT, "torcs") == ("Busy", f"a run of {SUBJECT} is on")
+    assert owner.refused("ResetProfile", "ss", SUBJECT, "torcs") == ("Busy", f"a run of {SUBJECT} is in progress")
     assert owner.refused("ImportProfiles", "ss", SUBJECT, document)[0] == "Busy"
-    assert owner.refused("Undo", "ssu", "", "", 1) == ("Busy", "a run is on: undo when it has ended")
+    assert owner.refused("Undo", "ssu", "", "", 1) == ("Busy", "a run is in progress: undo after it has ended")
     assert owner("ImportProfiles", "ss", "", document) == 0
 
 

@@ -50,7 +50,7 @@ def test_profiles_stay_from_run_to_run_and_times_are_those_asked_for(happe_sim: 
         (asked(started_us=1e99), "started_us: must be a whole number"),
         (asked(started_us=10**16), "started_us: is too late"),
         (asked(user=None), "user: must be a text"),
-        (asked(colour="red"), "has a field that is unknown"),
+        (asked(colour="red"), "has an unknown field"),
     ],
 )
 def test_a_line_that_asks_for_nothing_is_refused_by_its_number_and_field(

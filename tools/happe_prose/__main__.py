@@ -24,7 +24,7 @@ from proselint.registry.checks import Check
 from proselint.registry.checks.types import ExistenceSimple
 from proselint.tools import LintFile
 
-from happe_prose.sources import KINDS, passages
+from happe_prose.sources import KINDS, passages, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,9 +132,10 @@ def faults(page: Page) -> Iterator[tuple[int, str]]:
 def faults_of_source(name: str, source: str) -> Iterator[tuple[int, str]]:
     """Give each fault of a source file with the line at which its comment, docstring or message begins."""
     for passage in passages(name, source):
+        text = plain(passage.text)
         for rule, pattern in source_rules():
-            if pattern.search(passage.text):
-                yield passage.line, f"{rule['name']}: {rule['say']}: {passage.text[:60]}..."
+            if pattern.search(text):
+                yield passage.line, f"{rule['name']}: {rule['say']}: {text[:60]}..."
 
 
 @cache

@@ -42,11 +42,11 @@ class Passage:
 def passages(name: str, source: str) -> list[Passage]:
     """What a source file says in English, in the order of its lines."""
     found = _python(source) if name.endswith(".py") else _c(source)
-    plain = (Passage(each.line, _plain(each.text), each.is_message) for each in found)
-    return sorted((each for each in plain if WORDS.search(each.text)), key=lambda each: each.line)
+    return sorted((each for each in found if WORDS.search(plain(each.text))), key=lambda each: each.line)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A passage in one line, without code and places to fill in."""
     return SPACE.sub(" ", PLACES.sub(CODE, QUOTED.sub(CODE, PARAGRAPH.sub(" | ", text)))).strip()
 
 
@@ -67,7 +67,7 @@ def _python(source: str) -> Iterator[Passage]:
                 and isinstance(first.value.value, str)
             ):
                 inside.add(id(first.value))
-                decorated = not isinstance(node, ast.Module) and bool(node.decorator_list)
+                decorated = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(node.decorator_list)
                 yield Passage(first.value.lineno, first.value.value, decorated)  # click's and Flask's commands print it
         if isinstance(node, ast.JoinedStr):
             inside |= {id(part) for part in node.values}

@@ -16,7 +16,7 @@ QString lock_in(const QString& folder) {
 tl::expected<void, QString> make_state_folder(const QString& folder) {
     const auto mine = QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner;
     if (!QDir().mkpath(folder) || !QFile::setPermissions(folder, mine)) {
-        return tl::unexpected(folder + QStringLiteral(": cannot be made, or is somebody else's"));
+        return tl::unexpected(folder + QStringLiteral(": cannot be created, or belongs to another user"));
     }
     return {};
 }

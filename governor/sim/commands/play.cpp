@@ -43,7 +43,7 @@ Status has_its_shape(const Json& said) {
             return failure(fmt::format("{}: must be a whole number", name));
         }
     }
-    return said.size() == kTexts.size() + kNumbers.size() ? Status() : failure("has a field that is unknown");
+    return said.size() == kTexts.size() + kNumbers.size() ? Status() : failure("has an unknown field");
 }
 
 // What a line of input asks for, or which of its fields is wrong.

@@ -53,7 +53,7 @@ def session(
     if _nominal(trace):
         notes = (*notes, NOMINAL)
     if own_clock:
-        notes = (*notes, "times are of this host's wall clock, not of the server's")
+        notes = (*notes, "times follow this host's wall clock, not the server's")
     checks = _checks(zeros or trace.folder / zero_check.NAME, calibration)
     return Session(trace, rig, calibration, clocks, checks, notes)
 

@@ -125,7 +125,7 @@ def check_kind(kind: Kind) -> None:
         require(option.says and f"  {option.name} " in kind.help(), f"the help does not explain {option.name}")
     for found in kind.find():
         require(
-            isinstance(found, Found) and found.kind == kind.name and found.says, f"{found} says nothing of this kind"
+            isinstance(found, Found) and found.kind == kind.name and found.says, f"{found} does not describe this kind"
         )
         if found.spec:
             parse(found.spec, {kind.name: kind})

@@ -38,7 +38,7 @@ def improvement(one: Figure, reference: Figure) -> Comparison | Refusal:
     if refusal := _overlapping(one, reference):
         return refusal
     if reference.mean_w <= 0 or one.mean_w <= 0:
-        return Refusal(Why.NO_POWER, f"a ratio of {one.mean_w:.3g} W to {reference.mean_w:.3g} W says nothing")
+        return Refusal(Why.NO_POWER, f"a ratio of {one.mean_w:.3g} W to {reference.mean_w:.3g} W has no meaning")
     ratio = one.mean_w / reference.mean_w
     parts = (one.budget.scaled(-1.0 / reference.mean_w), reference.budget.scaled(ratio / reference.mean_w))
     return Comparison(1.0 - ratio, "1", sum_of(parts))

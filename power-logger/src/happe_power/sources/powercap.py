@@ -51,7 +51,7 @@ class Counter:
         so does the total.
         """
         if not 0 <= raw <= self._span:
-            raise SourceError(f"an energy counter stands at {raw}, but its max_energy_range_uj is {self._span}")
+            raise SourceError(f"an energy counter has the value {raw}, but its max_energy_range_uj is {self._span}")
         step = (raw - self._last) % self._span
         self.total = self.total + step if step <= most else 0
         self._last = raw

@@ -301,13 +301,13 @@ def _word(key: str, value: Any) -> str:  # noqa: ANN401 - as in TOML
     if isinstance(value, list):
         words = [_word(key, each) for each in value]
         if any(LIST_MARK in word for word in words):
-            raise TableError(key, f"{LIST_MARK} cannot stand in a list's word")
+            raise TableError(key, f"{LIST_MARK} is not allowed in a list")
         return LIST_MARK.join(words)
     if isinstance(value, bool):
         return "yes" if value else "no"
     word = str(value)
     if "," in word or not word.isprintable():
-        raise TableError(key, "a comma or a control character cannot stand here")
+        raise TableError(key, "a comma or a control character is not allowed here")
     return word
 
 

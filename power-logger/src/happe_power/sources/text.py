@@ -38,7 +38,7 @@ class Lines:
         else:
             head, self._rest = self._rest + head + mark, tail
         if len(self._rest) > LONGEST_LINE:
-            raise LongLineError(f"a line goes on for more than {LONGEST_LINE} bytes")
+            raise LongLineError(f"a line is longer than {LONGEST_LINE} bytes")
         return head
 
     def last(self) -> bytes:

@@ -64,7 +64,10 @@ def _meaning(status: int) -> str:
     if status in MENDED:
         return "a mistake of this program's; please report it"
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return "the server sends us elsewhere, and the token goes nowhere else; set `server` to its real address"
+        return (
+            "the server redirects to another address, and happe-power sends its token only to the configured one; "
+            "set `server` to its real address"
+        )
     return "the server can't read it, or it breaks its contract"
 
 

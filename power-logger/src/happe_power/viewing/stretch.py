@@ -66,5 +66,5 @@ def between(trace: Trace, from_s: float | None, to_s: float | None) -> tuple[int
     end = trace.end_index if to_s is None else min(line.at(to_s), trace.end_index)
     if first >= end:
         length = float(line.seconds(np.array([trace.end_index]))[0])
-        raise ValueError(f"there is nothing between these times: the trace has {length:.3f} s")
+        raise ValueError(f"the trace has no samples between these times; it is {length:.3f} s long")
     return first, end

@@ -51,7 +51,7 @@ def require(database: Database, secrets: Secrets) -> None:
         found = known(session)
     if not found:
         raise ConfigError(
-            "the database does not know its server's secrets yet\nrun `happe-server migrate`, which tells it"
+            "the database does not know its server's secrets yet\nrun `happe-server migrate`, which records them"
         )
     others = [name for name, digest in of(secrets).items() if found.get(name) != digest]
     if others:

@@ -116,5 +116,5 @@ Next:
 TLS = """
 
 Browsers on other machines need TLS: put nginx or Caddy before the server, and set public_url to its
-https:// address and trusted_proxies to 1. run-the-server.md, in docs/how-to/ or
-/usr/share/doc/happe-study-server/, has both."""
+https:// address and trusted_proxies to 1. docs/how-to/run-the-server.md has both; the package
+puts docs/ into /usr/share/doc/happe-study-server/."""

@@ -33,8 +33,8 @@ def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
     if found is None:
         return Refusal(
             Why.ALIASING,
-            f"nothing states what smooths {name} before it is sampled: a load that switches in time with "
-            f"{rate_hz:.6g} samples a second would be off by any amount; state its `filter` in the calibration record "
+            f"no filter of {name} is stated: a load that switches in time with "
+            f"{rate_hz:.6g} samples a second could be off by any amount; state its `filter` in the calibration record "
             f"(--calibration), or bandwidth= of the source",
         )
     if found[0] > MOST_LEAK:

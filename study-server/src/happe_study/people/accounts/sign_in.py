@@ -193,7 +193,7 @@ def _settings(secrets: Secrets) -> dict[str, Any]:
         "SECURITY_MSG_PASSWORD_IS_THE_SAME": ("Choose a different password than before.", "error"),
         "SECURITY_MSG_RETYPE_PASSWORD_MISMATCH": ("The two passwords differ.", "error"),
         "SECURITY_MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions and tokens have ended.", "success"),
-        "SECURITY_MSG_REAUTHENTICATION_SUCCESSFUL": ("Thank you. Go on within five minutes.", "success"),
+        "SECURITY_MSG_REAUTHENTICATION_SUCCESSFUL": ("Thank you. Continue within five minutes.", "success"),
     }
 
 

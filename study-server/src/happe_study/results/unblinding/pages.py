@@ -75,7 +75,7 @@ def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.UNBLIND, fresh=True)
 @or_again(unblind_run_form)
 def unblind_run(study: str) -> Response:
-    """Tell the custodian alone one run's condition."""
+    """Reveal one run's condition to the custodian only."""
     code = field("run", longest=16).upper()
     order = _order(code, "the code of the run once more")
     with parts().database.writing() as session:

@@ -84,7 +84,7 @@ def unblind_study(study: str, json_data: Unblinding) -> Json:
     responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
 )
 def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
-    """Tell the caller alone one run's condition, in an emergency. Type its code as the confirmation."""
+    """Reveal one run's condition to the caller only, in an emergency. Type its code as the confirmation."""
     with parts().database.writing() as session:
         found = find(session, study)
         custodians.require(session, found, caller(), parts().config.custodian_wait_hours)

@@ -33,7 +33,7 @@ class Confirmation(Strict):
 def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
     """Withdraw a participant who asks for it. What they chose when they agreed happens to their data, for good.
 
-    The answer is empty: it must not say under which new code data are kept that nobody is to know any more.
+    The answer is empty: it must not reveal the new code under which data are kept.
     """
     study_id: int = g.happe_study_ids(study)
     if json_data.confirm != code:
