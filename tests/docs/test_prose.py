@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_prose.__main__ import RULES, faults, faults_of_source, grade, main, read, register, source_rules, syllables
+from happe_prose.__main__ import (
+    RULES,
+    faults,
+    faults_of_german,
+    faults_of_source,
+    grade,
+    main,
+    read,
+    register,
+    source_rules,
+    syllables,
+)
 from happe_prose.sources import passages, plain
 
 if TYPE_CHECKING:
@@ -83,6 +94,22 @@ def test_each_rule_for_sources_finds_its_example_in_a_comment(subtests: pytest.S
         with subtests.test(rule["name"]):
             assert rule["name"] in str(list(faults_of_source("a.h", f"// One. {rule['example']}\n")))
             assert list(faults_of_source("a.h", f"// One. {rule['better']}\n")) == []
+
+
+def test_each_rule_of_german_finds_its_example_and_takes_the_better_sentence(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    def found(german: str) -> list[str]:
+        file = tmp_path / "happe_de.ts"
+        file.write_text(f"<source>x</source>\n<translation>{german}</translation>\n", encoding="utf-8")
+        return [f"{line} {what.partition(':')[0]}" for line, what in faults_of_german(str(file))]
+
+    for rule in RULES["german"]:
+        with subtests.test(rule["name"]):
+            assert f"2 {rule['name']}" in found(rule["example"])
+            assert found(rule["better"]) == []
+    assert found("Wort " * 22 + ".") == ["2 langer-satz"]
+    assert found("<numerusform>eine Minute</numerusform><numerusform>%n Minuten</numerusform>") == []
 
 
 def test_a_planted_comment_fails_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 """Check the English of Markdown files, Jinja templates and sources. Run as `python -m happe_prose [--grades] FILE...`.
 
 Prints FILE:LINE: RULE: what is wrong, and exits with 1 if it printed anything. --grades prints each page's grade too.
-Of a source (Python, C, C++, JavaScript) it reads comments, docstrings and messages.
+Of a source (Python, C, C++, JavaScript) it reads comments, docstrings and messages; of a .ts its German.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ VOWELS = re.compile(r"[aeiouy]+")
 SILENT = re.compile(
     r"(?<=[^aeiouytdl])(?:e|ed)$|(?<=[td])e$|(?<=[aeiouy]l)(?:e|ed)$"
 )  # made, mixed, note, file; not able, noted
+TRANSLATION = re.compile(r"<translation[^>]*>(.*?)</translation>", re.DOTALL)  # of Qt's .ts
 SEPARATOR = "\n\n|\n\n"  # between blocks: no rule matches across it
 # Of a template: what Jinja fills in, and tags. Those within a sentence separate nothing.
 MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<(?P<within>/?(?:strong|em|code|a)\b)?[^>]*>", re.DOTALL)
@@ -138,6 +140,20 @@ def faults_of_source(name: str, source: str) -> Iterator[tuple[int, str]]:
                 yield passage.line, f"{rule['name']}: {rule['say']}: {text[:60]}..."
 
 
+def faults_of_german(name: str) -> Iterator[tuple[int, str]]:
+    """Give each fault of a file of Qt's translations into German with the line of its translation."""
+    text = Path(name).read_text(encoding="utf-8")
+    for found in TRANSLATION.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        german = unescape(found[1].replace("<numerusform>", "").replace("</numerusform>", " | "))
+        for rule in RULES["german"]:
+            if re.search(rule["pattern"], german, re.IGNORECASE):
+                yield line, f"{rule['name']}: {rule['say']}: {german}"
+        for sentence in END.split(german):
+            if (words := len(sentence.split())) > RULES["most_german_words"]:
+                yield line, f"langer-satz: {words} words; write two sentences: {sentence}"
+
+
 @cache
 def source_rules() -> list[tuple[dict[str, str], re.Pattern[str]]]:
     """The rules that hold for sources too, each with its pattern there."""
@@ -170,6 +186,9 @@ def main(arguments: list[str]) -> int:
     wrong = False
     for name in chosen.files:
         text = Path(name).read_text(encoding="utf-8")
+        if name.endswith(".ts"):
+            wrong = _report(name, faults_of_german(name)) or wrong
+            continue
         if name.endswith(KINDS):
             wrong = _report(name, faults_of_source(name, text)) or wrong
             continue

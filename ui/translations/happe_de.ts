@@ -25,11 +25,11 @@
     </message>
     <message>
         <source>lowest</source>
-        <translation>niedrigste</translation>
+        <translation>Minimum</translation>
     </message>
     <message>
         <source>highest</source>
-        <translation>höchste</translation>
+        <translation>Maximum</translation>
     </message>
     <message>
         <source>slower</source>
@@ -59,38 +59,38 @@
     </message>
     <message>
         <source>Last key: this is the lowest speed.</source>
-        <translation>Letzte Taste: Das ist die niedrigste Geschwindigkeit.</translation>
+        <translation>Letzter Tastendruck: Die niedrigste Stufe ist erreicht.</translation>
     </message>
     <message>
         <source>Last key: this is the highest speed.</source>
-        <translation>Letzte Taste: Das ist die höchste Geschwindigkeit.</translation>
+        <translation>Letzter Tastendruck: Die höchste Stufe ist erreicht.</translation>
     </message>
     <message>
         <source>Last key: slower.</source>
-        <translation>Letzte Taste: langsamer.</translation>
+        <translation>Letzter Tastendruck: langsamer.</translation>
     </message>
     <message>
         <source>Last key: faster.</source>
-        <translation>Letzte Taste: schneller.</translation>
+        <translation>Letzter Tastendruck: schneller.</translation>
     </message>
     <message>
         <source>Last key: %1 less.</source>
-        <translation>Letzte Taste: %1 weniger.</translation>
+        <translation>Letzter Tastendruck: %1 weniger.</translation>
     </message>
     <message>
         <source>Last key: %1 more.</source>
-        <translation>Letzte Taste: %1 mehr.</translation>
+        <translation>Letzter Tastendruck: %1 mehr.</translation>
     </message>
     <message>
         <source>Speed %1 of %2, %3 GHz.</source>
-        <translation>Geschwindigkeit %1 von %2, %3 GHz.</translation>
+        <translation>Stufe %1 von %2, %3 GHz.</translation>
     </message>
 </context>
 <context>
     <name>Status</name>
     <message>
         <source>happed governs for nobody here now.</source>
-        <translation>happed regelt hier gerade für niemanden.</translation>
+        <translation>happed ist hier gerade für niemanden aktiv.</translation>
     </message>
     <message>
         <source>happed is not running.</source>
@@ -145,7 +145,7 @@
     </message>
     <message>
         <source>HAPPE is not running. The kernel&apos;s governor decides.</source>
-        <translation>HAPPE läuft nicht. Der Regler des Kernels entscheidet.</translation>
+        <translation>HAPPE läuft nicht. Der Kernel bestimmt die Geschwindigkeit.</translation>
     </message>
     <message>
         <source>A run of a study is in progress. This window shows HAPPE&apos;s state again after the run.</source>
@@ -153,11 +153,11 @@
     </message>
     <message>
         <source>HAPPE is paused. The kernel&apos;s governor decides.</source>
-        <translation>HAPPE ist angehalten. Der Regler des Kernels entscheidet.</translation>
+        <translation>HAPPE ist angehalten. Der Kernel bestimmt die Geschwindigkeit.</translation>
     </message>
     <message>
         <source>Another program governs the CPU, so HAPPE has stopped governing.</source>
-        <translation>Ein anderes Programm regelt die CPU. Deshalb hat HAPPE aufgehört zu regeln.</translation>
+        <translation>Ein anderes Programm regelt die CPU. Deshalb greift HAPPE nicht mehr ein.</translation>
     </message>
     <message>
         <source>HAPPE cannot govern every CPU here.</source>
@@ -165,7 +165,7 @@
     </message>
     <message>
         <source>HAPPE governs for nobody here now.</source>
-        <translation>HAPPE regelt hier gerade für niemanden.</translation>
+        <translation>HAPPE ist hier gerade für niemanden aktiv.</translation>
     </message>
     <message>
         <source>HAPPE watches %1, and would choose %2, speed %3 of %4.</source>
@@ -185,15 +185,15 @@
     </message>
     <message>
         <source>The CPU is %1 % busy, %2 of its capacity at top speed.</source>
-        <translation>Die CPU ist zu %1 % ausgelastet, das sind %2 ihrer Leistung bei höchster Geschwindigkeit.</translation>
+        <translation>Die CPU ist zu %1 % ausgelastet. Das sind %2 ihrer Höchstleistung.</translation>
     </message>
     <message>
         <source>Your keys have taught HAPPE this speed for it.</source>
-        <translation>Diese Geschwindigkeit hat HAPPE aus Ihren Tastendrücken gelernt.</translation>
+        <translation>Diese Geschwindigkeit hat HAPPE durch Ihre Tastendrücke gelernt.</translation>
     </message>
     <message>
         <source>HAPPE has learned nothing yet: it stays slow until you press the key for faster.</source>
-        <translation>HAPPE hat noch nichts gelernt: Es bleibt langsam, bis Sie die Taste für „schneller“ drücken.</translation>
+        <translation>HAPPE hat noch nichts gelernt. Es bleibt langsam, bis Sie die Taste „Schneller“ drücken.</translation>
     </message>
     <message>
         <source>Faster: %1. Save power: %2.</source>
@@ -293,8 +293,8 @@
         <translation>Gezählt: %1</translation>
     </message>
     <message>
-        <source>This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or slower.</source>
-        <translation>Diese Taste heißt %1. Tragen Sie sie in /etc/happe/happe.toml als Taste für „schneller“ oder „langsamer“ ein.</translation>
+        <source>This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or to save power.</source>
+        <translation>Diese Taste heißt %1. Tragen Sie sie in /etc/happe/happe.toml als Taste für „Schneller“ oder „Strom sparen“ ein.</translation>
     </message>
     <message>
         <source>Within half a minute, press a key that types no text.</source>
@@ -302,11 +302,11 @@
     </message>
     <message>
         <source>HAPPE continues when this program ends, at the latest.</source>
-        <translation>HAPPE macht weiter, sobald Sie es fortsetzen oder dieses Programm endet.</translation>
+        <translation>HAPPE macht weiter, wenn Sie es fortsetzen oder dieses Programm beenden.</translation>
     </message>
     <message>
         <source>&amp;Continue</source>
-        <translation>&amp;Weiter</translation>
+        <translation>HAPPE &amp;fortsetzen</translation>
     </message>
     <message>
         <source>%1 → %2</source>
@@ -337,7 +337,7 @@
     </message>
     <message>
         <source>The CPU's load, in % of its capacity at top speed</source>
-        <translation>Last der CPU, in % ihrer Leistung bei höchster Geschwindigkeit</translation>
+        <translation>CPU-Last in % der Höchstleistung</translation>
     </message>
 </context>
 <context>
@@ -410,7 +410,7 @@
     </message>
     <message>
         <source>Start</source>
-        <translation>Start</translation>
+        <translation>Starten</translation>
     </message>
     <message>
         <source>One moment, please</source>
@@ -441,7 +441,7 @@
     </message>
     <message>
         <source>Send my rating</source>
-        <translation>Bewertung abgeben</translation>
+        <translation>Bewertung absenden</translation>
     </message>
     <message>
         <source>With the keyboard: the number, then Enter.</source>
@@ -449,11 +449,11 @@
     </message>
     <message>
         <source>You are not expected to know. Choose what you think, or say that you don't know.</source>
-        <translation>Sie müssen es nicht wissen. Wählen Sie, was Sie vermuten, oder sagen Sie, dass Sie es nicht wissen.</translation>
+        <translation>Sie müssen es nicht wissen. Wählen Sie, was Sie vermuten, oder geben Sie an, dass Sie es nicht wissen.</translation>
     </message>
     <message>
         <source>Send my guess</source>
-        <translation>Vermutung abgeben</translation>
+        <translation>Vermutung absenden</translation>
     </message>
     <message>
         <source>This run was stopped</source>
@@ -557,7 +557,7 @@
     </message>
     <message>
         <source>This laptop can&apos;t save anything on its disk now. Its log says why.</source>
-        <translation>Dieser Laptop kann gerade nichts auf seiner Festplatte speichern. Der Grund steht in seinem Protokoll.</translation>
+        <translation>Dieser Laptop kann zurzeit nichts speichern. Der Grund steht in seinem Protokoll.</translation>
     </message>
     <message>
         <source>The application can&apos;t be started. This laptop&apos;s log says why.</source>
@@ -569,7 +569,7 @@
     </message>
     <message>
         <source>The governor happed can&apos;t do it now. This laptop&apos;s log says why.</source>
-        <translation>Der Regler happed kann das gerade nicht. Der Grund steht im Protokoll dieses Laptops.</translation>
+        <translation>Der Regler happed kann das zurzeit nicht. Der Grund steht im Protokoll dieses Laptops.</translation>
     </message>
     <message>
         <source>This laptop can&apos;t read the answer of the study&apos;s server. Its log says why.</source>
