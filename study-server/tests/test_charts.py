@@ -104,6 +104,7 @@ def test_what_a_script_draws_has_the_values_of_the_drawing() -> None:
     content = json.loads(values(Chart("c", "C", X, ladder([10, 20]), layers)))
     assert [layer["kind"] for layer in content["layers"]] == ["step", "band", "spans", "marks"]
     assert content["layers"][0]["points"] == [[0, 10], [5, 20], [10, 20]], "until its end"
+    assert content["layers"][0]["aside"] == 0
     assert content["layers"][1]["points"] == [[0, 1, 2], None, [1, 3, 4]]
     assert content["layers"][3]["marks"] == [[5, 25, "here"]]
     assert [tick[1] for tick in content["y"]["ticks"]] == [0.25, 0.75]
@@ -122,6 +123,13 @@ def test_a_line_ends_at_a_gap_and_begins_anew_after_it() -> None:
 def test_a_step_holds_until_the_next_point_and_to_its_end() -> None:
     chart = Chart("c", "C", X, Y, (Step([(0, 0), (5, 50)], "look-1", until=10),))
     assert 'd="M0 10000H5000V5000H10000"' in drawn(chart)
+
+
+def test_a_step_that_lies_aside_keeps_its_values() -> None:
+    step = Step([(0, 0), (5, 50)], "look-1", until=10, aside=0.02)
+    chart = Chart("c", "C", X, Y, (step,))
+    assert 'd="M0 9800H5000V4800H10000"' in drawn(chart)
+    assert json.loads(values(chart))["layers"][0]["points"] == [[0, 0], [5, 50], [10, 50]]
 
 
 def test_a_band_goes_there_along_its_top_and_back_along_its_foot() -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from happe_study.base.charts.layers import Marks
-from happe_study.evidence.profiles.drawing import lessons_of, spread, steps, strip
+from happe_study.base.charts.layers import Marks, Step
+from happe_study.evidence.profiles.drawing import MOST_SIDES, lessons_of, spread, steps, strip
 from happe_study.evidence.profiles.history import Chapter, told
 from happe_study.evidence.profiles.summaries import summary
 from happe_study.evidence.profiles.words import also, ghz, percent_of, since, spans
@@ -110,6 +110,15 @@ def test_charts_say_in_words_what_they_draw() -> None:
     assert 'aria-label="GHz by level: 0.8 0.8 0.8 1.2 1.2 1.2 1.2 1.6 1.6 1.6"' in drawn
     assert re.findall(r"<text [^>]*>([0-9.]+)</text>", drawn) == [ghz(khz) for khz in AFTER]
     assert strip(LOW, LADDER[:1]).count("heat-0") == len(LOW)
+
+
+def test_equal_profiles_are_drawn_apart_and_the_last_one_at_its_frequencies() -> None:
+    for many in range(1, MOST_SIDES + 1):
+        chart = steps("x", "Equal", [(str(number), AFTER) for number in range(many)], LADDER)
+        asides = [layer.aside for layer in chart.layers if isinstance(layer, Step)]
+        assert len(set(asides)) == many
+        assert asides[-1] == 0
+        assert max(map(abs, asides)) < 0.5 / len(LADDER), "nearer to its own step than to the next one"
 
 
 def test_frequencies_and_shares_are_written_one_way() -> None:

@@ -303,7 +303,7 @@ class Drawn {
         const series = [{}];
         const bands = [];
         for (const layer of content.layers.filter((each) => each.points)) {
-            const place = (value) => share(content.y, value);
+            const place = (value) => share(content.y, value) + (layer.aside ?? 0);
             const {stroke, fill, fillOpacity, width, dash} = look(layer.kind === "band" ? "band" : "line", layer.look, room.parentElement);
             const columns = layer.kind === "band" ? [2, 1] : [1];
             tables.push([layer.at, ...columns.map((column) => layer.points.map((point) => point ? place(point[column]) : null))]);

@@ -54,27 +54,37 @@ class Line:
 
 @dataclass(frozen=True)
 class Step:
-    """A value that lasts until the next point's x, the last one until `until`. None ends it at that point."""
+    """A value that lasts until the next point's x, the last one until `until`. None ends it at that point.
+
+    `aside`: the share of the height by which the line is drawn above its values, so that equal lines stay apart.
+    """
 
     points: Sequence[Point | None]
     look: str
     name: str = ""
     until: float | None = None
+    aside: float = 0.0
 
     def values(self) -> dict[str, Any]:
         """The values for static/charts.js. The last value ends where the line ends."""
         last = next((point for point in reversed(self.points) if point is not None), None)
         end = [(self.until, last[1])] if self.until is not None and last else []
-        return {"look": self.look, "name": self.name, "points": _rounded([*self.points, *end])}
+        points = _rounded([*self.points, *end])
+        return {"look": self.look, "name": self.name, "points": points, "aside": round(self.aside, DIGITS)}
 
     def paths(self, x: Axis, y: Axis) -> Markup:
         """The layer's path."""
         return _path("line", self.look, (self._run(run, x, y) for run in _runs(self.points)))
 
     def _run(self, run: list[Point], x: Axis, y: Axis) -> str:
-        later = "".join(f"H{_across(x, at)}V{_down(y, value)}" for at, value in run[1:])
+        at, value = run[0]
+        later = "".join(f"H{_across(x, at)}V{self._down(y, value)}" for at, value in run[1:])
         ends = self.until is not None and run[-1] == self.points[-1]
-        return f"M{_at(x, y, *run[0])}{later}" + (f"H{_across(x, self.until or 0)}" if ends else "")
+        end = f"H{_across(x, self.until or 0)}" if ends else ""
+        return f"M{_across(x, at)} {self._down(y, value)}{later}{end}"
+
+    def _down(self, y: Axis, value: float) -> int:
+        return _down(y, value) - round(STRETCHED * self.aside)
 
 
 @dataclass(frozen=True)

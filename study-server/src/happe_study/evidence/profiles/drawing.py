@@ -38,7 +38,9 @@ SECOND_US = 1e6
 MILLION = 1e6
 NAMES = [str(level) for level in range(LEVELS)]
 LEVEL = "level: the tenth of the top speed that is used"
-STEP_HEIGHT, STRIP_HEIGHT, TIME_HEIGHT, ROW_HEIGHT = 180, 28, 150, 30
+STEP_HEIGHT, TALL_HEIGHT, STRIP_HEIGHT, TIME_HEIGHT, ROW_HEIGHT = 180, 280, 28, 150, 30
+FEW_SIDES = 3  # more get a chart of TALL_HEIGHT
+ASIDE = 4  # pixels between lines at the same frequency, if the steps of the ladder leave room
 LOOKS = ("look-1", "look-2", "look-3", "look-4", "look-5", "look-6", "look-7", "look-8")
 MOST_SIDES = len(LOOKS)
 
@@ -65,16 +67,29 @@ def _cell(level: int, khz: int, ends: tuple[int, int], numbered: bool) -> Markup
 
 
 def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
-    """UAFPs on top of each other, at most MOST_SIDES, of which the last is drawn last, whole."""
+    """UAFPs on top of each other, at most MOST_SIDES, of which the last is drawn last, whole, at its frequencies.
+
+    The others lie a little above or below theirs, so that each can be seen where several ask for the same.
+    """
     looks = LOOKS[: len(sides)][::-1]
     known = [(name, levels, look) for (name, levels), look in zip(sides, looks, strict=True) if levels is not None]
-    layers = tuple(Step(_points(levels), look, name, until=LEVELS) for name, levels, look in known)
     every = sorted({*ladder, *(khz for _name, levels, _look in known for khz in levels)})
+    height = STEP_HEIGHT if len(known) <= FEW_SIDES else TALL_HEIGHT
+    layers = tuple(
+        Step(_points(levels), look, name, until=LEVELS, aside=aside)
+        for (name, levels, look), aside in zip(known, _asides(len(known), height, len(every)), strict=True)
+    )
     y = of_ladder([khz / GHZ for khz in every], "GHz")
     said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels, _look in known)
     rows = [[str(level), *(ghz(levels[level]) for _name, levels, _look in known)] for level in range(LEVELS)]
     table = Table(["level", *(f"{name}, GHz" for name, _levels, _look in known)], rows)
-    return Chart(key, title, categories(NAMES, LEVEL), y, layers, said, STEP_HEIGHT, table)
+    return Chart(key, title, categories(NAMES, LEVEL), y, layers, said, height, table)
+
+
+def _asides(many: int, height: int, steps: int) -> list[float]:
+    """How far each of so many lines lies above its values: the last one not, the others on both sides of it."""
+    apart = min(ASIDE / height, 0.6 / (steps * many))
+    return [apart * ((place + 1) // 2) * (1 if place % 2 else -1) for place in reversed(range(many))]
 
 
 def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Chart:

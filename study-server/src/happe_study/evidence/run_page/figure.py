@@ -76,7 +76,7 @@ def charts(of: RunSeries, window: Window, *, shows_x: bool) -> list[Chart]:
         "Frequency",
         x,
         ladder(of.ladder_ghz, "GHz"),
-        (stops, *_layers(of.frequency, window, "look-3"), *(each for each in marks if each.marks)),
+        (stops, *_layers(of.frequency, window, "look-3 whole"), *(each for each in marks if each.marks)),
         f"{_ranges(of.frequency, window, 'GHz')} {_pressed(of.presses, window)}",
         130,
         shows_x=shows_x,
