@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from happe_study.base.charts.layers import Marks, Step
+from happe_study.evidence.profiles.comparing import Side, told_apart
 from happe_study.evidence.profiles.drawing import MOST_SIDES, lessons_of, spread, steps, strip
 from happe_study.evidence.profiles.history import Chapter, told
 from happe_study.evidence.profiles.summaries import summary
@@ -125,3 +126,16 @@ def test_frequencies_and_shares_are_written_one_way() -> None:
     assert [ghz(khz) for khz in (800_000, 2_201_000, 2_000_000, 1_234_567)] == ["0.8", "2.201", "2.0", "1.234567"]
     assert [percent_of(*each)[:-2] for each in ((0, 9), (1, 1000), (999, 1000), (9, 9))] == ["0", "1", "99", "100"]
     assert spans([1, 3, 4, 5, 8]) == "1, 3\N{EN DASH}5, 8"
+
+
+def test_profiles_are_named_by_what_they_differ_in() -> None:
+    names = {"torcs": "Torcs", "glest": "Glest"}
+
+    def named(*facts: tuple[str, str, str]) -> tuple[list[str], str]:
+        return told_apart([Side("", *each, LOW, LADDER) for each in facts], names)
+
+    one, other = ("A", "torcs", "at the end"), ("B", "torcs", "at the end")
+    assert named(one, other) == (["A", "B"], "Torcs at the end")
+    assert named(one, ("B", "glest", "at the end")) == (["A Torcs", "B Glest"], "at the end")
+    assert named(one, ("A", "torcs", "after lesson 2")) == (["at the end", "after lesson 2"], "A Torcs")
+    assert named(one, one) == (["A", "A"], "Torcs at the end")

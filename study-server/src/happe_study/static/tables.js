@@ -15,7 +15,7 @@ function order(cell) {
     if (text === NONE || text === "") {
         return null;
     }
-    const number = text.replace(/[\u202f,]/g, "").replace("\u2212", "-").match(/^-?[0-9]+(\.[0-9]+)?/);
+    const number = text.replace(/[\u202f,]/g, "").replace("\u2212", "-").match(/^[-+]?[0-9]+(\.[0-9]+)?/);
     const minutes = text.match(/^([0-9]+):([0-9]{2})(?:\.[0-9]+)?$/);
     if (minutes) {
         return 60 * Number(minutes[1]) + Number(minutes[2]);

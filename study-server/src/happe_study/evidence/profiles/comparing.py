@@ -24,6 +24,8 @@ from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sqlalchemy.orm import Session
 
     from happe_study.evidence.profiles.history import History, Levels
@@ -44,6 +46,21 @@ class Side:
     when: str
     levels: Levels
     ladder: Levels
+
+    @property
+    def of(self) -> tuple[str, str]:
+        """The profile that it is a state of: participant and application."""
+        return self.participant, self.application
+
+
+def told_apart(sides: Sequence[Side], names: Mapping[str, str]) -> tuple[list[str], str]:
+    """A name for each side, of what they differ in; and what they share, in words. `names` are of applications."""
+    facts = [(side.participant, names.get(side.application, side.application), side.when) for side in sides]
+    shared = [len(set(values)) == 1 for values in zip(*facts, strict=True)]
+    if all(shared):
+        shared[0] = False
+    own = [" ".join(value for value, same in zip(each, shared, strict=True) if not same) for each in facts]
+    return own, " ".join(value for value, same in zip(facts[0], shared, strict=True) if same)
 
 
 def side(session: Session, study_id: int, field: str, text: str) -> Side:

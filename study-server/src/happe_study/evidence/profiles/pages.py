@@ -137,9 +137,11 @@ def comparison(study: str) -> Response:
             sides, problem = [], unprocessable(f"At most {drawing.MOST_SIDES} profiles can be compared.")
         more: dict[str, Any] = {"texts": fields, "sides": sides, "names": _names(protocol), "ghz": words.ghz}
         if len(sides) == len(texts):
-            named = [(f"{side.participant} {side.application}, {side.when}", side.levels) for side in sides]
+            more["called"], shared = comparing.told_apart(sides, more["names"])
+            named = [(name, side.levels) for name, side in zip(more["called"], sides, strict=True)]
             ladder = sorted({khz for side in sides for khz in side.ladder})
-            more["chart"] = drawing.steps("both", "Frequency by level", named, ladder)
+            title = f"Frequency by level{': ' if shared else ''}{shared}"
+            more["chart"] = drawing.steps("both", title, named, ladder)
         return page(
             "evidence/profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more
         )
