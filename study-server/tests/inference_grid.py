@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from math import sqrt
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -30,38 +33,52 @@ from happe_study.results.analysis import (
     power_model,
     ratings_clmm,
     savings,
+    specifications,
     wins,
 )
 from happe_study.results.analysis.blinding_index import Guess
-from happe_study.results.analysis.design import compared, of_application, require_complete
+from happe_study.results.analysis.design import (
+    NOTHING,
+    changing_places,
+    compared,
+    of_application,
+    period_terms,
+    require_complete,
+)
 from happe_study.results.analysis.noninferiority import Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import Panel, Runs, satisfaction, watts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from happe_study.results.analysis.design import Terms
     from study_worlds import Draw, Pair, World
 
-    Study = Callable[[np.random.Generator, int], bool]  # whether the test erred, or the interval held
+    Study = Callable[[np.random.Generator, int], Iterable[bool | None]]
 
-SIZES = (8, 12, 24, 48)
+SIZES = (5, 8, 12, 24, 48)
 STUDIES = 2000
 ERRORS = 3  # standard errors
-TWO_SIDED = 0.05
+PROCESSES = 2
+LEVEL, ONE_SIDED, COVERAGE = 0.05, 0.025, 0.95
 CONDITIONS = ("ondemand", "O-HAPPE")
 SIDES = ("O-HAPPE", "ondemand")
 CODES = tuple(f"P{n:03}" for n in range(max(SIZES)))
+APPLICATION = 1  # stands for each of them
+SCALE = (1, 5)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A test whose errors are counted (`level` below a half), or an interval that should hold so often."""
+    """What is counted in the studies of a world: errors of tests (level below a half), or intervals that should hold.
 
-    name: str
+    `study` draws one. Of each of `counted`, in order, it says whether the test erred or the interval held; None: it
+    was refused. A Refusal refuses all.
+    """
+
     world: str
-    level: float
+    counted: dict[str, float]  # levels by name
     study: Study
     part: float = 1.0  # of the studies, where one takes long
 
@@ -96,43 +113,55 @@ def panel(pair: Pair) -> Panel:
     return Panel(np.stack([pair.base, pair.treated], axis=2), CODES[: len(pair.base)], worlds.APPLICATIONS, CONDITIONS)
 
 
-def saving_holds(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The interval of the saving over all applications."""
-    found = savings.of_application(panel(world.draw(generator, people)), *SIDES, None).estimate
-    return bool(found.low <= -np.expm1(world.truth) <= found.high)
+def holds(found: Any, truth: float) -> bool:  # noqa: ANN401 - whatever has limits
+    """Whether an interval holds the truth."""
+    return bool(found.low <= truth <= found.high)
 
 
-def test_of(world: World, generator: np.random.Generator, people: int) -> noninferiority.NonInferiority:
-    """The test of non-inferiority, with the paper's scale."""
-    pair = world.draw(generator, people)
-    return noninferiority.test(panel(pair), *SIDES, Wanted(worlds.MARGIN, 0.025, 4.0))
+def tried(make: Callable[[], bool]) -> bool | None:
+    """What may be refused alone."""
+    try:
+        return make()
+    except Refusal:
+        return None
 
 
-def shown_wrongly(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The error of the first kind, at the margin."""
-    return test_of(world, generator, people).verdict is Verdict.NON_INFERIOR
+# --- power
 
 
-def inferior_wrongly(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The other wrong verdict, at the margin."""
-    return test_of(world, generator, people).verdict is Verdict.INFERIOR
+def saved(world: World, generator: np.random.Generator, people: int) -> Iterator[bool | None]:
+    """Intervals of the typical saving over all applications and in one, and of the mean saving."""
+    drawn = panel(world.draw(generator, people))
+    for application in (None, worlds.APPLICATIONS[APPLICATION]):
+        find = partial(savings.of_application, drawn, *SIDES, application)
+        yield tried(lambda find=find: holds(find().estimate, -np.expm1(world.truth)))  # type: ignore[misc]
+    wanted = ("HAPPE", specifications.RATIO, specifications.EVERY_RUN, specifications.ALL_PAIRS)
+    every = specifications.of_savings(drawn, drawn, {"HAPPE": SIDES[:1]}, SIDES[1])
+    mean = [each for each in every if each.choices == wanted]
+    yield holds(mean[0], worlds.mean_saving(world)) if mean else None
 
 
-def difference_holds(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The interval of the mean difference."""
-    found = test_of(world, generator, people)
-    return found.low <= world.truth <= found.high
+def groups_err(world: World, generator: np.random.Generator, people: int) -> Iterator[bool | None]:
+    """Two groups that are none, and the interval of one."""
+    drawn = panel(world.draw(generator, people))
+    answers = {code: str(n % 2) for n, code in enumerate(drawn.participants)}
+    found = groups.of_question(drawn, SIDES[:1], SIDES[1], "question", answers)
+    yield found.p < LEVEL
+    estimate = found.groups[0].estimate
+    yield holds(estimate, worlds.mean_saving(world)) if estimate else None
 
 
-def wins_hold(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The interval of the win probability."""
-    found = wins.wins(panel(world.draw(generator, people)), *SIDES).estimate
-    return found.low <= worlds.win_probability(world) <= found.high
-
-
-def flips_err(world: World, generator: np.random.Generator, people: int) -> bool:
-    """The two-sided test of wins."""
-    return wins.wins(panel(world.draw(generator, people)), *SIDES).p < TWO_SIDED
+def power_fit(every: Runs, runs: Runs, more: Terms = NOTHING) -> power_model.Fit:
+    """The mixed model, as the report fits it."""
+    require_complete(every.with_figure(watts), every)
+    wanted = terms(runs).beside(more)
+    return power_model.fit(
+        [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
+        wanted.columns,
+        wanted.names,
+        [run.participant for run in runs.rows],
+        {"application": [run.application for run in runs.rows], "condition": [run.condition for run in runs.rows]},
+    )
 
 
 def terms(runs: Runs) -> Terms:
@@ -140,116 +169,163 @@ def terms(runs: Runs) -> Terms:
     return compared(runs, "ondemand").beside(of_application(runs.rows, runs.applications))
 
 
-def power_term(world: World, generator: np.random.Generator, people: int) -> power_model.Term:
-    """The treatment's term, as the report fits it."""
-    every = worlds.runs_of(world.draw(generator, people), "mean_w")
-    runs = every.with_figure(watts)
-    require_complete(runs, every)
-    wanted = terms(runs)
-    return power_model.fit(
-        [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
-        wanted.columns,
-        wanted.names,
-        [run.participant for run in runs.rows],
-        {"application": [run.application for run in runs.rows], "condition": [run.condition for run in runs.rows]},
-    ).term("O-HAPPE")
-
-
-def power_holds(world: World, generator: np.random.Generator, people: int) -> bool:
+def power_holds(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The interval of the mixed model's term."""
-    found = power_term(world, generator, people)
-    return found.low <= world.truth <= found.high
+    every = worlds.runs_of(world.draw(generator, people), "mean_w")
+    yield holds(power_fit(every, every.with_figure(watts)).term("O-HAPPE"), world.truth)
 
 
-def odds_err(world: World, generator: np.random.Generator, people: int) -> bool:
+def power_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The first page's look at places, and the tests of what came before."""
+    runs = changing_places(worlds.crossover(generator, people, "mean_w"))
+    yield from _periods({each.name: each.p for each in power_fit(runs, runs, period_terms(runs)).terms})
+
+
+def _periods(p: dict[str, float]) -> Iterator[bool]:
+    places = groups.holm([p[name] for name in p if name.startswith("place ")])
+    yield min(places) < LEVEL
+    yield next(p[name] for name in p if name.startswith("after ")) < LEVEL
+
+
+# --- ratings
+
+
+def tested(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """Both wrong verdicts of the test of non-inferiority at the margin, and its interval; the paper's scale."""
+    wanted = Wanted(worlds.MARGIN, ONE_SIDED, float(SCALE[1] - SCALE[0]))
+    found = noninferiority.test(panel(world.draw(generator, people)), *SIDES, wanted)
+    yield found.verdict is Verdict.NON_INFERIOR
+    yield found.verdict is Verdict.INFERIOR
+    yield holds(found, world.truth)
+
+
+def difference_holds(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The interval of the mean difference in one application, as in Table A.1."""
+    drawn = panel(world.draw(generator, people))
+    name = worlds.APPLICATIONS[APPLICATION]
+    found = noninferiority.difference(drawn, SIDES, name, worlds.MARGIN, SCALE)
+    yield holds(found.estimate, worlds.difference_in(world, APPLICATION))
+
+
+def won(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The interval of the win probability, and the two-sided test of wins."""
+    found = wins.wins(panel(world.draw(generator, people)), *SIDES)
+    yield holds(found.estimate, worlds.win_probability(world))
+    yield found.p < LEVEL
+
+
+def wins_hold(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The interval alone, where there is a difference."""
+    yield next(won(world, generator, people))
+
+
+def odds_fit(every: Runs, runs: Runs, more: Terms = NOTHING) -> ratings_clmm.Fit:
+    """The cumulative-link model, as the report fits it."""
+    require_complete(every.with_figure(satisfaction), every)
+    wanted = terms(runs).beside(more)
+    ratings = [run.rating for run in runs.rows if run.rating is not None]
+    return ratings_clmm.fit(ratings, wanted.columns, wanted.names, [run.participant for run in runs.rows])
+
+
+def odds_err(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The two-sided test of the cumulative-link model."""
     every = worlds.runs_of(world.draw(generator, people), "rating")
-    runs = every.with_figure(satisfaction)
-    require_complete(runs, every)
-    wanted = terms(runs)
-    ratings = [run.rating for run in runs.rows if run.rating is not None]
-    fitted = ratings_clmm.fit(ratings, wanted.columns, wanted.names, [run.participant for run in runs.rows])
-    return fitted.effects[0].p < TWO_SIDED
+    yield odds_fit(every, every.with_figure(satisfaction)).effects[0].p < LEVEL
 
 
-def rate(draw: Draw, generator: np.random.Generator, people: int) -> key_presses.Rate:
-    """The treatment's ratio of press rates."""
+def odds_together_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """Two treatments together."""
+    runs = worlds.crossover(generator, people, "rating")
+    yield ratings_clmm.test_together(odds_fit(runs, runs), worlds.CROSSED[1:]).p < LEVEL
+
+
+def odds_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The first page's look at places, and the tests of what came before."""
+    runs = changing_places(worlds.crossover(generator, people, "rating"))
+    yield from _periods({each.name: each.p for each in odds_fit(runs, runs, period_terms(runs)).effects})
+
+
+# --- presses and guesses
+
+
+def rates(draw: Draw, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The test of the treatment's ratio of press rates, and its interval."""
     runs = worlds.runs_of(draw(generator, people), "performance")
     wanted = terms(runs)
     counts = [run.performance or 0 for run in runs.rows]
     owners = [run.participant for run in runs.rows]
-    return key_presses.fit(counts, [2.0] * len(counts), wanted.columns, wanted.names, owners).rates[1]
+    found = key_presses.fit(counts, [2.0] * len(counts), wanted.columns, wanted.names, owners).rates[1]
+    yield found.p < LEVEL
+    yield (found.low is None or found.low <= 0) and (found.high is None or found.high >= 0)
 
 
-def rates_err(draw: Draw, generator: np.random.Generator, people: int) -> bool:
-    """Its test."""
-    return rate(draw, generator, people).p < TWO_SIDED
-
-
-def rates_hold(draw: Draw, generator: np.random.Generator, people: int) -> bool:
-    """Its interval."""
-    found = rate(draw, generator, people)
-    return (found.low is None or found.low <= 0) and (found.high is None or found.high >= 0)
-
-
-def bang_holds(generator: np.random.Generator, people: int) -> bool:
-    """The interval of Bang's index."""
-    drawn = worlds.guesses(generator, people)
+def guessed(guessers: worlds.Guessers, generator: np.random.Generator, people: int) -> Iterator[bool]:
+    """The intervals of James's index and of Bang's."""
+    drawn = guessers.draw(generator, people)
     made = [Guess(CODES[n], int(arm), int(guess)) for n, own in enumerate(drawn) for arm, guess in own]
-    found = blinding_index.indices(made, ("usual", "learning"))[1]
-    return found.low <= 0 <= found.high
+    found = blinding_index.indices(made, ("usual", "learning"))
+    yield holds(found[0], worlds.james_index(guessers))
+    yield holds(found[1], guessers.bang)
 
 
-def welch_errs(world: World, generator: np.random.Generator, people: int) -> bool:
-    """Two groups that are none."""
-    own = groups.own_savings(panel(world.draw(generator, people)), ["O-HAPPE"], "ondemand")
-    return groups.welch([own[::2], own[1::2]])[2] < TWO_SIDED
+PERIODS = {"period (first page)": LEVEL, "carry-over": LEVEL}
+SAVED = ("typical saving", "typical saving in an application", "mean saving")
+TESTED = {"non-inferior, wrongly": ONE_SIDED, "inferior, wrongly": ONE_SIDED, "mean difference, interval": COVERAGE}
 
 
 def methods() -> Iterator[Method]:
     """Every method in every world that it is for."""
-    complete = {name: world for name, world in worlds.POWER.items() if world.draw is not worlds.highest_missing}
     for name, world in worlds.POWER.items():
-        yield Method("typical saving, interval", name, 0.95, partial(saving_holds, world))
-        yield Method("mixed model of power, interval", name, 0.95, partial(power_holds, world), part=0.25)
-    for name, world in complete.items():
-        yield Method("groups, Welch", name, 0.05, partial(welch_errs, world))
+        yield Method(name, {f"{each}, interval": COVERAGE for each in SAVED}, partial(saved, world))
+        yield Method(name, {"mixed model of power, interval": COVERAGE}, partial(power_holds, world))
+        grouped = {"groups, Welch": LEVEL, "saving of a group, interval": COVERAGE}
+        yield Method(name, grouped, partial(groups_err, world))
+    crossed = {f"mixed model of power, {what}": level for what, level in PERIODS.items()}
+    yield Method("crossover", crossed, power_periods_err)
     for name, world in worlds.RATINGS.items():
-        yield Method("non-inferior, wrongly", name, 0.025, partial(shown_wrongly, world))
-        yield Method("inferior, wrongly", name, 0.025, partial(inferior_wrongly, world))
-        yield Method("mean difference, interval", name, 0.95, partial(difference_holds, world))
-        yield Method("win probability, interval", name, 0.95, partial(wins_hold, world))
+        yield Method(name, TESTED, partial(tested, world))
+        yield Method(name, {"difference in an application, interval": COVERAGE}, partial(difference_holds, world))
+        yield Method(name, {"win probability, interval": COVERAGE}, partial(wins_hold, world))
     for name, world in worlds.NO_DIFFERENCE.items():
-        yield Method("win probability, interval", name, 0.95, partial(wins_hold, world))
-        yield Method("wins, flips of signs", name, 0.05, partial(flips_err, world))
-        yield Method("cumulative-link model", name, 0.05, partial(odds_err, world), part=0.25)
+        yield Method(name, {"win probability, interval": COVERAGE, "wins, flips of signs": LEVEL}, partial(won, world))
+        yield Method(name, {"cumulative-link model": LEVEL}, partial(odds_err, world), part=0.25)
+    yield Method("crossover", {"cumulative-link model, two treatments together": LEVEL}, odds_together_err, part=0.25)
+    crossed = {f"cumulative-link model, {what}": level for what, level in PERIODS.items()}
+    yield Method("crossover", crossed, odds_periods_err, part=0.25)
     for name, draw in worlds.PRESSES.items():
-        yield Method("press rates, test", name, 0.05, partial(rates_err, draw))
-        yield Method("press rates, interval", name, 0.95, partial(rates_hold, draw))
-    yield Method("Bang's index, interval", "guesses", 0.95, bang_holds)
+        yield Method(name, {"press rates, test": LEVEL, "press rates, interval": COVERAGE}, partial(rates, draw))
+    indices = {"James's index, interval": COVERAGE, "Bang's index, interval": COVERAGE}
+    for name, guessers in worlds.GUESSES.items():
+        yield Method(name, indices, partial(guessed, guessers))
 
 
-def run(method: Method, people: int, studies: int) -> Cell:
-    """Draw the studies of a cell; the seed is the cell's own."""
-    generator = np.random.default_rng([crc32(f"{method.name}/{method.world}".encode()), people])
+def run(method: Method, people: int, studies: int) -> list[Cell]:
+    """Draw the studies of a method at a size; the seed is their own."""
+    generator = np.random.default_rng([crc32("/".join([*method.counted, method.world]).encode()), people])
     studies = round(method.part * studies)
-    counted = refused = 0
+    refused: list[bool | None] = [None] * len(method.counted)
+    drawn = []
     for _ in range(studies):
         try:
-            counted += int(method.study(generator, people))
+            drawn.append(list(method.study(generator, people)))
         except Refusal:
-            refused += 1
-    return Cell(method.name, method.world, method.level, people, studies, counted, refused)
+            drawn.append(refused)
+    return [
+        Cell(name, method.world, level, people, studies, sum(map(bool, found)), found.count(None))
+        for (name, level), found in zip(method.counted.items(), zip(*drawn, strict=True), strict=True)
+    ]
 
 
-def kept(folder: Path, method: Method, people: int, studies: int) -> Cell:
-    """A cell, from its file if that exists."""
-    name = f"{method.name} {method.world} {people} {studies}".replace(" ", "-").replace(",", "").replace("'", "")
-    file = folder / f"{name}.json"
+def kept(folder: Path, studies: int, place: tuple[int, int]) -> list[Cell]:
+    """The cells of a method, by its number, at a size; from their file if it is there."""
+    method, people = list(methods())[place[0]], place[1]
+    name = f"{next(iter(method.counted))} {method.world} {people} {studies}".translate({ord(c): None for c in ",'()"})
+    file = folder / f"{name.replace(' ', '-')}.json"
     if not file.exists():
-        file.with_suffix(".new").write_text(json.dumps(asdict(run(method, people, studies))))
+        found = [asdict(each) for each in run(method, people, studies)]
+        file.with_suffix(".new").write_text(json.dumps(found))
         file.with_suffix(".new").replace(file)
-    return Cell(**json.loads(file.read_text()))
+    return [Cell(**each) for each in json.loads(file.read_text())]
 
 
 def table(cells: list[Cell]) -> str:
@@ -273,7 +349,9 @@ def _shown(cell: Cell) -> str:
 def main(folder: Path, studies: int = STUDIES) -> int:
     """Draw the missing cells, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
-    cells = [kept(folder, method, people, studies) for method in methods() for people in SIZES]
+    places = list(product(range(len(list(methods()))), SIZES))
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("fork")) as pool:
+        cells = [each for found in pool.map(partial(kept, folder, studies), places) for each in found]
     print(table(cells))
     return int(any(each.missed for each in cells))
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from happe_study.results.analysis import planning
+from happe_study.results.analysis import blinding_index, planning
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -124,13 +125,15 @@ def low_missing(generator: np.random.Generator, people: int) -> Pair:
     return Pair(np.where(gone, np.nan, treated), base)
 
 
+CUTS = np.array([-4.0, -2.5, -0.8, 1.2])
+
+
 def _logits(generator: np.random.Generator, people: int, liking: float) -> Pair:
     """Proportional odds: people's own level (1 logit) and their own liking of the treatment, whose mean is 0."""
-    cuts = np.array([-4.0, -2.5, -0.8, 1.2])
     level = generator.normal(0, 1, (people, 1))
     own = generator.normal(0, liking, (people, 1))
     sides = [level + moved + generator.logistic(size=(people, 4)) for moved in (own, 0.0 * own)]
-    treated, base = (np.searchsorted(cuts, side).astype(np.float64) + 1 for side in sides)
+    treated, base = (np.searchsorted(CUTS, side).astype(np.float64) + 1 for side in sides)
     return Pair(treated, base)
 
 
@@ -163,12 +166,38 @@ NO_DIFFERENCE = {
 }
 
 
+COMPLETE: dict[Draw, Draw] = {
+    low_missing: at_the_margin,
+    low_missing_alike: liked_alike,
+    highest_missing: shared,  # the level of people, in which both differ, has no part in a ratio
+}
+
+
+@cache
+def complete(world: World) -> Pair:
+    """Very many people of a world without the missing figures."""
+    return COMPLETE.get(world.draw, world.draw)(np.random.default_rng(2), MANY // 4)
+
+
 @cache
 def win_probability(world: World) -> float:
     """The true win probability, of complete data."""
-    complete: dict[Draw, Draw] = {low_missing: at_the_margin, low_missing_alike: liked_alike}
-    treated, base = complete.get(world.draw, world.draw)(np.random.default_rng(2), MANY // 4)
+    treated, base = complete(world)
     return float((np.sign(treated - base) + 1).mean() / 2)
+
+
+@cache
+def mean_saving(world: World) -> float:
+    """The true mean of 1 - ratio of powers, of complete data."""
+    treated, base = complete(world)
+    return float((1 - treated / base).mean())
+
+
+@cache
+def difference_in(world: World, application: int) -> float:
+    """The true mean difference of ratings in an application, of complete data."""
+    treated, base = complete(world)
+    return float((treated - base)[:, application].mean())
 
 
 # --- presses and guesses
@@ -191,34 +220,88 @@ def presses_of_treated(generator: np.random.Generator, people: int) -> Pair:
 PRESSES = {"presses": presses, "presses, ratio of the treated": presses_of_treated}
 
 
-def guesses(generator: np.random.Generator, people: int) -> Floats:
-    """Of four runs under each arm: arm and guess; people differ in how often they are right. Bang's true index is 0."""
-    right = generator.beta(1.2, 1.2, (people, 1))
-    arms = np.tile([0, 0, 0, 0, 1, 1, 1, 1], (people, 1))
-    known = generator.random((people, 8)) < right
-    unsure = generator.random((people, 8)) < 0.2  # noqa: PLR2004 - say that they don't know
-    return np.stack([arms, np.where(unsure, 2, np.where(known, arms, 1 - arms))], axis=2)
+@dataclass(frozen=True)
+class Guessers:
+    """Of four runs under each arm: arm and guess. How often people are right differs between them (beta).
+
+    One guess in five is that somebody doesn't know.
+    """
+
+    right: float
+    wrong: float
+
+    def draw(self, generator: np.random.Generator, people: int) -> Floats:
+        """Participants x guesses x (arm, guess)."""
+        right = generator.beta(self.right, self.wrong, (people, 1))
+        arms = np.tile([0, 0, 0, 0, 1, 1, 1, 1], (people, 1))
+        known = generator.random((people, 8)) < right
+        unsure = generator.random((people, 8)) < 0.2  # noqa: PLR2004 - say that they don't know
+        return np.stack([arms, np.where(unsure, 2, np.where(known, arms, 1 - arms))], axis=2)
+
+    @property
+    def bang(self) -> float:
+        """Bang's true index of each arm."""
+        return 0.8 * (self.right - self.wrong) / (self.right + self.wrong)
+
+
+GUESSES = {"guesses": Guessers(1.2, 1.2), "guesses, mostly right": Guessers(9, 1)}
+
+
+@cache
+def james_index(guessers: Guessers) -> float:
+    """James's true index."""
+    arm, guess = guessers.draw(np.random.default_rng(2), MANY // 4).reshape(-1, 2).T.astype(int)
+    return float(blinding_index.james(np.histogram2d(guess, arm, (3, 2))[0]))
 
 
 # --- as the models read them
 
 
+CROSSED = ("ondemand", "O-HAPPE", "B-HAPPE")
+SEQUENCES = np.array(list(permutations(range(len(CROSSED)))))
+
+
+def crossover(generator: np.random.Generator, people: int, figure: str) -> Runs:
+    """Three conditions in a balanced order. No condition, place or condition before changes anybody's mean.
+
+    `figure` is "rating", where people's liking of each treatment differs by 1 logit, or "mean_w", where what each
+    treatment saves them differs by 6 points.
+    """
+    level = generator.normal(0, 1, (people, 1, 1))
+    own = generator.normal(0, 1, (people, 1, len(CROSSED))) * [0, 1, 1]
+    shape = (people, len(APPLICATIONS), len(CROSSED))
+    if figure == "rating":
+        values: Floats = np.searchsorted(CUTS, level + own + generator.logistic(size=shape)).astype(np.float64) + 1
+    else:
+        values = np.exp(np.log(WATTS)[:, None] + 0.3 * level + 0.06 * own + generator.normal(0, 0.05, shape))
+    taken = [generator.permutation(np.resize(np.arange(len(SEQUENCES)), people)) for _ in APPLICATIONS]
+    return _runs(values, CROSSED, SEQUENCES[np.stack(taken, axis=1)], figure)
+
+
 def runs_of(pair: Pair, figure: str) -> Runs:
     """Runs with a figure; those whose figure is missing are there without it."""
+    sides = np.stack([pair.base, pair.treated], axis=2)
+    return _runs(sides, CROSSED[:2], np.broadcast_to(np.arange(2), sides.shape), figure)
+
+
+def _runs(values: Floats, conditions: Sequence[str], orders: NDArray[np.int64], figure: str) -> Runs:
+    """Runs of participants x applications x conditions; `orders` has the conditions in the order of their places."""
     rows: list[Run] = []
-    for person in range(len(pair.base)):
-        for condition, side in (("ondemand", pair.base), ("O-HAPPE", pair.treated)):
-            for application, value in zip(APPLICATIONS, side[person], strict=True):
-                given: Any = {} if np.isnan(value) else {figure: float(value) if figure == "mean_w" else int(value)}
-                rows.append(
-                    Run(
-                        run=f"R{len(rows)}",
-                        participant=f"P{person:03}",
-                        application=application,
-                        condition=condition,
-                        position=1,
-                        seconds=120,
-                        **given,
-                    )
-                )
+    for person, number, place in np.ndindex(*orders.shape):
+        order, condition = orders[person, number].tolist(), int(orders[person, number, place])
+        value = values[person, number, condition]
+        given: Any = {} if np.isnan(value) else {figure: float(value) if figure == "mean_w" else int(value)}
+        rows.append(
+            Run(
+                run=f"R{len(rows)}",
+                participant=f"P{person:03}",
+                application=APPLICATIONS[number],
+                condition=conditions[condition],
+                position=len(rows) + 1,
+                place=place + 1,
+                before=conditions[order[place - 1]] if place else "",
+                seconds=120,
+                **given,
+            )
+        )
     return Runs(tuple(rows))

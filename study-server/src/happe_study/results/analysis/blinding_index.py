@@ -9,6 +9,7 @@ all, 0 at random guessing, 1 if all guess right, -1 if all guess the other arm.
 The published standard errors take guesses as independent of each other, but here each person guesses many times. So the
 intervals are Student's t with the jackknife's error, which leaves out one participant at a time (Efron and Tibshirani,
 An Introduction to the Bootstrap, 1993, chapter 11), cut to the range of the index; the published errors stand beside.
+Few people may be alike by chance, so the jackknife's error counts as no smaller than the published one.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
         ),
     ]
     return [
-        Index(name, float(index(whole)), *_limits(index, tables, least), error, int(used.sum()), _people(used))
+        Index(name, float(index(whole)), *_limits(index, tables, least, error), error, int(used.sum()), _people(used))
         for name, index, least, error, used in wanted
     ]
 
@@ -84,13 +85,13 @@ def _people(tables: Floats) -> int:
     return int(tables.reshape(len(tables), -1).any(axis=1).sum())
 
 
-def _limits(index: Callable[[Floats], Floats], tables: Floats, least: float) -> tuple[float, float]:
+def _limits(index: Callable[[Floats], Floats], tables: Floats, least: float, published: float) -> tuple[float, float]:
     """The interval from the index without each participant in turn: participants x guess x arm."""
     n, whole = len(tables), tables.sum(axis=0)
     without = index(whole - tables)
     if not np.isfinite(without).all():
         raise Refusal("too few participants guessed in both arms for an interval")
-    error = float(np.sqrt((n - 1) * without.var()))
+    error = max(float(np.sqrt((n - 1) * without.var())), published)
     low, high = intervals.student(float(index(whole)), error, n - 1)
     return max(least, low), min(1.0, high)
 

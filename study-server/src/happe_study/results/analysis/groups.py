@@ -54,13 +54,18 @@ class Question:
 
 
 def own_savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
-    """Each participant's mean saving over applications and conditions; NaN for a participant without a pair."""
-    base = panel.of(reference)
-    ratios = np.concatenate([1 - panel.of(condition) / base for condition in conditions], axis=1)
-    there = ~np.isnan(ratios)
+    """Each participant's mean saving over applications and conditions; NaN for who has no pair."""
+    pairs = _savings(panel, conditions, reference)
+    there = ~np.isnan(pairs)
     with np.errstate(invalid="ignore"):
-        means: Floats = np.nansum(ratios, axis=1) / there.sum(axis=1)
+        means: Floats = np.nansum(pairs, axis=1) / there.sum(axis=1)
     return means
+
+
+def _savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
+    """Of each pair: participants x (conditions and applications), NaN where it is missing."""
+    base = panel.of(reference)
+    return np.concatenate([1 - panel.of(condition) / base for condition in conditions], axis=1)
 
 
 def of_question(
@@ -89,7 +94,7 @@ def _group(panel: Panel, conditions: Sequence[str], reference: str, answer: str)
         if not np.isnan(pair[0][:, n]).all()
     ]
     try:
-        estimate = intervals.of_pairs(own_savings(panel, conditions, reference)[:, None], SOME_SAVE_NOTHING)
+        estimate = intervals.of_pairs(_savings(panel, conditions, reference), SOME_SAVE_NOTHING)
     except Refusal:
         estimate = None
     return Group(answer, len(panel.participants), float(np.mean(ratios)), estimate)

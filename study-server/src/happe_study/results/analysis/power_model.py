@@ -164,11 +164,9 @@ class _Model:
         """
         at = self.solved(np.sqrt(variances))
         value = at.log_v + self.free * (1 + np.log(2 * np.pi * at.rest / self.free))
-        by_variance = (
-            np.einsum("nrs,knsr->k", at.inverse, self.shared)
-            - np.einsum("nri,knrs,nsj,ij->k", at.weighted, self.shared, at.weighted, at.xx_inverse, optimize=True)
-            - self.free / at.rest * np.einsum("nr,knrs,ns->k", at.pulled, self.shared, at.pulled, optimize=True)
-        )
+        fixed = at.weighted @ at.xx_inverse @ at.weighted.transpose(0, 2, 1)
+        rest = at.pulled[:, :, None] * at.pulled[:, None, :]
+        by_variance: Floats = np.tensordot(self.shared, at.inverse - fixed - self.free / at.rest * rest, axes=3)
         return float(value), by_variance
 
     def criterion(self, parameters: Floats) -> float:
