@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from flask import Flask
 
 from happe_study.app import watch
 from happe_study.app.assembly import create_app
-from happe_study.app.metrics import NAMES, Metrics
+from happe_study.app.metrics import FOLDER, NAMES, VARIABLE, Metrics, end, share
 from happe_study.base.config import Config
 from happe_study.evidence.traces.routes import MOST_PARTS
 from happe_study.operations import logs
@@ -204,3 +205,21 @@ def test_what_only_this_machine_can_reach_is_known(address: str, loopback: bool)
 def test_an_address_is_split() -> None:
     assert host_and_port("[::1]:80") == ("::1", 80)
     assert host_and_port("localhost:8080") == ("localhost", 8080)
+
+
+def test_servers_with_the_same_process_id_count_in_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: two containers share a volume, and in each the server has the process id that this process has
+    monkeypatch.setenv(VARIABLE, "")  # put back afterwards
+    dead = tmp_path / FOLDER / "0123456789abcdef"
+    dead.mkdir(parents=True)
+    # when
+    one, two = share(tmp_path), share(tmp_path)
+    # then
+    assert {path.name for path in (tmp_path / FOLDER).iterdir()} == {one.folder.name, two.folder.name}
+    assert os.environ[VARIABLE] == str(two.folder)
+    end(one)
+    assert [path.name for path in (tmp_path / FOLDER).iterdir()] == [two.folder.name]
+    end(two)
+    assert not list((tmp_path / FOLDER).iterdir())

@@ -10,13 +10,17 @@ is imported when metrics are made, after `share` has set the environment.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import secrets
 import shutil
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import threading
+    from pathlib import Path
     from wsgiref.simple_server import WSGIServer
 
 FOLDER = ".metrics"
@@ -59,37 +63,71 @@ def _named(name: str) -> tuple[str, str]:
     return name, NAMES[name]
 
 
-def share(data: Path) -> Path:
-    """A new folder in the data, in which the processes to come keep what they count. Those of the dead go."""
+@dataclass(frozen=True)
+class Shared:
+    """A folder in which a server's processes keep what they count. Its lock says that the master lives."""
+
+    folder: Path
+    held: int  # a descriptor
+
+
+def share(data: Path) -> Shared:
+    """A new folder in the data for the processes to come. Those of the dead go.
+
+    Servers in containers that share a volume may have the same process ids, so the lock tells who lives.
+    """
     every = data / FOLDER
     every.mkdir(mode=0o700, exist_ok=True)
     for left in every.iterdir():
-        if not Path("/proc", left.name).exists() or left.name == str(os.getpid()):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = every / str(os.getpid())
+        _remove_unless_held(left)
+    while (shared := _made(every / secrets.token_hex(8))) is None:
+        pass
+    os.environ[VARIABLE] = str(shared.folder)
+    return shared
+
+
+def _made(folder: Path) -> Shared | None:
+    """A folder, locked. None: another server that starts took it for a dead one's before it was locked."""
     folder.mkdir(mode=0o700)
-    os.environ[VARIABLE] = str(folder)
-    return folder
+    held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    if folder.exists():
+        return Shared(folder, held)
+    os.close(held)
+    return None
 
 
-def serve(folder: Path, host: str, port: int) -> tuple[WSGIServer, threading.Thread]:
+def _remove_unless_held(folder: Path) -> None:
+    with suppress(FileNotFoundError):
+        held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(held)
+
+
+def serve(shared: Shared, host: str, port: int) -> tuple[WSGIServer, threading.Thread]:
     """Answer GET /metrics with the sums over all processes, in a thread of this one. Raises OSError."""
     from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - see above
     from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - see above
 
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call] # it has no types
+    MultiProcessCollector(registry, path=str(shared.folder))  # type: ignore[no-untyped-call] # it has no types
     return start_http_server(port, host, registry)
 
 
-def forget(folder: Path, pid: int) -> None:
+def forget(shared: Shared, pid: int) -> None:
     """Take what only counts while a process lives out of the sums."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - see above
 
-    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call] # it has no types
+    mark_process_dead(pid, str(shared.folder))  # type: ignore[no-untyped-call] # it has no types
 
 
-def end(folder: Path) -> None:
+def end(shared: Shared) -> None:
     """Remove the folder."""
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(shared.folder, ignore_errors=True)
+    os.close(shared.held)
     os.environ.pop(VARIABLE, None)

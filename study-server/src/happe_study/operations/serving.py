@@ -98,7 +98,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
         self._config = config
         self._secrets = secrets
         self._pid_file = pid_file
-        self._shared: Path | None = None
+        self._shared: metrics.Shared | None = None
         self._metrics: WSGIServer | None = None
         self._beside: Beside | None = None
         super().__init__()
@@ -156,6 +156,8 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
         if self._metrics is not None:
             self._metrics.socket.close()  # the master's
+        if self._shared is not None:
+            os.close(self._shared.held)  # a worker may outlive a killed master by a second
 
     def _forget(self, _arbiter: Arbiter, worker: Worker) -> None:
         if self._shared is not None:
