@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import given_accounts
+from happe_study.app.assembly import create_app
 from happe_study.base.config import load_config, load_secrets
 from operated import PASSWORD, SOURCES, happe_server
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from postgres import Postgres
 
 ADMINISTRATOR = "ada@example.org"
+NOBODY = 6 * "\n"  # for each role
 
 
 def init(folder: Path, *options: str | Path, typed: str = f"{PASSWORD}\n") -> Ran:
@@ -66,7 +71,7 @@ def test_the_next_steps_and_the_need_for_tls_are_said(tmp_path: Path) -> None:
 
 def test_the_password_is_asked_for_twice(tmp_path: Path) -> None:
     where = ("--config", tmp_path / "server.toml", "init", "--data", tmp_path / "data")
-    ran = happe_server(*where, typed=f"{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\n")
+    ran = happe_server(*where, typed=f"\n{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\n{NOBODY}")
     assert ran.status == 0, ran.err
     assert PASSWORD not in ran.out + ran.err
 
@@ -125,6 +130,63 @@ def test_a_bad_option_is_named_before_anything_is_made(tmp_path: Path, option: s
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_questions_set_up_a_lab_on_postgresql(tmp_path: Path, postgres: Postgres) -> None:
+    postgres.execute("CREATE DATABASE asked_for")
+    url = postgres.url("asked_for")
+    where = ("--config", tmp_path / "server.toml", "init", "--data", tmp_path / "data")
+    lab = "ana@example.org\nAna@example.org\n\nana@example.org\ncarl@example.org\n\n\n"  # Ana can't be the custodian
+    ran = happe_server(*where, typed=f"mysql://x\n{url}\n{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\n{lab}")
+    assert ran.status == 0, ran.err
+    assert "begins with none of sqlite://, postgresql+psycopg://" in ran.err
+    assert "ana@example.org is experimenter and investigator, which excludes custodian" in ran.err
+    assert mode(tmp_path / "data/database-url") == 0o600
+    assert (tmp_path / "data/database-url").read_text() == f"{url}\n"
+    assert not list((tmp_path / "data").glob("server.db*"))
+    assert grants(tmp_path / "server.toml") == {
+        ADMINISTRATOR: ["administrator"],
+        "ana@example.org": ["experimenter", "investigator"],
+        "carl@example.org": ["custodian"],
+    }
+
+
+def grants(config: Path) -> dict[str, list[str]]:
+    """The roles of each account."""
+    listed = happe_server("--config", config, "user", "list", "--json").json()
+    return {each["email"]: [grant["role"] for grant in each["grants"]] for each in listed}
+
+
+def test_options_set_up_a_lab_whose_first_passwords_work_once(tmp_path: Path) -> None:
+    made = init(tmp_path, "--role", "investigator=ana@example.org", "--role", "custodian=carl@example.org")
+    assert made.status == 0, made.err
+    [password] = re.findall(r"ana@example.org  (\S{20})  \(investigator\)", made.out)
+    config = tmp_path / "etc/server.toml"
+    assert grants(config)["carl@example.org"] == ["custodian"]
+    app = create_app(load_config(config), load_secrets(tmp_path / "data/secrets"))
+    client = app.test_client()
+    given_accounts.sign_in(client, "ana@example.org", password)
+    assert client.get("/studies").headers["Location"].startswith("/password")
+    app.extensions["happe"].database.dispose()
+
+
+@pytest.mark.parametrize(
+    ("roles", "status", "said"),
+    [
+        (["chief=ana@example.org"], os.EX_USAGE, "write ROLE=EMAIL, with a role of investigator"),
+        (["investigator"], os.EX_USAGE, "write ROLE=EMAIL"),
+        (
+            ["analyst=ana@example.org", "custodian=ANA@example.org"],
+            os.EX_DATAERR,
+            "is analyst, which excludes custodian",
+        ),
+        ([f"analyst={ADMINISTRATOR}"], os.EX_DATAERR, "is administrator, which excludes analyst"),
+    ],
+)
+def test_roles_that_will_not_do_leave_nothing(tmp_path: Path, roles: list[str], status: int, said: str) -> None:
+    made = init(tmp_path, *(each for role in roles for each in ("--role", role)))
+    assert (made.status, said in made.err) == (status, True), made.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Path, postgres: Postgres) -> None:
     postgres.execute("CREATE DATABASE init_here")
     url = tmp_path / "url"
@@ -137,6 +199,57 @@ def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Pat
     assert again.status == os.EX_CONFIG
     assert "this database has tables already" in again.err
     assert list((tmp_path / "second").iterdir()) == []
+
+
+def copied(folder: Path, to: Path) -> None:
+    """Copy what a second server needs of a first one, as the guide says."""
+    to.mkdir()
+    shutil.copy(folder / "etc/server.toml", to)
+    shutil.copy(folder / "url", to)
+    shutil.copytree(folder / "data/secrets", to / "secrets")
+
+
+def test_a_second_server_joins_the_first_ones_database(tmp_path: Path, postgres: Postgres) -> None:
+    # given
+    postgres.execute("CREATE DATABASE shared_here")
+    (tmp_path / "url").write_text(postgres.url("shared_here") + "\n")
+    init(tmp_path, "--database-url-file", tmp_path / "url", "--public-url", "https://study.example.org")
+    copied(tmp_path, tmp_path / "first")
+    (tmp_path / "url").unlink()
+    second = ("--config", tmp_path / "second/etc/server.toml")
+    join = (*second, "init", "--join", tmp_path / "first", "--data", tmp_path / "second/data")
+    # when: another server's secret, then a secret that others can read, then the right ones
+    key = tmp_path / "first/secrets/allocation.key"
+    right = key.read_text()
+    key.write_text(64 * "a")
+    refused = happe_server(*join)
+    key.write_text(right)
+    key.chmod(0o644)
+    open_to_all = happe_server(*join)
+    assert not (tmp_path / "second").exists()
+    key.chmod(0o600)
+    made = happe_server(*join, "--listen", "127.0.0.1:8082")
+    # then
+    assert (refused.status, "allocation.key: the server of this database has another one" in refused.err) == (78, True)
+    assert (open_to_all.status, "others can read it" in open_to_all.err) == (78, True)
+    assert made.status == 0, made.err
+    config = load_config(tmp_path / "second/etc/server.toml")
+    assert (config.public_url, config.listen) == ("https://study.example.org", "127.0.0.1:8082")
+    assert load_secrets(config.secrets_folder) == load_secrets(tmp_path / "data/secrets")
+    assert grants(tmp_path / "second/etc/server.toml") == {ADMINISTRATOR: ["administrator"]}
+    assert happe_server(*second, "check").status == 0
+    assert happe_server(*join).status == os.EX_CANTCREAT
+
+
+def test_a_server_on_sqlite_has_no_second_one(tmp_path: Path) -> None:
+    init(tmp_path)
+    (tmp_path / "url").touch()
+    copied(tmp_path, tmp_path / "first")
+    join = ("--config", tmp_path / "second.toml", "init", "--join", tmp_path / "first", "--data", tmp_path / "second")
+    refused = happe_server(*join)
+    assert (refused.status, "servers can share only PostgreSQL" in refused.err) == (os.EX_CONFIG, True)
+    assert happe_server(*join, "--administrator", ADMINISTRATOR).status == os.EX_USAGE
+    assert not (tmp_path / "second").exists()
 
 
 def test_another_owner_takes_root(tmp_path: Path) -> None:
