@@ -9,35 +9,45 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, select, text
 
 import given_devices
+import given_jobs
 import given_participants as given
 import given_studies
 import records
+from given_accounts import browser
 from given_uploads import take_out
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditEntry
 from happe_study.audit.verify import verify_log
 from happe_study.base.clock import now_us
 from happe_study.base.database import Base
 from happe_study.design.allocation.sealing import open_condition
+from happe_study.design.study import Study
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.storage import Storage
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import Job
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
-from happe_study.results.withdrawal import erasure
+from happe_study.results.withdrawal import erasure, retention
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.results.withdrawal.renaming import renamed
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from happe_study.studies.models import Slot
+from patience import until
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy.orm import Session
 
     from given_devices import Enrolled
-    from happe_study.design.study import Study
+    from operated import Operated
     from world import World
 
 SECRETS = fixed_secrets()
@@ -323,3 +333,102 @@ def test_a_record_is_renamed_wherever_a_code_stands() -> None:
     other = renamed(json.dumps(record).encode(), {"AAAAAAAA": "CCCCCCCC", "BBBBBBBB": "DDDDDDDD"})
     expected = {"run": "CCCCCCCC", "x": [{"user": "subject:DDDDDDDD"}, 7, None, True], "DDDDDDDD": 1.5}
     assert json.loads(other) == expected
+
+
+# The day after which identities are erased.
+
+
+def kept_until(day: str) -> str:
+    """A small study that keeps identities until a day."""
+    return given_studies.small() + f'\n[retention]\nuntil = "{day}"\n'
+
+
+def test_after_its_day_a_study_no_longer_knows_whose_its_data_are(world: World) -> None:
+    # given: one has played, one has only a link, and one has withdrawn and wanted everything erased
+    study = given_studies.study(world, protocol=kept_until("2020-01-01"))
+    someone = played(world, study, "deidentify")
+    invited, link = given.participant(world, study, enrolled=False)
+    withdraw(world, played(world, study))
+    # when
+    asked = [retention.ask_where_due(world.database) for _ in range(2)]
+    states = given_jobs.work_off(world)
+    # then
+    assert (asked, states) == ([1, 0], ["done"])
+    left = everything(world)
+    for told in (FIELD, "Ada", someone.row.code, invited.code, *someone.runs, someone.record["id"]):
+        assert told not in left
+    assert count(world, RunRecord) == 1
+    assert [now.state for now in (given.now(world, someone.row), given.now(world, invited))] == ["replaced", "replaced"]
+    for token in (someone.token, link):
+        assert world.client().get(f"/p/{token}").status_code == 404
+    assert_whole(world)
+    with world.database.reading() as session:
+        found = session.get_one(Study, study.id)
+        planned = retention.plan(session, found)
+        details = session.scalars(select(AuditEntry).where(AuditEntry.action == "identities.erased")).all()
+    assert planned is not None
+    assert (planned.people, planned.is_due, len(details)) == (0, True, 1)
+    assert retention.ask_where_due(world.database) == 0
+
+
+def test_before_its_day_nothing_goes_and_page_and_command_say_when(small_operated: Operated) -> None:
+    world = small_operated.world
+    study = given_studies.study(world, protocol=kept_until("2999-12-31"))
+    someone = played(world, study, "deidentify")
+    before = everything(world)
+    planned = small_operated.done("study", "retention", "small", "--json").json()
+    assert planned == {"after": "2999-12-31", "participants": 1, "due": False}
+    assert "after 2999-12-31: 1 as of now" in small_operated.done("study", "retention", "small").out
+    refused = small_operated.run("study", "retention", "small", "--erase")
+    assert (refused.status, "has not come" in refused.err) == (65, True)
+    assert retention.ask_where_due(world.database) == 0
+    with world.database.writing() as session:
+        jobs.ask(session, retention.KIND, "somebody", study.id)
+    assert given_jobs.work_off(world) == ["failed"]
+    assert someone.row.code in everything(world)
+    page = browser(world, Role.AUDITOR).get("/studies/small").text
+    assert "The server erases them after 2999-12-31" in page
+    with world.database.writing() as session:
+        session.execute(delete(Job))
+    assert set(json.loads(before)[1]) == set(json.loads(everything(world))[1])
+
+
+def test_a_number_of_days_begins_with_the_unblinding(small_operated: Operated) -> None:
+    world = small_operated.world
+    protocol = given_studies.small() + "\n[retention]\ndays_after_unblinding = 2\n"
+    study = given_studies.study(world, protocol=protocol)
+    given.participant(world, study)
+    assert small_operated.done("study", "retention", "small", "--json").json()["after"] is None
+    assert "2 days after the unblinding: 1 as of now" in small_operated.done("study", "retention", "small").out
+    due = []
+    for days in (2, 3):
+        with world.database.writing() as session:
+            session.get_one(Study, study.id).unblinded_us = now_us() - days * 24 * HOUR_US
+        due.append(small_operated.done("study", "retention", "small", "--json").json()["due"])
+    assert due == [False, True]
+    given_studies.study(world)
+    assert small_operated.run("study", "retention", "paper-a3").status == 66
+
+
+@pytest.mark.slow
+def test_a_worker_erases_identities_by_itself_and_a_killed_one_is_followed(
+    small_operated: Operated, tmp_path: Path
+) -> None:
+    world = small_operated.world
+    study = given_studies.study(
+        world, protocol=kept_until("2020-01-01").replace("participants = 4", "participants = 8")
+    )
+    people = [given.participant(world, study)[0] for _ in range(8)]
+    with given_jobs.Working(world.config, tmp_path / "log") as first:
+        until(lambda: len(left_over(world, study)) < len(people), "a first erasure")
+        first.process.kill()
+    with given_jobs.Working(world.config, tmp_path / "log"):
+        assert given_jobs.until_ended(world).state == "done"
+    assert left_over(world, study) == []
+    assert_whole(world)
+
+
+def left_over(world: World, study: Study) -> list[int]:
+    """Participants who are still known."""
+    with world.database.reading() as session:
+        return list(retention.identified(session, study.id))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a protocol file may say, what is reported of a bad one, and that docs/protocol.md tells all of it."""
+"""What a protocol file may say, what is reported of a bad one, and that the two pages of docs tell all of it."""
 
 import re
 import tomllib
@@ -20,7 +20,9 @@ from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError
 from happe_study.design.protocol.sections import DONT_KNOW
 
 HERE = Path(__file__).parent
-DOCUMENT = (HERE.parents[1] / "docs/protocol.md").read_text(encoding="utf-8")
+DOCUMENT = "\n".join(
+    (HERE.parents[1] / "docs" / page).read_text(encoding="utf-8") for page in ("protocol.md", "protocol-pages.md")
+)
 EXAMPLES = Path(protocol_module.__file__).with_name("examples")
 DATA = tomllib.loads((HERE / "bad_protocols.toml").read_text(encoding="utf-8"))
 GOOD: str = DATA["good"]
@@ -203,7 +205,7 @@ def test_bytes_are_read_or_refused(content: bytes) -> None:
         read_protocol(content)
 
 
-# docs/protocol.md.
+# docs/protocol.md and docs/protocol-pages.md.
 
 
 def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - a dataclass
@@ -253,14 +255,14 @@ def limits_of(info: FieldInfo) -> dict[str, int]:
     return found
 
 
-def test_the_page_has_a_section_for_every_field_and_for_no_other() -> None:
+def test_the_pages_have_a_section_for_every_field_and_for_no_other() -> None:
     documented = re.findall(r"^### `([^`]+)`$", DOCUMENT, re.MULTILINE)
 
     assert len(documented) == len(set(documented))
     assert set(documented) == set(FIELDS)
 
 
-def test_the_page_tells_each_fields_default_limits_and_words(subtests: pytest.Subtests) -> None:
+def test_the_pages_tell_each_fields_default_limits_and_words(subtests: pytest.Subtests) -> None:
     for name, (field, info) in FIELDS.items():
         with subtests.test(name):
             told = re.search(rf"^### `{re.escape(name)}`\n(.+?)(?:\n\n|\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)

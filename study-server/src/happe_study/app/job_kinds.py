@@ -4,5 +4,6 @@
 from happe_study.evidence.checks import job as checks
 from happe_study.evidence.measuring import job as measuring
 from happe_study.results.reports import job as reports
+from happe_study.results.withdrawal import job as retention
 
-KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND)}
+KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND, retention.KIND)}

@@ -141,6 +141,12 @@ def _analysis(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
         yield ("analysis", "margin"), f"must be less than the width of the scale, {rating.highest - rating.lowest}"
 
 
+def _retention(protocol: Protocol, data: dict[str, Any]) -> Iterator[Complaint]:
+    retention = protocol.retention
+    if "retention" in data and (retention.until is None) == (retention.days_after_unblinding is None):
+        yield ("retention",), "needs either until or days_after_unblinding"
+
+
 def _near(number: int, size: int) -> str:
     below = number - number % size
     return f"{below} or {below + size}" if below else str(size)
@@ -152,5 +158,5 @@ def _can_be_counted(protocol: Protocol) -> bool:
 
 _RULES: tuple[Rule, ...] = (
     _applications, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata, _balance,
-    _analysis,
+    _analysis, _retention,
 )  # fmt: skip

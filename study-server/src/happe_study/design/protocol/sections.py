@@ -5,6 +5,7 @@ Names in the file are the fields' names, or their aliases.
 """
 
 import re
+from datetime import date
 from enum import StrEnum
 from math import lcm
 from typing import Annotated
@@ -61,6 +62,13 @@ def _text(text: str) -> str:
 def _version(text: str) -> str:
     _at_most(text, LONGEST_VERSION)
     return _line(text)
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise _refuse('must be a day, such as "2031-12-31"') from None
 
 
 def _argument(text: str) -> str:
@@ -292,6 +300,14 @@ class Review:
     outcomes: StrictBool = False
 
 
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Retention:
+    """When the server erases who the participants are: after a day (UTC), or some days after the unblinding."""
+
+    until: Annotated[StrictStr, AfterValidator(_day)] | None = None
+    days_after_unblinding: Annotated[StrictInt, Field(ge=1, le=36_500)] | None = None
+
+
 @dataclass(frozen=True)
 class GuessChoice:
     """An answer that can be guessed, and the labels of the conditions for which it is right."""
@@ -328,6 +344,7 @@ class Protocol:
     keys: Keys = Keys()
     analysis: Analysis | None = None
     review: Review = Review()
+    retention: Retention = Retention()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -23,6 +23,7 @@ import structlog
 from procrastinate import App, PsycopgConnector, RetryStrategy
 from procrastinate.exceptions import ConnectorException
 from psycopg import pq
+from sqlalchemy.exc import SQLAlchemyError
 
 from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_secrets
@@ -33,6 +34,7 @@ from happe_study.migrations import tables  # noqa: F401 - a job's row names rows
 from happe_study.operations import logs
 from happe_study.operations.working.order import Order
 from happe_study.operations.working.parent import end_with
+from happe_study.results.withdrawal import retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +47,7 @@ log = structlog.get_logger(__name__)
 LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
 BEAT_SECONDS = 5.0
 STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
+DUE_SECONDS = 3600.0  # between looks for studies whose identities are to be erased
 LOCK = "worker.lock"
 
 
@@ -85,10 +88,22 @@ class Worker:
         with _alone(self.folder / LOCK) if self.database.is_sqlite else nullcontext():
             sweep(self.config.data)
             log.info("worker ready", worker=self.name, jobs_at_once=self.at_once)
+            due = asyncio.create_task(self._ask_where_due())
             try:
                 await (self._look() if self.database.is_sqlite else self._listen())
             finally:
+                due.cancel()
                 log.info("worker stopped", worker=self.name)
+
+    async def _ask_where_due(self) -> None:
+        """Ask for the jobs that a study's protocol wants at a time, again and again."""
+        while True:
+            try:
+                if asked := await asyncio.to_thread(retention.ask_where_due, self.database):
+                    log.info("identities are due", studies=asked)
+            except SQLAlchemyError as error:  # the database is busy or away: the next time
+                log.warning("could not look for due studies", error=type(error).__name__)
+            await asyncio.sleep(DUE_SECONDS)
 
     async def _look(self) -> None:
         """SQLite: there is one worker, and it looks for jobs."""

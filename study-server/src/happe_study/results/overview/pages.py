@@ -16,6 +16,7 @@ from happe_study.access.staff_page import page
 from happe_study.base.parts import parts
 from happe_study.results.overview.progress import progress as progress_of
 from happe_study.results.overview.status import status
+from happe_study.results.withdrawal import retention
 from happe_study.studies import custodians, services
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def study(study: str) -> Response:
         facts: dict[str, Any] = {
             "news": _news(session, found),
             "protocol": services.protocol_of(found),
+            "retention": retention.plan(session, found),
             "custodians": custodians.of_study(session, found, parts().config.custodian_wait_hours),
         }
         return page("results/study", found.title, study=found, **facts)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The day after which a study no longer knows whose its data are, and what is left to erase then.
+
+A participant's identity is what a de-identifying withdrawal erases: the code, the link, the answers, the free text, and
+what the audit log says about them. Whoever has none of it left was erased, so doing it twice does no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import or_, select
+
+from happe_study.audit.chain import SERVER, append
+from happe_study.audit.models import AuditDetail
+from happe_study.base.clock import now_us
+from happe_study.base.problems import conflict
+from happe_study.design.study import Study
+from happe_study.jobs import services as jobs
+from happe_study.people.accounts.models import Token
+from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.results.withdrawal import erasure
+from happe_study.runs.participation.services import end
+from happe_study.studies.services import protocol_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+    from happe_study.base.database import Database
+    from happe_study.jobs.models import Job
+
+KIND = "erase-identities"
+AT_THE_END = "the study's retention time is over"
+TAKING_PART = (ParticipantState.INVITED, ParticipantState.CONSENTED, ParticipantState.ENROLLED)
+SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the server erases and when. `after` is the last day on which identities are kept; None: not known yet."""
+
+    days_after_unblinding: int | None
+    after: date | None
+    people: int
+    is_due: bool
+
+
+def plan(session: Session, study: Study) -> Plan | None:
+    """A study's plan; None if its protocol keeps identities for ever."""
+    retention = protocol_of(study).retention
+    days = retention.days_after_unblinding
+    after: date | None
+    if retention.until is not None:
+        after = date.fromisoformat(retention.until)
+    elif days is None:
+        return None
+    else:
+        after = _day(study.unblinded_us) + timedelta(days=days) if study.unblinded_us is not None else None
+    due = after is not None and _day(now_us()) > after
+    return Plan(days, after, len(identified(session, study.id)), due)
+
+
+def identified(session: Session, study_id: int) -> Sequence[int]:
+    """The participants of whom the database has a link, an answer, or a detail in the audit log."""
+    linked = select(Token.participant_id).where(Token.participant_id == Participant.id)
+    told = select(AuditDetail.participant_id).where(AuditDetail.participant_id == Participant.id)
+    known = or_(linked.exists(), told.exists(), Participant.answers.is_not(None), Participant.stratum.is_not(None))
+    query = select(Participant.id).where(Participant.study_id == study_id, known)
+    return session.scalars(query.order_by(Participant.id)).all()
+
+
+def erase(session: Session, participant_id: int, secrets: Secrets) -> None:
+    """Erase one participant's identity. Whoever still takes part drops out."""
+    participant = session.get_one(Participant, participant_id, with_for_update=True)
+    if participant.state in TAKING_PART:
+        end(session, participant, ParticipantState.REPLACED, AT_THE_END)
+    erasure.deidentify(session, participant, secrets)
+
+
+def ask(session: Session, study: Study, who: Caller | None) -> Job:
+    """Ask for the job that erases a study's identities. Raises Problem 409: it is not due, or nothing is left."""
+    session.refresh(study, with_for_update=True)
+    planned = plan(session, study)
+    if planned is None or not planned.is_due:
+        raise conflict("retention", "The day after which identities are erased has not come.")
+    if not planned.people:
+        raise conflict("retention", "There is no identity left to erase.")
+    if (waiting := jobs.open_one(session, KIND, study.id)) is not None:
+        return waiting
+    append(session, "identities.due", who, study_id=study.id, study=study.name, participants=planned.people)
+    return jobs.ask(session, KIND, who.name if who else SERVER.get(), study.id)
+
+
+def ask_where_due(database: Database) -> int:
+    """Ask for the jobs of all studies that are due; how many there are."""
+    with database.reading() as session:
+        due = [study.id for study in session.scalars(select(Study)) if _needs_a_job(session, study)]
+    for study_id in due:
+        with database.writing() as session:
+            study = session.get_one(Study, study_id, with_for_update=True)
+            if _needs_a_job(session, study):  # no other worker was faster
+                ask(session, study, None)
+    return len(due)
+
+
+def _needs_a_job(session: Session, study: Study) -> bool:
+    planned = plan(session, study)
+    due = planned is not None and planned.is_due and planned.people > 0
+    return due and jobs.open_one(session, KIND, study.id) is None
+
+
+def _day(us: int) -> date:
+    return datetime.fromtimestamp(us // SECOND_US, UTC).date()
