@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -407,5 +408,15 @@ def test_a_plan_says_how_likely_each_size_shows_it(tmp_path: Path, paper: Path) 
     assert re.search(r"^40 +36 +[1-4]\.\d % +\d+\.\d %$", shown, re.MULTILINE)
     like = happe_server("plan", file, "--participants", "48", "--like", paper, "--json").json()
     assert (like[0]["power"], like[0]["saving_power"] > 0.9) == (1.0, True)
+    assumed = ("--participants", "24", "--minority", "0.1", "--dropout", "0.25", "--register")
+    harmless, lines = (happe_server("plan", file, *assumed, "--dislike", points).out for points in ("0", "3"))
+    assert "of 2000 studies" in lines
+    assert lines != harmless.replace("--dislike 0", "--dislike 3")
+    before = happe_server("study", "preregister", file).out
+    file.write_text(file.read_text().replace("[analysis]\n", f"[analysis]\n{lines}"))
+    registered = happe_server("study", "preregister", file).out
+    assert "Register its table" in before
+    assert "Register its table" not in registered
+    assert [f"- {line}" in registered for line in tomllib.loads(lines)["planned"]] == [True, True]
     bare = happe_server("plan", given.PROTOCOLS / "crossover.toml")
     assert (bare.status, "has no section [analysis]" in bare.err) == (65, True)

@@ -7,6 +7,7 @@ be installed without them.
 
 from __future__ import annotations
 
+import json
 import os
 from functools import partial
 from importlib import import_module
@@ -18,12 +19,13 @@ import click
 from happe_cli.commands import Command, examples, is_terminal, json_option, print_json, print_table
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
+from happe_study.base.version import VERSION
 from happe_study.cli.errors import PROGRAM
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
 from happe_study.evidence.documents.reading import InputError, read_measures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.planning import Assumptions, Power
@@ -105,6 +107,7 @@ def assumption(name: str, within: tuple[float, float], default: float, text: str
     epilog=examples(
         "happe-server plan crossover.toml",
         "happe-server plan crossover.toml --participants 24 --participants 48 --difference -0.05 --json",
+        "happe-server plan crossover.toml --minority 0.1 --dropout 0.1 --register",
     ),
 )
 @click.argument("protocol", type=file)
@@ -122,9 +125,8 @@ def assumption(name: str, within: tuple[float, float], default: float, text: str
 @assumption(
     "--liking", (0, 1), 0.05, "The variance of people's own liking of the treatment, as a share of the same variance"
 )
-@assumption(
-    "--minority", (0, 0.5), 0.0, "The share of people who rate the treatment two points lower than the others do"
-)
+@assumption("--minority", (0, 0.5), 0.0, "The share of people who rate the treatment lower than the others do")
+@assumption("--dislike", (0, 10), 2.0, "How much lower this minority rates it", metavar="POINTS")
 @assumption("--dropout", (0, 0.9), 0.0, "The share of the participants who drop out")
 @assumption("--saving", (-1, 0.9), 0.25, "The true typical saving")
 @assumption("--spread", (0.001, 1), 0.06, "The standard deviation of people's own savings")
@@ -135,8 +137,16 @@ def assumption(name: str, within: tuple[float, float], default: float, text: str
     metavar="FOLDER",
     help="Draw participants from the study in this folder instead: happe-sim study --out writes one",
 )
+@click.option("--register", is_flag=True, help="Print lines for the protocol instead, which preregister the result")
 @json_option
-def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, like: Path | None, **assumed: float) -> None:  # noqa: FBT001 - click's flag
+def plan(
+    protocol: Path,
+    participants: tuple[int, ...],
+    as_json: bool,  # noqa: FBT001 - click's flag
+    register: bool,  # noqa: FBT001
+    like: Path | None,
+    **assumed: float,
+) -> None:
     """How likely a study shows non-inferiority and a saving, by size; simulates 2000 studies of each.
 
     It assumes the paper's frequencies of ratings under ondemand (Table A.1) for the reference, in turn for each
@@ -149,6 +159,9 @@ def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, like: Pat
             f"{protocol}: has no section [analysis] with the margin; add one (docs/protocol.md, The analysis)",
         )
     powers = _powers(protocol, planned, participants or _sizes(planned), like, assumed)
+    if register:
+        click.echo("\n".join(_registered(powers, like, assumed)))
+        return
     if as_json:
         print_json([vars(each) for each in powers])
         return
@@ -157,6 +170,20 @@ def plan(protocol: Path, participants: tuple[int, ...], as_json: bool, like: Pat
         for each in powers
     ]
     print_table([("participants", "left", "non-inferior", f"saving above {100 * assumed['above']:g} %"), *rows])
+
+
+def _registered(powers: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:
+    """`planned` of the protocol's section [analysis], as TOML."""
+    given = [f"--{name} {value:g}" for name, value in assumed.items()] + ([f"--like {like.name}"] if like else [])
+    lines = [f"happe-server {VERSION} plan {' '.join(given)}"]
+    lines += [
+        f"{each.participants} participants, {each.left} at the end: of {each.studies} studies "
+        f"{100 * each.power:.1f} % show non-inferiority, {100 * each.saving_power:.1f} % the saving"
+        for each in powers
+    ]
+    yield "planned = ["
+    yield from (f"    {json.dumps(line)}," for line in lines)
+    yield "]"
 
 
 def _protocol(path: Path) -> Protocol:
@@ -201,7 +228,7 @@ def _assumed(path: Path, planned: Protocol, assumed: dict[str, float]) -> Assump
     if scale != len(paper[0]):
         raise Failure(os.EX_DATAERR, f"{path}: rating: has {scale} points; the paper's ratings have {len(paper[0])}")
     frequencies = tuple(paper[n % len(paper)] for n in range(len(planned.applications)))
-    wanted = {key: assumed[key] for key in ("between", "liking", "minority", "saving", "spread")}
+    wanted = {key: assumed[key] for key in ("between", "liking", "minority", "dislike", "saving", "spread")}
     shifted: Assumptions = planning.shift_for(planning.Assumptions(frequencies, **wanted), assumed["difference"])
     return shifted
 

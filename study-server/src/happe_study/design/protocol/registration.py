@@ -41,11 +41,7 @@ def _lines(protocol: Protocol) -> Iterator[str]:
     yield from _question(protocol)
     yield from _outcomes("Secondary, estimated without correction for their number")
     yield from _sets()
-    yield from (
-        *("", "## Planned simulation", ""),
-        f"`happe-server plan` with this protocol, its seeds and assumptions, says for {protocol.participants} people",
-        "how often such a study shows non-inferiority. Register its table beside this text.",
-    )
+    yield from _planned(protocol.participants, protocol.analysis.planned)
 
 
 def _design(protocol: Protocol) -> Iterator[str]:
@@ -75,6 +71,15 @@ def _outcomes(kind: str) -> Iterator[str]:
     yield from ("", "## Outcomes, in order", "", f"{kind}:", "")
     for number, outcome in enumerate(OUTCOMES, start=1):
         yield f"{number}. {outcome}"
+
+
+def _planned(participants: int, planned: tuple[str, ...]) -> Iterator[str]:
+    yield from ("", "## Planned simulation", "")
+    if planned:
+        yield from (f"- {line}" for line in planned)
+        return
+    yield f"`happe-server plan` with this protocol, its seeds and assumptions, says for {participants} people"
+    yield "how often such a study shows non-inferiority. Register its table beside this text."
 
 
 OUTCOMES = (

@@ -283,7 +283,7 @@ class Analysis:
     """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
 
     `margin` is in points of the rating scale, `alpha` one-sided; `treatment` and `reference` are labels of conditions.
-    `reason` says why the margin is no larger.
+    `reason` says why the margin is no larger, and `planned` what simulated studies of this kind showed.
     """
 
     margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
@@ -291,6 +291,7 @@ class Analysis:
     treatment: Line = "O-HAPPE"
     reference: Line = "ondemand"
     reason: Line = ""
+    planned: Annotated[tuple[Line, ...], Field(max_length=20)] = ()
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Runs
 
 STUDIES = 2000
-DISLIKE = 2  # points
 SEED = 20100917
 # How often each rating from 1 on was given under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Of the two
 # histograms that print Trackballs' cell it is the one with the longer tail.
@@ -40,7 +39,7 @@ class Assumptions:
     """What is assumed of ratings: of each application, how often each point of the scale is given under the reference.
 
     Variances are parts of 1: between people, of their liking; chance is the rest. `shift` is that of the satisfaction
-    behind a rating, in its standard deviations. A `minority` rates the treatment DISLIKE points lower than that.
+    behind a rating, in its standard deviations. A `minority` rates the treatment `dislike` points lower than that.
     `saving` is the typical one, `spread` the standard deviation of people's mean log ratios of power.
     """
 
@@ -49,6 +48,7 @@ class Assumptions:
     liking: float = 0.05
     shift: float = 0.0
     minority: float = 0.0
+    dislike: float = 2.0
     saving: float = 0.25
     spread: float = 0.06
 
@@ -137,7 +137,7 @@ def simulated(assumed: Assumptions, participants: int, studies: int, seed: int =
     generator = np.random.default_rng(seed)
     treated, base = rated(assumed, studies * participants, generator)
     dislike = generator.random((len(base), 1)) < assumed.minority
-    treated = np.where(dislike, np.maximum(1, treated - DISLIKE), treated)
+    treated = np.where(dislike, np.maximum(1, treated - assumed.dislike), treated)
     means: Floats = (treated - base).mean(axis=1).reshape(studies, participants)
     return People(means, generator.normal(np.log1p(-assumed.saving), assumed.spread, means.shape))
 
