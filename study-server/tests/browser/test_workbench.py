@@ -124,7 +124,8 @@ def test_twenty_profiles_are_reviewed_without_a_mouse(lab: Lab, either: Browser)
     _follow(window, "tr:has(th:has-text('Not reviewed by you')) td a")
     judged = set()
     for number in range(2 * PLAYERS):
-        judged.add(page.locator("h1").inner_text())
+        title = page.locator("h1").inner_text().removesuffix("flagged").strip()
+        judged.add(title)
         with page.expect_navigation():
             if number % 5:
                 keys.press("o")
@@ -133,7 +134,10 @@ def test_twenty_profiles_are_reviewed_without_a_mouse(lab: Lab, either: Browser)
                 expect(page.locator("#reason")).to_be_focused()
                 keys.type("presses contradict each other")
                 keys.press("Enter")
-        expect(page.locator("[role=status]")).to_have_text(f"The profile is {'passed' if number % 5 else 'flagged'}.")
+        said = f"{title.replace(', learned for ', ' of ')} is {'passed' if number % 5 else 'flagged'}. Your list has "
+        rest = 2 * PLAYERS - 1 - number
+        said += "none left." if not rest else f"{rest} profile{'s' * (rest > 1)} left."
+        expect(page.locator("[role=status]")).to_have_text(said)
     assert len(judged) == 2 * PLAYERS
     page.goto(f"{lab.server.url}/studies/small/profiles/reviews")
     expect(left).to_have_text("0")

@@ -186,7 +186,7 @@ class Stack {
         if (this.at === null) {
             const help = document.createElement("span");
             help.className = "help";
-            help.textContent = this.zooms ? `Point at a chart for values, drag to zoom. Here, ${keys}.` : "Values";
+            help.textContent = this.zooms ? `Point at a chart for values, drag to zoom. Here, ${keys}.` : "For values, point at the chart or press arrow keys here.";
             this.line.append(help);
             return;
         }

@@ -247,28 +247,38 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
 @after_unblinding
 @or_again(profile)
 def review(study: str, code: str, application: str) -> AnyResponse:
-    """Write a note, flag a profile, or take its flag away."""
+    """Write a note, pass or flag a profile, or take its flag away."""
     if (do := request.form.get("do", "")) not in set(ReviewKind):
         raise mistake("do", "This page has no such action.")
     kind = ReviewKind(do)
     text = _text(kind)
     wanted, _mistakes = _asked(request.args)
     with parts().database.writing() as session:
-        row = session.get_one(Study, g.happe_study_ids(study))
+        row, protocol = _study(session, study)
         one = _profile(session, row.id, code, application)
-        following = beside(session, row.id, protocol_of(row), wanted, one)[1] if wanted.said() else None
+        following = beside(session, row.id, protocol, wanted, one)[1] if wanted.said() else None
         reviews.review(session, one, kind, text, caller())
         then = following if following and kind in {ReviewKind.FLAG, ReviewKind.PASS} else one
         there = {"study": study, "code": then.participant, "application": then.application, **_asked_here(wanted)}
-    return done(SAID[kind], "profile_pages.profile", **there)
+        said = SAID[kind].format(f"{_names(protocol).get(one.application, one.application)} of {one.participant}")
+        said += _left(session, row.id, protocol, wanted)
+    return done(said, "profile_pages.profile", **there)
 
 
 SAID = {
-    ReviewKind.NOTE: "The note is saved.",
-    ReviewKind.FLAG: "The profile is flagged.",
-    ReviewKind.UNFLAG: "The profile is no longer flagged.",
-    ReviewKind.PASS: "The profile is passed.",
+    ReviewKind.NOTE: "The note on {} is saved.",
+    ReviewKind.FLAG: "{} is flagged.",
+    ReviewKind.UNFLAG: "{} is no longer flagged.",
+    ReviewKind.PASS: "{} is passed.",
 }
+
+
+def _left(session: Session, study_id: int, protocol: Protocol, wanted: Wanted) -> str:
+    """How much a queue still has, in words; nothing for a list that keeps what is reviewed."""
+    if wanted.marked not in {"unreviewed", "assigned"}:
+        return ""
+    count = found(session, study_id, protocol, wanted, Part(limit=1)).count
+    return f" Your list has {counted(count, 'profile')} left." if count else " Your list has none left."
 
 
 @pages.post("/studies/<study>/profiles/<code>/<application>/lessons")
