@@ -464,6 +464,8 @@ def test_a_profile_tells_how_its_runs_went_beside_everybodys_to_those_who_may_kn
         ]
         cells = shown[run.condition or ""]
         assert cells[1:5] == [run.code, "3", "3", "2 of 3"]
+        back = f'<a href="{PAGES}/{rows[1].code}/torcs#outcomes">3<'
+        assert back in text_of(analyst, f"/studies/small/runs/{run.code}"), "also of a run that taught nothing"
         known = sorted(watts[other.code] for other in group if other.code in watts)
         own = watts[run.code]
         above = len([one for one in known if one > own])

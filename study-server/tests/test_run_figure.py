@@ -12,7 +12,7 @@ import records
 from happe_study.base.charts import Band, Step, drawn
 from happe_study.evidence.run_page.figure import charts, table
 from happe_study.evidence.run_page.series import mean, run_series
-from happe_study.evidence.run_page.window import Window, window
+from happe_study.evidence.window import Window, window
 
 Json = dict[str, Any]
 SECOND = 1_000_000

@@ -48,7 +48,7 @@ from happe_study.evidence.profiles.searching import (
     levels_of,
     matching,
 )
-from happe_study.evidence.run_page.window import around
+from happe_study.evidence.window import around
 from happe_study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:

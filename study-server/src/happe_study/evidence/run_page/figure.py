@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from happe_study.base.charts.layers import Point
     from happe_study.evidence.run_page.power import Placed
     from happe_study.evidence.run_page.series import Press, RunSeries
-    from happe_study.evidence.run_page.window import Window
     from happe_study.evidence.traces.power_view import Stretch
+    from happe_study.evidence.window import Window
 
 LOOKS = ("look-1", "look-2", "look-4", "look-5")
 MOST_POINTS = 1000

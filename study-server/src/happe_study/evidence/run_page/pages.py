@@ -18,15 +18,15 @@ from happe_study.access.staff_page import page
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import SealError
-from happe_study.design.protocol.conditions import Condition, Keys
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.outcomes import sees_outcomes
+from happe_study.evidence.profiles.comparing import profile_of
 from happe_study.evidence.run_page import figure
 from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
-from happe_study.evidence.run_page.window import Window, window
 from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.window import Window, window
 from happe_study.runs.course import services
 from happe_study.runs.course.models import RunRecord
 from happe_study.runs.course.routes import shown
@@ -114,7 +114,7 @@ def run(study: str, code: str) -> Response:
         "others": others,
         "outcomes": outcomes,
         "whose": whose,
-        "teaches": row.condition is not None and Condition.of_label(row.condition).keys is Keys.ACT,
+        "has_profile": profile_of(session, found.id, facts["participant"], row.application) is not None,
     }
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
