@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -166,6 +167,7 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
     assert all(device["heard_of"] for device in asked(kept, "device", "list", "paper-a5"))
     crossover = asked(kept, "study", "status", "crossover")
     assert crossover["state"] == "locked"
+    assert tomllib.loads((kept / "crossover.toml").read_text())["analysis"]["margin"] > 0, "it is planned as a test"
     assert crossover["participants"]["done"] == PARTICIPANTS
     assert crossover["participants"]["enrolled"] > 0
     assert crossover["runs"]["complete"] == 20 * PARTICIPANTS
