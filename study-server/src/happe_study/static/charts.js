@@ -137,10 +137,12 @@ class Stack {
         const {low, high} = this.x;
         const found = [];
         for (const {content} of this.charts) {
+            let chart = this.charts.length > 1 ? `${content.title}: ` : ""; // before its first value
             for (const layer of content.layers) {
                 if (layer.at) {
                     const value = valueAt(layer, this.at, content.y.title.split(",").pop().trim());
-                    found.push([layer.name || content.title, value || "nothing"]);
+                    found.push([layer.name ? chart + layer.name : content.title, value || "nothing"]);
+                    chart = "";
                 }
                 for (const mark of layer.marks ?? []) {
                     if (mark[2] && Math.abs(mark[0] - this.at) <= NEAR * (high - low)) {
