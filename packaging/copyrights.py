@@ -62,6 +62,11 @@ def folded(text: str) -> str:
     return "\n".join(f" {line.rstrip()}" if line.strip() else " ." for line in text.splitlines())
 
 
+def _classified(classifiers: list[str]) -> str:
+    """The licence that classifiers name, if it is one whose text we have."""
+    return next((name for name in TEXTS if f"License :: OSI Approved :: {name} License" in classifiers), "")
+
+
 def part(wheel: Path, folder: str) -> str:
     """The part of one library. Raises ValueError if its licence has no text."""
     with ZipFile(wheel) as packed:
@@ -70,7 +75,7 @@ def part(wheel: Path, folder: str) -> str:
             packed.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()
         )
         texts = [packed.read(name).decode(errors="replace") for name in names if TEXT.search(name)]
-    stated = about["License-Expression"] or about["License"] or ""
+    stated = about["License-Expression"] or about["License"] or _classified(about.get_all("Classifier", []))
     if not texts and stated not in TEXTS:
         raise ValueError(f"{wheel.name}: there is no text of its licence, {stated or 'which has no name'}")
     notices = dict.fromkeys(notice for text in texts for notice in NOTICE.findall(text))

@@ -20,10 +20,10 @@ from happe_study.base.codes import ALPHABET, CODE_LENGTH, digest
 from happe_study.design.allocation.plan import plan
 from happe_study.design.allocation.sealing import open_trace_key, part_digest, record_digest, seal_condition
 from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import new_trace_key, part_room, sealed_manifest
 from happe_study.evidence.traces.sealed_parts import Seal
-from happe_study.evidence.traces.storage import Storage
 from happe_study.people.accounts.models import Token
 from happe_study.people.devices.enrolment import fingerprint
 from happe_study.people.devices.models import ClockEstimate, Sitting
@@ -108,7 +108,7 @@ class Story:
         """Everybody, each at one of the laptops in turn."""
         for device in (each for pair in self.devices for each in pair):
             self._token("device", device.device.id, device.device.code, self.began_us)
-        storage = Storage(traces)
+        storage = Folder(traces)
         for number, slot in enumerate(self.slots):
             Visit(self, number, slot).tell(storage)
             self.pile.relieve()
@@ -170,7 +170,7 @@ class Visit:
         self.dropped = number % 100 == 10  # noqa: PLR2004 - one of a hundred
         self.complete = len(slot) if self.done else through
 
-    def tell(self, storage: Storage) -> None:
+    def tell(self, storage: Folder) -> None:
         """All of it."""
         log, me, at_us = self._log, f"participant:{self.code}", self.at_us
         log(at_us, "participant.consented", me, participant=self.code, version="1")
@@ -301,7 +301,7 @@ class Visit:
             facts = {"lessons": len(record["learned"]), "warm": False, "ladder": ladder}
             self.pile.add(TaughtRun, run_id=run_id, **times, **facts)
 
-    def _record_power(self, storage: Storage) -> None:
+    def _record_power(self, storage: Folder) -> None:
         """A trace of the whole sitting in one small part, and how far the clocks were from the server's."""
         trace, pile = self.story.client_id(), self.pile
         header = records.power_header(trace, meter=self.meter.code, measured=self.laptop.code)

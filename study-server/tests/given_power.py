@@ -113,11 +113,35 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     run = MeasuredRun(study.name, row.code, code, made, "", _watts(made, seconds, rate_hz, gap), rate_hz)
     if gap:
         run.restarted = (round((BEFORE + gap[1]) * rate_hz), miscounted_us)
-    _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", made["started_us"], SERVER_US)
+    header = _header(study, meter, laptop, rate_hz, calibrated=calibrated, bandwidth_hz=bandwidth_hz)
+    _send_all(world, run, laptop, meter, header, sealed)
+    if unblinded:
+        unblind(world, study)
+    return run
+
+
+def uploaded(world: World, study: Study, laptop: given_devices.Enrolled, record: Json) -> str:
+    """The power of a run of a laptop, uploaded by a meter of its own that can be measured by; the trace."""
+    rate_hz, bandwidth_hz = 200, 3.0
+    watts = _watts(record, len(record["observations"]), rate_hz, None)
+    run = MeasuredRun(study.name, "", record["run"], record, "", watts, rate_hz)
+    meter = given_devices.device(world, study, "meter")
+    header = _header(study, meter, laptop, rate_hz, calibrated=True, bandwidth_hz=bandwidth_hz)
+    _send_all(world, run, laptop, meter, header)
+    return run.trace
+
+
+def _send_all(  # noqa: PLR0913, PLR0917 - who sends what
+    world: World,
+    run: MeasuredRun,
+    laptop: given_devices.Enrolled,
+    meter: given_devices.Enrolled,
+    header: Json,
+    sealed: bool = True,  # noqa: FBT001, FBT002 - almost always
+) -> None:
+    """Compare the clocks, begin the trace, send its parts, and seal it if wanted."""
+    _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", run.record["started_us"], SERVER_US)
     _compare_clocks(world, meter, f"monotonic:{METER_BOOT}", METER_US + BEFORE * SECOND, SERVER_US)
-    header = _header(study, meter, laptop, rate_hz, calibrated=calibrated)
-    if bandwidth_hz:
-        header["channels"][0]["filter"] = {"bandwidth_hz": bandwidth_hz, "poles": 2, "source": "made up"}
     client = world.client(meter.token)
     assert given_devices.put_trace(client, header).status_code == HTTPStatus.CREATED
     run.trace = header["id"]
@@ -125,9 +149,6 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     if sealed:
         answer = given_devices.put_seal(client, run.manifest)
         assert answer.status_code == HTTPStatus.OK, answer.text
-    if unblinded:
-        unblind(world, study)
-    return run
 
 
 def unblind(world: World, study: Study) -> None:
@@ -162,8 +183,14 @@ def _compare_clocks(world: World, device: given_devices.Enrolled, clock: str, de
             devices.estimate_clock(session, device.device.id, str(uuid4()), clock, probe)
 
 
-def _header(
-    study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled, rate_hz: int, *, calibrated: bool
+def _header(  # noqa: PLR0913 - what can be otherwise
+    study: Study,
+    meter: given_devices.Enrolled,
+    laptop: given_devices.Enrolled,
+    rate_hz: int,
+    *,
+    calibrated: bool,
+    bandwidth_hz: float | None,
 ) -> Json:
     header = given_devices.header(study, meter, laptop, clock=f"monotonic:{METER_BOOT}", rate_hz=rate_hz)
     exact = {"standard_uncertainty": 0.0001, "source": "made up"}
@@ -171,6 +198,8 @@ def _header(
     record |= {"shunt_ohm": exact | {"value": OHM}, "supply_volt": exact | {"value": VOLT}}
     record |= {"wiring": {"shunt": "return", "supply_measured": "after"}}
     channel = header["channels"][0] | {"scale": SCALE}
+    if bandwidth_hz:
+        channel["filter"] = {"bandwidth_hz": bandwidth_hz, "poles": 2, "source": "made up"}
     power = channel | {"measures": "power", "unit": "W", "scale": SCALE / OHM * VOLT}
     return header | {
         "channels": [channel if calibrated else power],

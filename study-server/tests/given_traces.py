@@ -12,9 +12,11 @@ from sqlalchemy import select
 
 import given_studies
 from given_devices import device, header, put_part, put_trace
-from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.folder import Folder
+from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import seal_of
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.storage import Part
+from happe_study.evidence.traces.stores import storage_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -35,13 +37,16 @@ def seal(world: World, trace: str, number: int) -> Seal:
 
 def kept(world: World, trace: str, number: int) -> bytes:
     """A part that the server has, opened."""
-    file = Storage(world.config.traces_folder).part(UUID(trace), number)
-    return bytes(seal(world, trace, number).whole(file))
+    with world.database.reading() as session:
+        rows = select(TracePart.sha256).join(Trace, Trace.id == TracePart.trace_id).where(Trace.client_id == trace)
+        sha256 = session.scalars(rows.where(TracePart.number == number)).one()
+    with storage_of(world.config).open(Part(UUID(trace), number, sha256)) as file:
+        return bytes(seal(world, trace, number).whole(file))
 
 
 def replace(world: World, trace: str, number: int, content: bytes) -> None:
     """Give the server other bytes for a part, well sealed."""
-    with Storage(world.config.traces_folder).part(UUID(trace), number).open("wb", buffering=0) as file:
+    with Folder(world.config.traces_folder).part(UUID(trace), number).open("wb", buffering=0) as file:
         writing = seal(world, trace, number).writing(file, len(content), 4096)
         writing.add(content)
         writing.end()
@@ -66,7 +71,7 @@ class Uploading:
     @property
     def files(self) -> list[Path]:
         """Where the acknowledged parts are."""
-        storage = Storage(self.world.config.traces_folder)
+        storage = Folder(self.world.config.traces_folder)
         return [storage.part(UUID(self.trace), number) for number in self.acknowledged]
 
 

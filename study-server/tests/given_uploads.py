@@ -26,8 +26,9 @@ from happe_study.design.study import Study
 from happe_study.evidence.profiles import services as profiles
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Storage, sha256_of
+from happe_study.evidence.traces.storage import Part, sha256_of
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from uploader import Item
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from given_devices import Enrolled
+    from happe_study.evidence.traces.storage import Storage
     from world import World
 
 KEY = fixed_secrets().allocation
@@ -135,17 +137,20 @@ def _records(world: World) -> set[str]:
 
 
 def _parts(world: World, storage: Storage, most: int) -> set[str]:
-    paths, files = set(), set()
+    paths, keys = set(), set()
     with world.database.reading() as session:
         rows = session.execute(select(Trace.client_id, TracePart).join(TracePart, TracePart.trace_id == Trace.id)).all()
     for trace, row in rows:
-        file = storage.part(UUID(trace), row.number)
-        assert sha256_of(file) == row.sha256
+        named = Part(UUID(trace), row.number, row.sha256)
+        with storage.open(named) as file:
+            assert sha256_of(file) == row.sha256
         assert given_traces.kept(world, trace, row.number) == part(row.number, most)
         paths.add(f"/api/v1/traces/{trace}/parts/{row.number}")
-        files.add(file)
-    left = {path for path in storage.root.rglob("*") if path.is_file()}
-    assert left == files, "after sweeping there is nothing but acknowledged parts"
+        keys.add(storage.key(named))
+    left = {each.key for each_trace in storage.traces() for each in storage.stored(each_trace)}
+    assert left == keys, "after sweeping there is nothing but acknowledged parts"
+    on_disk = {str(path.relative_to(storage.root)) for path in storage.root.rglob("*") if path.is_file()}
+    assert on_disk == (keys if isinstance(storage, Folder) else set())
     return paths
 
 

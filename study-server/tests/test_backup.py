@@ -122,7 +122,8 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     assert elsewhere.run("audit", "verify", "--expect", made.json()["audit_head"]).status == 0
     for number, content in before.items():
         path = f"traces/{meter.trace[:2]}/{meter.trace}/{number:05d}.sealed"
-        assert given_traces.seal(operated.world, meter.trace, number).whole(elsewhere.data / path) == content
+        with (elsewhere.data / path).open("rb") as file:
+            assert given_traces.seal(operated.world, meter.trace, number).whole(file) == content
     assert len(meter.acknowledged) > len(before) + 1
 
 

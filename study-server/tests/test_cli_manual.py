@@ -18,7 +18,7 @@ from happe_describe.command import program_of
 from happe_describe.page import page_of
 from happe_describe.troff import written
 from happe_study.app.metrics import NAMES
-from happe_study.base.config import Config, Limits
+from happe_study.base.config import SECTIONS, Config
 from manuals import Zsh, bash_offers, shown, syntax_errors, tool, warnings_of
 from operated import SOURCES, happe_server
 from patience import PATIENCE_S
@@ -182,14 +182,19 @@ def page_of_docs() -> str:
 
 def test_the_documentation_has_every_option_of_the_configuration() -> None:
     documented = re.findall(r"^### `(.+)`$", page_of_docs(), re.MULTILINE)
-    options = [name for name in Config.model_fields if name != "limits"]
-    assert documented == options + [f"limits.{name}" for name in Limits.model_fields]
+    options = [name for name in Config.model_fields if name not in SECTIONS]
+    assert documented == options + [
+        f"{section}.{name}" for section in SECTIONS for name in SECTIONS[section].model_fields
+    ]
 
 
 def test_the_documentation_has_every_default() -> None:
     sections = dict(re.findall(r"^### `(.+)`\n(.+)$", page_of_docs(), re.MULTILINE))
-    for name, field in [*Config.model_fields.items(), *((f"limits.{n}", f) for n, f in Limits.model_fields.items())]:
-        value = field.get_default()
+    nested = (
+        (f"{section}.{name}", field) for section in SECTIONS for name, field in SECTIONS[section].model_fields.items()
+    )
+    for name, field in [*Config.model_fields.items(), *nested]:
+        value = field.default
         if isinstance(value, str):
             assert f'Default `"{value}"`' in sections[name]
         elif isinstance(value, bool):

@@ -26,10 +26,9 @@ from happe_study.base.database import Base
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Storage
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import Job
+from happe_study.jobs.models import JobState
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
 from happe_study.results.withdrawal import erasure, retention
@@ -82,12 +81,11 @@ def played(world: World, study: Study, choice: str = "erase", laptop: Enrolled |
     return Played(row, token, laptop, codes, record)
 
 
-def withdraw(world: World, someone: Played) -> list[str]:
-    """They withdraw; the traces to delete."""
+def withdraw(world: World, someone: Played) -> None:
+    """They withdraw."""
     with world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
-        done = withdrawal.withdraw(session, person, SECRETS, given.as_participant(someone.row))
-    return [recording.client_id for recording in done.recordings]
+        withdrawal.withdraw(session, person, SECRETS, given.as_participant(someone.row))
 
 
 def everything(world: World) -> str:
@@ -312,20 +310,25 @@ def test_power_traces_that_are_theirs_alone_go_and_others_stay(world: World, stu
     assert {each.client_id for each in gone} == {shared.client_id, theirs.client_id}
 
 
-def test_files_of_traces_are_deleted_after_the_commit(small_world: World) -> None:
+def test_a_job_removes_erased_traces_and_the_audit_log_has_its_end(small_world: World) -> None:
     study = given_studies.study(small_world, protocol=given_studies.small())
     someone = played(small_world, study)
     mine = trace(small_world, study, someone.laptop, now_us() - 1000, now_us())
-    storage = Storage(small_world.config.traces_folder)
+    storage = Folder(small_world.config.traces_folder)
     part = storage.part(UUID(mine.client_id), 0)
     part.parent.mkdir(parents=True)
     part.write_bytes(records.part(0))
     with small_world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
-        done = withdrawal.withdraw(session, person, SECRETS, None)
+        withdrawal.withdraw(session, person, SECRETS, None)
     assert part.exists()
-    withdrawal.delete_files(done, small_world.config)
-    assert not part.exists()
+    assert given_jobs.work_off(small_world) == [JobState.DONE]
+    assert not part.parent.exists()
+    with small_world.database.reading() as session:
+        erased = "SELECT detail FROM audit_details JOIN audit_entries USING (number) WHERE action = 'traces.erased'"
+        assert mine.client_id in str(session.scalars(text(erased)).one())
+    job = given_jobs.job(small_world)
+    assert someone.row.code not in f"{job.asked_by} {job.arguments}"
 
 
 def test_a_record_is_renamed_wherever_a_code_stands() -> None:

@@ -20,7 +20,7 @@ from given_devices import PARQUET
 from given_uploads import Underway, part_items, record_items, require_all, underway
 from happe_study import migrations
 from happe_study.base.database import Database
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.folder import Folder
 from postgres import cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
@@ -77,7 +77,7 @@ def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, S
     crowd.wait_for(more=20)
     crowd.end()
     # then
-    there = require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    there = require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
     assert there["runs"] > KILLS
     assert there["traces"] > KILLS
     assert crowd.lost() > KILLS, "requests were cut off"
@@ -111,7 +111,7 @@ def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url:
     disk.close()
     # then
     assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.INSUFFICIENT_STORAGE}
-    require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
     world.close()
 
 
@@ -144,7 +144,7 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
     # then
     assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.SERVICE_UNAVAILABLE}
     world.database.dispose()
-    require_all(world, Storage(world.config.traces_folder), crowd.acknowledged())
+    require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
     world.close()
 
 
@@ -162,7 +162,7 @@ def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: s
     server.stop()
     # then
     assert statuses == {HTTPStatus.CREATED}
-    assert len(Storage(world.config.traces_folder).parts(given.trace)) == PARTS
+    assert len(Folder(world.config.traces_folder).stored(given.trace)) == PARTS
     assert peak_kib < MOST_KIB, "gunicorn's master and its worker together"
     shutil.rmtree(world.config.traces_folder)
     world.close()

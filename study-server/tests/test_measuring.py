@@ -27,9 +27,9 @@ from happe_study.design.study import Study
 from happe_study.evidence.documents.models import AnalysisDocument
 from happe_study.evidence.measuring import stored
 from happe_study.evidence.measuring.asking import Clocks
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace
 from happe_study.evidence.traces.part_files import opened
-from happe_study.evidence.traces.storage import Storage
 from happe_study.jobs.models import JobState
 from patience import until
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.storage import Part, Storage
     from operated import Operated
     from world import World
 
@@ -104,9 +105,9 @@ def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.Monk
     unblind(world)
     read: list[int] = []
 
-    def noted(path: Path, seal: Seal) -> object:
+    def noted(storage: Storage, part: Part, seal: Seal) -> object:
         read.append(seal.number)
-        return opened(path, seal)
+        return opened(storage, part, seal)
 
     monkeypatch.setattr(stored, "opened", noted)
     monkeypatch.setattr(stored, "AROUND_S", 0)
@@ -115,9 +116,8 @@ def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.Monk
         clock = Clocks(session).of(row.device_id, row.header["clock"], "meter")
         assert clock
         assert row.manifest
-        trace = stored.StoredTrace(
-            row.header, row.manifest, given_traces.seal(world, run.trace, 0), Storage(world.config.traces_folder)
-        )
+        seal, storage = given_traces.seal(world, run.trace, 0), Folder(world.config.traces_folder)
+        trace = stored.StoredTrace(row.header, row.manifest, seal, storage, {})
     begin_us, end_us = (given_power.SERVER_US + at * given_power.SECOND for at in (6, 13))
     asked = StudyRun("RANK0001", "RANK0002", begin_us, end_us)
     ready = trace.session(asked, clock)
@@ -132,7 +132,7 @@ def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
     world = small_world
     run = measured_run(world, unblinded=False, sealed=how != "unsealed")
     unblind(world)
-    part = Storage(world.config.traces_folder).part(UUID(run.trace), 2)
+    part = Folder(world.config.traces_folder).part(UUID(run.trace), 2)
     if how == "damaged":
         part.write_bytes(part.read_bytes()[:-9])
     elif how == "removed":

@@ -62,7 +62,7 @@ def answer(form: dict[str, str]) -> Callable[[Session, Participant], None]:
 
 
 def withdraw(session: Session, row: Participant) -> object:
-    return withdrawal.withdraw(session, row, fixed_secrets(), people.as_participant(row)).chosen
+    return withdrawal.withdraw(session, row, fixed_secrets(), people.as_participant(row))
 
 
 def replace(session: Session, row: Participant) -> None:

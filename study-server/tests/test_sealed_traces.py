@@ -29,10 +29,10 @@ import given_traces
 import records
 from happe_study.design.allocation.sealing import SealError
 from happe_study.design.study import Study
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of, part_room, sealed_manifest
 from happe_study.evidence.traces.sealed_parts import CHUNK, KEY_BYTES, Seal, sealed_bytes
-from happe_study.evidence.traces.storage import Storage
 from happe_study.operations.backup import making
 from happe_study.operations.backup.making import Source
 from happe_study.results.unblinding import services as unblinding
@@ -70,7 +70,8 @@ def test_a_sealed_part_opens_as_it_was_and_its_size_tells_its_room_alone(
     content = random.Random(size).randbytes(size)
     write(made, path, content, room)
     assert path.stat().st_size == sealed_bytes(size, room) == sealed_bytes(-(-size // room) * room, room)
-    assert made.whole(path) == content
+    with path.open("rb") as file:
+        assert made.whole(file) == content
 
 
 def write(made: Seal, path: Path, content: bytes, room: int = 4096) -> None:
@@ -101,8 +102,8 @@ def test_a_part_that_was_damaged_or_cut_short_does_not_open(
     path = tmp_path / "part"
     write(seal, path, bytes(2 * CHUNK))
     path.write_bytes(spoil(path.read_bytes()))
-    with pytest.raises(SealError, match=r"does not open|after its end"):
-        seal.whole(path)
+    with path.open("rb") as file, pytest.raises(SealError, match=r"does not open|after its end"):
+        seal.whole(file)
 
 
 def test_a_part_opens_under_its_own_name_and_key_alone(seal: Seal, tmp_path: Path) -> None:
@@ -110,8 +111,8 @@ def test_a_part_opens_under_its_own_name_and_key_alone(seal: Seal, tmp_path: Pat
     write(seal, path, b"watts")
     others = (Seal(bytes(KEY_BYTES), seal.trace, 3), Seal(seal.key, str(UUID(int=8)), 3), Seal(seal.key, seal.trace, 4))
     for other in others:
-        with pytest.raises(SealError):
-            other.whole(path)
+        with path.open("rb") as file, pytest.raises(SealError):
+            other.whole(file)
     assert str(seal.key) not in repr(seal)
 
 
@@ -236,7 +237,7 @@ def mean_watts(content: bytes) -> float:
 
 
 def files_of(measured: Measured, root: Path) -> dict[str, Path]:
-    storage = Storage(root)
+    storage = Folder(root)
     return {trace: storage.part(UUID(trace), 0) for group in measured.groups for trace in group}
 
 

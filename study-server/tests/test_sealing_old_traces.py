@@ -8,7 +8,6 @@ import hashlib
 import os
 import signal
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 import pytest
 from sqlalchemy import select, text
@@ -16,9 +15,9 @@ from sqlalchemy import select, text
 import given_power
 import given_traces
 from happe_study import migrations
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of
-from happe_study.evidence.traces.storage import Storage
 from happe_study.migrations import KeyNeededError, sealing
 from happe_study.operations.trace_files import look
 from world import fixed_secrets
@@ -79,7 +78,7 @@ def require_sealed(world: World, run: MeasuredRun) -> None:
     for each in run.manifest["parts"]:
         content = given_traces.kept(world, run.trace, each["number"])
         assert (len(content), hashlib.sha256(content).hexdigest()) == (each["bytes"], each["sha256"])
-    found = look(world.config.traces_folder, world.database, deep=True)
+    found = look(Folder(world.config.traces_folder), world.database, deep=True)
     assert (found.parts, found.missing, found.damaged, found.orphans) == (PARTS, [], [], [])
     with world.database.reading() as session:
         trace = session.scalars(select(Trace)).one()
@@ -144,7 +143,7 @@ def test_a_kill_at_any_step_loses_nothing(world: World, run: MeasuredRun, step: 
     assert in_child(die_on_the_way) == signal.SIGKILL
     assert migrations.current(world.database) == migrations.PARTS_PLAIN
     migrate(world)
-    Storage(world.config.traces_folder).sweep(UUID(run.trace), older_than=0)
+    Folder(world.config.traces_folder).sweep(older_than=0)
     require_sealed(world, run)
 
 
@@ -168,7 +167,7 @@ def test_a_part_that_was_missing_or_damaged_stays_so(world: World, run: Measured
     first.unlink()
     second.write_bytes(second.read_bytes()[:-1] + b"x")
     migrate(world)
-    found = look(world.config.traces_folder, world.database, deep=True)
+    found = look(Folder(world.config.traces_folder), world.database, deep=True)
     assert (found.missing, found.damaged) == ([f"{run.trace}/0"], [f"{run.trace}/1"])
     with world.database.reading() as session:
         assert len(session.scalars(select(TracePart)).all()) == PARTS

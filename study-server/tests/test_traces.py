@@ -22,9 +22,10 @@ from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import TracePart
 from happe_study.evidence.traces.sealed_parts import sealed_bytes
-from happe_study.evidence.traces.storage import Storage, sha256_of
+from happe_study.evidence.traces.storage import sha256_of
 from world import World
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ class Begun:
         return str(self.header["id"])
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> Folder:
         """Where parts are."""
-        return Storage(self.world.config.traces_folder)
+        return Folder(self.world.config.traces_folder)
 
     def files(self) -> set[str]:
         """What is on the disk."""
@@ -240,7 +241,7 @@ def test_limits_of_part_device_and_study(sqlite_url: str, tmp_path: Path) -> Non
         answers = [put_part(client, header["id"], number, records.part(number)) for number in range(3)]
         # then
         assert answers[-1].status_code == status, limits
-        assert len(Storage(world.config.traces_folder).parts(UUID(header["id"]))) == (
+        assert len(Folder(world.config.traces_folder).stored(UUID(header["id"]))) == (
             2 if limits.keys() & {"device_bytes", "study_bytes"} else 0
         )
         world.close()
@@ -291,7 +292,8 @@ def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: Worl
     assert begun.files() == {"00000.sealed"}
     with world.database.reading() as session:
         row = session.scalars(select(TracePart)).one()
-    assert sha256_of(begun.storage.part(UUID(begun.id), 0)) == row.sha256
+    with begun.storage.part(UUID(begun.id), 0).open("rb") as file:
+        assert sha256_of(file) == row.sha256
 
 
 def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:

@@ -38,8 +38,8 @@ from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.traces.downloads import download
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.storage import Storage
 from happe_study.results.unblinding import services as unblinding
 from power_program import happe_power
 from world import World, fixed_secrets
@@ -99,9 +99,9 @@ class MeasuredStudy:
         self.world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> Folder:
         """Where parts of traces are."""
-        return Storage(self.world.config.traces_folder)
+        return Folder(self.world.config.traces_folder)
 
     def study(self, session: Any) -> Study:  # noqa: ANN401 - a session
         """The study."""

@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from happe_contract import toml_lines
+from happe_study.base.s3 import S3
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -83,6 +84,7 @@ class Config(BaseModel):
     server; with https, cookies travel over https only. `trusted_proxies` counts the reverse proxies whose X-Forwarded
     headers are believed. `custodian_wait_hours` is how long a custodian waits whose role or password is younger than
     the study's lock. `least_share_of_run` is how much of its planned time a run must last to end without being aborted.
+    `s3` is the store of power traces, if that is no folder in the data.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -104,6 +106,7 @@ class Config(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_addresses: bool = False
     limits: Limits = Limits()
+    s3: S3 | None = None
 
     @model_validator(mode="after")
     def _one_database(self) -> Config:
@@ -183,11 +186,14 @@ def load_config(path: Path) -> Config:
 def read_config(fields: dict[str, Any], folder: Path) -> Config:
     """A configuration from its fields, its paths made absolute. Raises pydantic's ValidationError."""
     config = Config.model_validate(fields)
-    paths = {
+    paths: dict[str, Any] = {
         name: folder / value
         for name in ("data", "secrets", "database_url_file")
         if (value := getattr(config, name)) is not None
     }
+    if config.s3 is not None and config.s3.credentials_file is not None:
+        file = folder / config.s3.credentials_file
+        paths["s3"] = config.s3.model_copy(update={"credentials_file": file})
     return config.model_copy(update=paths)
 
 
@@ -204,6 +210,7 @@ def said(error: ErrorDetails) -> str:
     return f"{name}: {WORDS.get(error['type']) or error['msg'][:1].lower() + error['msg'][1:]}"
 
 
+SECTIONS: dict[str, type[BaseModel]] = {"limits": Limits, "s3": S3}
 WORDS = {
     "missing": "must be there",
     "path_type": "must be a path",
@@ -214,11 +221,14 @@ SHAPES = {
     "listen": "must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080",
     "metrics_listen": "must be HOST:PORT, such as 127.0.0.1:9180, or 'off'",
     "public_url": "must be https://HOST or http://HOST:PORT, with no path",
+    "bucket": "must be the name of a bucket: 3 to 63 small letters, digits, hyphens, dots",
+    "endpoint": "must be https://HOST or http://HOST:PORT, with no path",
+    "region": "must be a region, such as eu-central-1",
 }
 
 
 def _meant(path: tuple[int | str, ...]) -> str:
-    known = Limits.model_fields if path[0] == "limits" else Config.model_fields
+    known = SECTIONS[str(path[0])].model_fields if len(path) > 1 else Config.model_fields
     close = difflib.get_close_matches(str(path[-1]), known, n=1)
     return f"; did you mean {'.'.join([*map(str, path[:-1]), close[0]])}?" if close else ""
 

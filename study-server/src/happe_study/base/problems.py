@@ -16,6 +16,8 @@ from gunicorn.http.errors import NoMoreData, ParseException
 from sqlalchemy.exc import DataError, DBAPIError
 from werkzeug.exceptions import HTTPException
 
+from happe_study.base.s3 import AwayError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -155,6 +157,10 @@ def of_fault(error: Exception) -> Problem:
         if not isinstance(error.orig, Exception) or not error.connection_invalidated:
             log.error("database refused", error=type(error.orig).__name__, kind=problem.kind)
         return problem
+    if isinstance(error, AwayError):
+        log.error("store away", reason=str(error))
+        said = "The store of the power traces does not answer. Try again soon."
+        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "store", said, retry_after=2)
     log.error("unexpected error", error=type(error).__name__, exc_info=error)
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "The server has a fault; its journal has the details.")
 

@@ -21,6 +21,8 @@ BACKUP = """The server may run. The backup has everything that the server acknow
 its name when all of it is on the disk. A killed backup leaves a name that begins with a dot; you can remove
 it.
 
+Power traces in an S3 bucket stay there: the backup names them with their sizes and digests.
+
 A backup has no secrets unless you ask for them. Keep a backup with secrets apart and safe: it can unblind
 every study. Backups from before a withdrawal still have that participant's data, so delete old backups.
 
@@ -31,7 +33,7 @@ Examples:
 
 RESTORE = """--config names the configuration, which names the place. Its data folder must be missing or have only
 secrets, and its PostgreSQL database must be empty. The command verifies every file before it puts any in
-place, and the audit log afterwards.
+place, and afterwards the audit log and the power traces in the bucket that the backup names.
 
 Examples:
   happe-server restore /var/backups/happe/2026-11-02
@@ -69,7 +71,8 @@ def backup(server: Server, place: Path, with_secrets: bool, as_json: bool) -> No
     if as_json:
         print_json(_document(place, made))
     else:
-        click.echo(f"{place}: {len(made.files)} files, {made.size} bytes. Audit head {_head(made)}")
+        named = f", {len(made.objects)} objects of the bucket named" if made.objects else ""
+        click.echo(f"{place}: {len(made.files)} files, {made.size} bytes{named}. Audit head {_head(made)}")
     if made.missing:
         wrong = f"{len(made.missing)} parts of traces are missing or damaged on the server itself"
         raise Failure(EX_CHECK_FAILED, f"{wrong}; the rest is backed up", *made.missing[:20])
@@ -97,6 +100,9 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
         click.echo(SECRETS[done.secrets].format(folder=config.secrets_folder))
         if done.needs_migration:
             click.echo("The database belongs to an older program. Next: happe-server migrate")
+    if done.lost:
+        wrong = f"{len(done.lost)} parts of power traces are not in the bucket as the backup names them"
+        raise Failure(EX_CHECK_FAILED, f"{wrong}; the rest is restored", *done.lost[:20])
     if not done.is_whole:
         raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in done.report.faults))
 
@@ -114,4 +120,5 @@ def _document(place: Path, made: Manifest) -> dict[str, object]:
         "revision": made.revision,
         "has_secrets": made.has_secrets,
         "missing": made.missing,
+        "objects": len(made.objects),
     }

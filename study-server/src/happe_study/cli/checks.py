@@ -11,7 +11,7 @@ from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
 from happe_study.operations.working import worker
@@ -37,7 +37,7 @@ def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_js
     """Whether all is well: configuration, secrets, database, audit log, traces, room."""
     if sweep:
         server.require_revision()
-        upkeep.sweep(server.database, Storage(server.config.traces_folder))
+        upkeep.sweep(server.database, storage_of(server.config))
         worker.sweep(server.config.data)
     findings = list(look(server.path, server.config, server.database, deep=deep))
     if as_json:

@@ -15,7 +15,7 @@ from happe_study.audit.chain import append
 from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations import serving
 
 RUN = """Stops on SIGTERM, SIGINT or Ctrl-C after it has answered the requests in progress (at most stop_seconds of
@@ -48,7 +48,7 @@ Examples:
 def run(server: Server, pid_file: Path | None) -> None:
     """Serve until a signal ends it."""
     server.require_fit()
-    upkeep.sweep(server.database, Storage(server.config.traces_folder))
+    upkeep.sweep_own(server.database, storage_of(server.config))
     server.database.dispose()
     master = os.getpid()
     try:

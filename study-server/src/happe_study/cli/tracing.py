@@ -18,7 +18,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import StudyState
 from happe_study.evidence.traces.downloads import Downloaded, download
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.stores import storage_of
 
 MORE = """Writes FOLDER/UUID for each trace, in the format of `happe-power`'s spool: header, parts, gaps, clock
 estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with what
@@ -46,7 +46,7 @@ def traces(server: Server, name: str, out: Path, as_json: bool) -> None:  # noqa
         if study.state != StudyState.UNBLINDED:
             raise Failure(os.EX_NOPERM, f"{name}: its power traces stay sealed until it is unblinded")
         append(session, "study.exported", None, study_id=study.id, study=name, table="power-traces", format="parquet")
-    files = TraceFiles(Storage(server.config.traces_folder), server.secrets.allocation)
+    files = TraceFiles(storage_of(server.config), server.secrets.allocation)
     written: list[Downloaded] = []
     with server.reading() as session:
         for each in download(session, study.id, files, out):

@@ -17,6 +17,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.checks.findings import Verdict
 from happe_study.evidence.checks.services import check_study
 from happe_study.evidence.documents.reading import InputError, measures_in, model_in
+from happe_study.evidence.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,9 +55,10 @@ def verify(  # noqa: PLR0913, PLR0917 - an option each
 ) -> None:
     """Check a study's data for mistakes; says of each check what it looked at and found."""
     given = {"measures": _read(power, measures_in), "model": _read(machine, model_in)}
+    storage = storage_of(server.config)
     with server.reading() as session:
         study = named.study(session, name)
-        checks = check_study(session, study, server.secrets.allocation, server.config.traces_folder, deep=deep, **given)
+        checks = check_study(session, study, server.secrets.allocation, storage, deep=deep, **given)
         state = study.state
     if as_json:
         print_json({"study": name, "state": state, "checks": [check.document() for check in checks]})

@@ -14,9 +14,10 @@ import sqlalchemy as sa
 
 from happe_cli.disk import sync_file, sync_folder
 from happe_study.design.allocation.sealing import open_trace_key, part_digest
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.sealed import part_room
 from happe_study.evidence.traces.sealed_parts import Seal, sealed_bytes
-from happe_study.evidence.traces.storage import UNFINISHED, Storage
+from happe_study.evidence.traces.storage import UNFINISHED
 from happe_study.migrations import KeyNeededError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def seal_parts(
         return
     if folder is None or key is None:
         raise KeyNeededError("there are power traces, which can't be sealed without allocation.key and their folder")
-    storage, done = Storage(folder), 0
+    storage, done = Folder(folder), 0
     for row in _rows(database, PARTS.c.digest == UNSEALED):
         values = _sealed(storage, row, key)
         with database.engine.connect() as connection, connection.begin():
@@ -76,13 +77,13 @@ def open_parts(connection: sa.Connection, folder: Path | None, key: bytes | None
         raise KeyNeededError("there are power traces, which can't be opened without allocation.key and their folder")
     for row in rows:
         assert folder is not None and key is not None  # noqa: S101, PT018 - seen above
-        storage, seal = Storage(folder), _seal(row, key)
+        storage, seal = Folder(folder), _seal(row, key)
         path = storage.part(row.client_id, row.number)
         if not path.exists():
             continue
         digest, size, plain = hashlib.sha256(), 0, path.with_suffix(PLAIN)
-        with plain.open("wb") as file:
-            for piece in seal.read(path):
+        with path.open("rb") as sealed, plain.open("wb") as file:
+            for piece in seal.read(sealed):
                 file.write(piece)
                 digest.update(piece)
                 size += len(piece)
@@ -109,7 +110,7 @@ def _seal(row: sa.Row[Any], key: bytes) -> Seal:
     return Seal(open_trace_key(key, trace, row.key_sealed), trace, row.number)
 
 
-def _sealed(storage: Storage, row: sa.Row[Any], key: bytes) -> dict[str, object]:
+def _sealed(storage: Folder, row: sa.Row[Any], key: bytes) -> dict[str, object]:
     """Seal a part's file; what its row is to have. A part that is missing or damaged stays so."""
     path, room = storage.part(row.client_id, row.number), part_room(row.header, MOST_ROOM)
     kept = {"digest": part_digest(key, row.bytes, row.sha256), "bytes": sealed_bytes(row.bytes, room)}

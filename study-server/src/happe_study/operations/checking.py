@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,10 +17,13 @@ from happe_study import migrations
 from happe_study.audit.verify import verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
+from happe_study.base.s3 import AwayError, CredentialsError
 from happe_study.design.allocation.sealing import SealError, open_record, open_seed
 from happe_study.design.study import Study
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace
 from happe_study.evidence.traces.sealed import manifest_of, seal_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.serving import is_loopback
 from happe_study.operations.trace_files import look
 from happe_study.people.participants.models import Participant
@@ -71,6 +75,7 @@ def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iter
     if revision.verdict is Verdict.OK:
         yield from _database(config, database, deep=deep)
     yield from _leftovers(config)
+    yield from _store(config)
     yield _room(config)
 
 
@@ -80,6 +85,9 @@ def _configuration(path: Path, config: Config) -> Iterator[Finding]:
         wrong.append(("other users can write to it", f"chmod go-w {path}"))
     if config.database_url and ":" in config.database_url.partition("://")[2].rpartition("@")[0]:
         wrong.append(("it holds a password", "move database_url to a file of its own and name it in database_url_file"))
+    endpoint = urlsplit(config.s3.endpoint or "" if config.s3 else "")
+    if endpoint.scheme == "http" and not is_loopback(f"{endpoint.hostname}:0"):
+        wrong.append((f"others may read the way to {endpoint.netloc}", "use https:// in s3.endpoint"))
     if not is_loopback(config.listen):
         wrong.append((f"other machines reach {config.listen} without TLS", "listen on 127.0.0.1 behind a proxy"))
     if config.https and not config.trusted_proxies:
@@ -212,7 +220,10 @@ def _opens(key: bytes, code: str, document: bytes) -> bool:
 
 
 def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
-    found = look(config.traces_folder, database, deep=deep)
+    try:
+        found = look(storage_of(config), database, deep=deep)
+    except (AwayError, ConfigError):
+        return  # `_store` has told it
     for name in found.missing:
         yield Finding("traces", Verdict.FAIL, f"{name} is missing", "restore it from a backup")
     for name in found.damaged:
@@ -227,11 +238,29 @@ def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Findi
 
 def _leftovers(config: Config) -> Iterator[Finding]:
     """What was begun and never finished."""
-    uploads = [path for path in config.traces_folder.glob("??/*/*.upload") if _is_old(path)]
+    uploads = [path for path in Folder(config.traces_folder).unfinished() if _is_old(path)]
     restores = [path for path in config.data.glob(".restoring*") if _is_old(path)]
     for path in uploads + restores:
         advice = SWEEP if path in uploads else "remove it"
         yield Finding("leftovers", Verdict.WARN, f"{path} was never finished", advice)
+
+
+def _store(config: Config) -> Iterator[Finding]:
+    """Whether the bucket, if there is one, does what the server needs of it."""
+    if config.s3 is None:
+        return
+    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - 30 MB, which a folder does not need
+
+    where, advice = config.s3.address, "see docs/how-to/several-servers.md"
+    try:
+        fault = Bucket(config.traces_folder, config.s3).fault()
+    except CredentialsError as error:
+        yield Finding("store", Verdict.FAIL, str(error), advice)
+    except AwayError as error:
+        yield Finding("store", Verdict.FAIL, f"{where} can't be used: {error}", advice)
+    else:
+        said = f"{where}: {fault}" if fault else where
+        yield Finding("store", Verdict.FAIL if fault else Verdict.OK, said, advice if fault else "")
 
 
 def _is_old(path: Path) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from happe_study.base.config import Config, Limits
+from happe_study.base.config import SECTIONS, Config
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -45,21 +45,32 @@ ABOUT = {
     "limits.login": "Wrong passwords at the sign-in, for each address and each known browser.",
     "limits.enrol": "Attempts to enrol a device, for each address.",
     "limits.participant": "Requests of each participant; of unknown people, for each address.",
+    "s3": "A bucket for the power traces, which several servers share. Without it they are in the data folder.",
+    "s3.bucket": "Its name. It must exist, and keep no versions.",
+    "s3.endpoint": 'Where it is, such as "https://s3.example.org". Without it: Amazon S3.',
+    "s3.region": "Its region.",
+    "s3.credentials_file": (
+        "A file in the format of ~/.aws/credentials (0600). Without it: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    ),
 }
 
 
 def written(fields: dict[str, Any]) -> str:
     """The configuration file that has these fields, with all others as comments."""
-    lines = [HEAD, *_section(Config, fields, ""), f"# {ABOUT['limits']}", "[limits]"]
-    return "\n".join([*lines, *_section(Limits, fields.get("limits", {}), "limits.")])
+    lines = [HEAD, *_section(Config, fields, "")]
+    for name, model in SECTIONS.items():
+        is_given = name in fields or name == "limits"
+        lines += [f"# {ABOUT[name]}", f"{'' if is_given else '#'}[{name}]"]
+        lines += _section(model, fields.get(name, {}), f"{name}.")
+    return "\n".join(lines)
 
 
 def _section(model: type[BaseModel], fields: dict[str, Any], prefix: str) -> list[str]:
     lines = []
     for name, option in model.model_fields.items():
-        if name == "limits":
+        if name in SECTIONS:
             continue
-        value = fields.get(name, option.get_default())
+        value = fields.get(name, option.default)
         example = (
             '""' if value is None or not isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
         )

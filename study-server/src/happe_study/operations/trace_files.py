@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the files of power traces are those that the database names, while the server may be at work."""
+"""Whether the stored parts of power traces are those that the database names, while the server may be at work."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -11,14 +10,11 @@ from uuid import UUID
 from sqlalchemy import select
 
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Storage, sha256_of
+from happe_study.evidence.traces.storage import Part, sha256_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from happe_study.base.database import Database
-
-Name = tuple[str, int]  # a trace's UUID and a part's number
+    from happe_study.evidence.traces.storage import Storage, Stored
 
 
 @dataclass
@@ -32,51 +28,48 @@ class Found:
     orphans: list[str] = field(default_factory=list)
 
 
-def look(root: Path, database: Database, *, deep: bool) -> Found:
-    """Compare files with rows. `deep` reads every file and compares its SHA-256."""
-    storage, found = Storage(root), Found()
-    on_disk = {(str(trace), number) for trace in storage.traces() for number in storage.parts(trace)}
-    known = _rows(database)
-    for name, (size, sha256) in known.items():
+def look(storage: Storage, database: Database, *, deep: bool) -> Found:
+    """Compare what is stored with rows. `deep` reads every part and compares its SHA-256. Raises AwayError."""
+    found, there = Found(), {each.key: each for trace in storage.traces() for each in storage.stored(trace)}
+    for part, size in _rows(database).items():
         found.parts += 1
         found.bytes += size
-        fault = _fault(storage, name, size, sha256 if deep else None)
-        if fault is not None and name in _rows(database, name[0]):  # it was not withdrawn meanwhile
-            getattr(found, fault).append(_shown(name))
-    later = _rows(database)
-    found.orphans = [_shown(name) for name in sorted(on_disk - later.keys()) if _is_old(storage, name)]
+        fault = _fault(storage, there.get(storage.key(part)), part, size, deep=deep)
+        if fault is not None and part in _rows(database, part.trace):  # it was not withdrawn meanwhile
+            getattr(found, fault).append(_shown(part))
+    later = {storage.key(part) for part in _rows(database)}
+    orphans = [each for key, each in sorted(there.items()) if key not in later and each.is_old]
+    found.orphans = [_shown(each) for each in orphans]
     return found
 
 
-def _rows(database: Database, trace: str | None = None) -> dict[Name, tuple[int, str]]:
-    rows = select(Trace.client_id, TracePart.number, TracePart.bytes, TracePart.sha256).join(
+def _rows(database: Database, trace: UUID | None = None) -> dict[Part, int]:
+    """The parts that the database names, with their sizes."""
+    rows = select(Trace.client_id, TracePart.number, TracePart.sha256, TracePart.bytes).join(
         TracePart, TracePart.trace_id == Trace.id
     )
     if trace is not None:
-        rows = rows.where(Trace.client_id == trace)
+        rows = rows.where(Trace.client_id == str(trace))
     with database.reading() as session:
         ordered = rows.order_by(Trace.client_id, TracePart.number)
-        return {(trace, number): (size, sha256) for trace, number, size, sha256 in session.execute(ordered)}
+        return {Part(UUID(row[0]), row[1], row[2]): row[3] for row in session.execute(ordered)}
 
 
-def _fault(storage: Storage, name: Name, size: int, sha256: str | None) -> str | None:
+def _fault(storage: Storage, stored: Stored | None, part: Part, size: int, *, deep: bool) -> str | None:
     """Which list of Found a part belongs to; None: it is as it should be."""
-    file = storage.part(UUID(name[0]), name[1])
     try:
-        whole = file.stat().st_size == size and (sha256 is None or sha256_of(file) == sha256)
+        if stored is None:  # it may have come after the first look
+            storage.open(part).close()
+            return None
+        if stored.bytes != size:
+            return "damaged"
+        if deep:
+            with storage.open(part) as file:
+                return None if sha256_of(file) == part.sha256 else "damaged"
     except FileNotFoundError:
         return "missing"
-    return None if whole else "damaged"
+    return None
 
 
-def _is_old(storage: Storage, name: Name) -> bool:
-    """Whether no upload can still be about to name it."""
-    try:
-        changed = storage.part(UUID(name[0]), name[1]).stat().st_ctime
-    except FileNotFoundError:
-        return False
-    return time.time() - changed > LEFT_ALONE_SECONDS
-
-
-def _shown(name: Name) -> str:
-    return f"{name[0]}/{name[1]}"
+def _shown(part: Part | Stored) -> str:
+    return f"{part.trace}/{part.number}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the input of the checks from the database and the folder of traces."""
+"""Reads the input of the checks from the database and the store of traces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of
-from happe_study.evidence.traces.storage import sha256_of
+from happe_study.evidence.traces.storage import Part, sha256_of
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.models import Run, RunRecord
@@ -32,7 +32,6 @@ from happe_study.runs.records.stored import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from sqlalchemy.orm import Session
 
@@ -225,18 +224,24 @@ def _compared(
         each["number"]: part_digest(sources.key, each["bytes"], each["sha256"])
         for each in (manifest or {}).get("parts", ())
     }
+    there = {each.key: each.bytes for each in sources.storage.stored(UUID(trace.client_id))}
     missing, damaged = [], []
     for number in sorted(wanted or range(max(here, default=-1) + 1)):
-        file, kept = sources.storage.part(UUID(trace.client_id), number), here.get(number)
-        if kept is None or not file.exists():
+        kept = here.get(number)
+        part = Part(UUID(trace.client_id), number, kept.sha256 if kept else "")
+        size = there.get(sources.storage.key(part))
+        if kept is None or size is None:
             missing.append(number)
-        elif wanted.get(number, kept.digest) != kept.digest or not _is(file, kept, deep=sources.deep):
+        elif wanted.get(number, kept.digest) != kept.digest or size != kept.bytes or not _is(part, sources):
             damaged.append(number)
     return tuple(missing), tuple(damaged)
 
 
-def _is(file: Path, kept: Kept, *, deep: bool) -> bool:
-    return file.stat().st_size == kept.bytes and (not deep or sha256_of(file) == kept.sha256)
+def _is(part: Part, sources: Sources) -> bool:
+    if not sources.deep:
+        return True
+    with sources.storage.open(part) as file:
+        return sha256_of(file) == part.sha256
 
 
 def _span(session: Session, trace: Trace, manifest: Json | None, clock: ServerClock | None) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from happe_study.access.rights import Right
 from happe_study.design.study import Study
 from happe_study.evidence.checks.services import check_study
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import Kind
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def check(work: Work) -> None:
     work.doing("reading records, traces and clocks")
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
-        key, folder = work.server.secrets.allocation, work.server.config.traces_folder
-        made = check_study(session, study, key, folder, conditions=work.arguments["conditions"])
+        key, storage = work.server.secrets.allocation, storage_of(work.server.config)
+        made = check_study(session, study, key, storage, conditions=work.arguments["conditions"])
     with work.taking_effect({"checks": [each.document() for each in made]}):
         pass
 

@@ -9,11 +9,9 @@ from happe_study.evidence.checks import clock, conditions, doubles, parts, power
 from happe_study.evidence.checks.gathering import Sources, gather
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.machines import T61
-from happe_study.evidence.traces.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from sqlalchemy.orm import Session
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.findings import Check
     from happe_study.evidence.documents.machines import PowerModel
     from happe_study.evidence.documents.reading import Measure
+    from happe_study.evidence.traces.storage import Storage
 
 CHECKS = (clock.check, conditions.check, parts.check, power.check, doubles.check)
 
@@ -35,7 +34,7 @@ def check_study(  # noqa: PLR0913 - each is named
     session: Session,
     study: Study,
     key: bytes,
-    traces: Path,
+    storage: Storage,
     *,
     conditions: bool = True,
     deep: bool = False,
@@ -53,7 +52,7 @@ def check_study(  # noqa: PLR0913 - each is named
             study,
             Sources(
                 key=key,
-                storage=Storage(traces),
+                storage=storage,
                 model=model or documents.model(session, study) or T61,
                 measures=documents.measures(session, study) if measures is None else measures,
                 deep=deep,

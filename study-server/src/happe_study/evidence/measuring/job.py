@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import select
+
 from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.runs import FORMAT, Measured, measured
 from happe_contract.measuring.session import TraceError
@@ -17,9 +19,9 @@ from happe_study.design.study import Study
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.measuring.asking import asked
 from happe_study.evidence.measuring.stored import StoredTrace
-from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of, seal_of
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import FailedError, Kind
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ def _opened(work: Work, trace_id: int) -> StoredTrace | Refusal:
             return Refusal(Why.NO_SAMPLES, f"{trace.client_id}: its manifest or key {error}")
         if manifest is None:
             return Refusal(Why.NO_SAMPLES, f"{trace.client_id}: it has no manifest")
-        return StoredTrace(trace.header, manifest, seal, Storage(work.server.config.traces_folder))
+        rows = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace_id)
+        digests = dict(session.execute(rows).all())
+        return StoredTrace(trace.header, manifest, seal, storage_of(work.server.config), digests)
 
 
 def _measured(run: StudyRun, trace: StoredTrace, server: ServerClock) -> Measured:

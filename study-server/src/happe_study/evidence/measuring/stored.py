@@ -18,10 +18,10 @@ from happe_contract.rig import channels_of
 from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_study.evidence.traces.part_files import footer_of_part, opened, samples
+from happe_study.evidence.traces.storage import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -47,8 +47,8 @@ class _Kept:
 class StoredTrace:
     """A trace by its header and manifest. `seal` is what any of its parts is sealed by."""
 
-    def __init__(self, header: Json, manifest: Json, seal: Seal, storage: Storage) -> None:
-        """Read no part yet."""
+    def __init__(self, header: Json, manifest: Json, seal: Seal, storage: Storage, digests: Mapping[int, str]) -> None:
+        """Read no part yet. `digests`: of the sealed files, by the parts' numbers."""
         self.id = str(header["id"])
         self.header = header
         self.started = _pair(header["started"])
@@ -56,7 +56,7 @@ class StoredTrace:
         self.gaps = [Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
         self._told = [self.started, *map(_pair, manifest["time_base"]), _pair(manifest["ended"])]
         self._parts = _kept(manifest["parts"], self.end_index)
-        self._seal, self._storage = seal, storage
+        self._seal, self._storage, self._digests = seal, storage, digests
         self._channels = channels_of(header)
         self._rate_hz = float(header["rate_hz"])
         self._footers: dict[int, Footer] = {}
@@ -110,13 +110,11 @@ class StoredTrace:
         if self._open is None or self._open[0] != number:
             self._open = None
             try:
-                self._open = number, opened(self._path(number), replace(self._seal, number=number))
+                part = Part(UUID(self.id), number, self._digests.get(number, ""))
+                self._open = number, opened(self._storage, part, replace(self._seal, number=number))
             except BadPartError as error:
                 raise TraceError(str(error)) from None
         return self._open[1]
-
-    def _path(self, number: int) -> Path:
-        return self._storage.part(UUID(self.id), number)
 
 
 def _kept(listed: list[Json], end_index: int) -> list[_Kept]:

@@ -25,8 +25,7 @@ from happe_study.evidence.run_page import figure
 from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.storage import Storage
-from happe_study.evidence.window import Window, window
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.runs.course import services
 from happe_study.runs.course.models import RunRecord
 from happe_study.runs.course.routes import shown
@@ -189,7 +188,7 @@ def _calibration(header: Json) -> tuple[str, bool]:
 
 
 def _files() -> TraceFiles:
-    return TraceFiles(Storage(parts().config.traces_folder), parts().secrets.allocation)
+    return TraceFiles(storage_of(parts().config), parts().secrets.allocation)
 
 
 def _has_room() -> bool:

@@ -22,6 +22,7 @@ from happe_study.design.allocation.sealing import SealError
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.power_view import Recording
 from happe_study.evidence.traces.sealed import seal_of
+from happe_study.evidence.traces.storage import Part
 from happe_study.evidence.traces.summaries import Source
 from happe_study.evidence.traces.watts import NoPowerError, meter_of
 from happe_study.people.devices.models import ClockEstimate, Device
@@ -190,7 +191,7 @@ def _recording(session: Session, trace: Trace, files: TraceFiles, *, keep: bool)
     query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)
     seal = seal_of(trace, 0, files.key)
     sources = [
-        Source(files.storage.part(name, number), replace(seal, number=number), sha256, trace.header_sha256)
+        Source(files.storage, Part(name, number, sha256), replace(seal, number=number), trace.header_sha256)
         for number, sha256 in session.execute(query)
     ]
     started = trace.header["started"]["monotonic_us"]

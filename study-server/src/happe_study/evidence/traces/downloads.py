@@ -22,6 +22,7 @@ from happe_cli.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.design.allocation.sealing import SealError, part_digest
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import seal_of
+from happe_study.evidence.traces.storage import Part
 from happe_study.people.devices.models import ClockEstimate
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Downloaded:
 @dataclass(frozen=True)
 class _Part:
     number: int
+    sha256: str  # of the sealed file
     digest: str  # keyed, of what the meter sent
 
 
@@ -98,21 +100,22 @@ def _downloaded(session: Session, trace: Trace, files: TraceFiles, folder: Path)
 
 def _parts(session: Session, trace: Trace, key: bytes) -> list[_Part]:
     """The parts that a trace must have: those of its manifest, else those that arrived."""
-    if trace.manifest is not None:
-        said = trace.manifest["parts"]
-        return [_Part(each["number"], part_digest(key, each["bytes"], each["sha256"])) for each in said]
     rows = session.scalars(select(TracePart).where(TracePart.trace_id == trace.id).order_by(TracePart.number))
-    return [_Part(row.number, row.digest) for row in rows]
+    arrived = {row.number: _Part(row.number, row.sha256, row.digest) for row in rows}
+    if trace.manifest is None:
+        return list(arrived.values())
+    said = {each["number"]: part_digest(key, each["bytes"], each["sha256"]) for each in trace.manifest["parts"]}
+    return [_Part(number, arrived[number].sha256 if number in arrived else "", said[number]) for number in said]
 
 
 def _written(session: Session, trace: Trace, parts: Sequence[_Part], files: TraceFiles, folder: Path) -> Iterator[str]:
     """Write a trace's folder; what is wrong with its parts."""
     (folder / PARTS).mkdir(parents=True)
     for part in parts:
-        source = files.storage.part(UUID(trace.client_id), part.number)
+        to = folder / PARTS / f"{part.number:06}.parquet"
         try:
-            content = seal_of(trace, part.number, files.key).read(source)
-            found = _copied(content, folder / PARTS / f"{part.number:06}.parquet", files.key)
+            with files.storage.open(Part(UUID(trace.client_id), part.number, part.sha256)) as file:
+                found = _copied(seal_of(trace, part.number, files.key).read(file), to, files.key)
         except FileNotFoundError:
             yield f"part {part.number} is missing"
             continue

@@ -12,26 +12,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_contract.parts import BadPartError, footer_in
+from happe_study.base.s3 import AwayError
 from happe_study.design.allocation.sealing import SealError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
     from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.storage import Part, Storage
 
 ROWS_AT_ONCE = 1 << 18
 TYPES = {"int16": "int16", "int32": "int32", "int64": "int64", "float32": "float", "float64": "double"}
 
 
-def opened(path: Path, seal: Seal) -> pa.Buffer:
-    """A part, out of its sealed file. Raises BadPartError."""
+def opened(storage: Storage, part: Part, seal: Seal) -> pa.Buffer:
+    """A part, out of its sealed file. Raises BadPartError, AwayError."""
     try:
-        return pa.py_buffer(seal.whole(path))
+        with storage.open(part) as file:
+            return pa.py_buffer(seal.whole(file))
+    except AwayError:
+        raise
     except OSError as error:
         raise BadPartError(f"part {seal.number} can't be read: {error.strerror}") from error
     except SealError as error:

@@ -18,7 +18,7 @@ import numpy as np
 
 from happe_contract.parts import BadPartError
 from happe_contract.time_base import TimeBase, time_base
-from happe_study.evidence.traces.part_files import footer_of_part, opened
+from happe_study.evidence.traces.part_files import footer_of_part
 from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class _Columns:
 
 
 def _footer_of(source: Source) -> Footer:
-    return footer_of_part(opened(source.path, source.seal), source.seal.trace, source.number)
+    return footer_of_part(source.opened, source.seal.trace, source.number)
 
 
 def _within(span: Span, begin: float, end: float) -> Span:

@@ -24,7 +24,8 @@ from happe_study.base.uploads import json_body, openapi_body, require_type
 from happe_study.evidence.traces import services
 from happe_study.evidence.traces.manifest import missing
 from happe_study.evidence.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match
-from happe_study.evidence.traces.storage import PIECE, Announced, Storage
+from happe_study.evidence.traces.storage import PIECE, Announced
+from happe_study.evidence.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +163,7 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
     request.max_content_length = limits.part_bytes
     with _body(limits.part_bytes) as body:
         announced = _announced(number, limits.part_bytes)
-        storage, key = Storage(parts().config.traces_folder), parts().secrets.allocation
+        storage, key = storage_of(parts().config), parts().secrets.allocation
         uploads = services.Uploads(parts().database, storage, limits, key)
         new = uploads.put(trace, announced, body, caller())
     return {"trace": str(trace), "number": number, "sha256": announced.sha256}, 201 if new else 200

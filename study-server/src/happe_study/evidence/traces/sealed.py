@@ -37,7 +37,7 @@ MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room: for gaps and times, 
 
 @dataclass(frozen=True)
 class TraceFiles:
-    """The folder of all traces, and the server's allocation key, which opens them."""
+    """The store of all traces, and the server's allocation key, which opens them."""
 
     storage: Storage
     key: bytes = field(repr=False)

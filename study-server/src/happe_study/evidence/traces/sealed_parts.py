@@ -21,7 +21,6 @@ from happe_study.design.allocation.sealing import SealError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 KEY_BYTES = nacl.bindings.crypto_secretstream_xchacha20poly1305_KEYBYTES
 CHUNK = 1 << 18
@@ -48,15 +47,14 @@ class Seal:
         """Write a part of `size` bytes into an empty file, padded to a multiple of `room`."""
         return Writing(file, self.key, self._name, size, room)
 
-    def read(self, path: Path) -> Iterator[bytes]:
+    def read(self, file: IO[bytes]) -> Iterator[bytes]:
         """The part in a file, a chunk at a time. Raises SealError, OSError."""
-        with path.open("rb") as file:
-            yield from _opened(file, self.key, self._name)
+        yield from _opened(file, self.key, self._name)
 
-    def whole(self, path: Path) -> bytearray:
+    def whole(self, file: IO[bytes]) -> bytearray:
         """The part in a file. Raises SealError, OSError."""
         found = bytearray()
-        for piece in self.read(path):
+        for piece in self.read(file):
             found += piece
         return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces: begun, filled part by part, sealed. An acknowledged part is on the disk and stays as it is."""
+"""Power traces: begun, filled part by part, sealed. What was acknowledged is in the store and stays as it is."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from happe_study.access.rules import DeviceKind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
+from happe_study.base.s3 import AwayError
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import part_digest, record_digest
 from happe_study.design.study import Study, StudyState
@@ -28,6 +29,7 @@ from happe_study.evidence.traces.manifest import Comparison, Manifest, compare, 
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import new_trace_key, part_room, seal_of, sealed_manifest
 from happe_study.evidence.traces.sealed_parts import sealed_bytes
+from happe_study.evidence.traces.storage import Part
 from happe_study.people.devices.models import Device
 
 if TYPE_CHECKING:
@@ -114,10 +116,10 @@ class Uploads:
     key: bytes = field(repr=False)
 
     def put(self, trace: UUID, announced: Announced, body: IO[bytes], meter: Caller) -> bool:
-        """Keep a part; whether it is new. When this returns, it is on the disk.
+        """Keep a part; whether it is new. When this returns, it is in the store.
 
-        Raises Problem: 404 no such trace; 409 the number has other bytes, or the trace is sealed; 507 no room; and what
-        Storage.receiving raises. Then nothing was kept.
+        Raises AwayError; Problem: 404 no such trace; 409 the number has other bytes, or the trace is sealed; 507 no
+        room; and what Storage.receiving raises. Then nothing was kept.
         """
         with self.database.reading() as session:
             row = find(session, trace, meter)
@@ -126,22 +128,25 @@ class Uploads:
             seal, room = seal_of(row, announced.number, self.key), part_room(row.header, self.limits.part_bytes)
             self._require_room(session, row, sealed_bytes(announced.bytes, room))
         with self.storage.receiving(trace, announced, body, seal, room) as received:
+            part, kept = Part(trace, announced.number, received.sha256), False
+            self.storage.bring(part, received.path)
             try:
                 with self.database.writing() as session:
-                    return self._keep(session, trace, announced, received, meter)
-            except Exception:
-                self._tidy(trace, announced.number)
-                raise
+                    kept = self._keep(session, part, announced, received, meter)
+            finally:
+                if not kept:
+                    self._tidy(part)
+            return kept
 
-    def _keep(self, session: Session, trace: UUID, announced: Announced, received: Received, meter: Caller) -> bool:
-        row = find(session, trace, meter, lock=True)
+    def _keep(self, session: Session, part: Part, announced: Announced, received: Received, meter: Caller) -> bool:
+        row = find(session, part.trace, meter, lock=True)
         if self._is_known(session, row, announced):
             return False
         self._require_room(session, row, received.bytes)
-        self.storage.keep(received.path, trace, announced.number)
-        part = {"number": announced.number, "bytes": received.bytes, "sha256": received.sha256}
-        part |= {"digest": part_digest(self.key, announced.bytes, announced.sha256)}
-        session.add(TracePart(trace_id=row.id, received_us=now_us(), **part))
+        self.storage.keep(part, received.path)
+        facts = {"number": part.number, "bytes": received.bytes, "sha256": part.sha256}
+        facts |= {"digest": part_digest(self.key, announced.bytes, announced.sha256)}
+        session.add(TracePart(trace_id=row.id, received_us=now_us(), **facts))
         row.stored_bytes += received.bytes
         return True
 
@@ -172,13 +177,14 @@ class Uploads:
         if self.storage.free() - size < self.limits.free_bytes:
             raise storage_full()
 
-    def _tidy(self, trace: UUID, number: int) -> None:
-        """Remove the file of a part whose row did not come to be. A database that is away leaves it to `upkeep`."""
-        with suppress(DBAPIError), self.database.writing() as session:
-            locked = select(Trace.id).where(Trace.client_id == str(trace)).with_for_update()
-            here = select(TracePart.id).where(TracePart.trace_id == session.scalar(locked), TracePart.number == number)
-            if session.scalar(here) is None:
-                self.storage.drop(trace, number)
+    def _tidy(self, part: Part) -> None:
+        """Remove a part whose row did not come to be. A database or store that is away leaves it to `upkeep`."""
+        with suppress(DBAPIError, AwayError), self.database.writing() as session:
+            locked = select(Trace.id).where(Trace.client_id == str(part.trace)).with_for_update()
+            mine = TracePart.trace_id == session.scalar(locked), TracePart.number == part.number
+            here = session.scalar(select(TracePart.sha256).where(*mine))
+            if here is None or self.storage.key(part._replace(sha256=here)) != self.storage.key(part):
+                self.storage.drop(self.storage.key(part))
 
 
 @dataclass(frozen=True)

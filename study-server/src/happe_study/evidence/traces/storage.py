@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of power traces on disk: `traces/UU/UUID/NNNNN.sealed`, each made whole or not at all.
+"""Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/adr/0060).
 
-A file is a part only while a row of the database says so. Only the holder of the lock of the trace's row may put a
-file into its place or remove one that no row names. What a client sends decides no path: UUID is the text of
-a UUID that was parsed, NNNNN a number.
+A part is sealed into a file of this server's own first. It is a part of its trace only while a row of the database says
+so. Who holds the lock of the trace's row may say so, or remove what no row names. What a client sends decides no name:
+a trace's is the text of a UUID that was parsed, a part's a number and a digest of ours.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import os
 import secrets
 import shutil
 import time
-from contextlib import contextmanager, suppress
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING
-from uuid import UUID
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from happe_cli.disk import sync_file, sync_folder
+from happe_cli.disk import sync_file
 from happe_study.base.problems import Problem, storage_full, unprocessable
 from happe_study.evidence.traces.parts import TAIL_BYTES, parquet_fault
 from happe_study.evidence.traces.sealed_parts import sealed_bytes
@@ -29,6 +29,7 @@ from happe_study.evidence.traces.sealed_parts import sealed_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from uuid import UUID
 
     from happe_study.evidence.traces.sealed_parts import Seal, Writing
 
@@ -36,7 +37,31 @@ PIECE = 1 << 20
 SUFFIX = ".sealed"
 UNFINISHED = ".upload"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-LEFT_ALONE_SECONDS = 60  # a file this young may be between its making and its lock
+LEFT_ALONE_SECONDS = 60  # what is this young may be between its making and its lock or row
+
+
+class Part(NamedTuple):
+    """A part as its row names it. `sha256` is of the sealed file."""
+
+    trace: UUID
+    number: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A finished part in the store, whether a row names it or not. `key` is its name there."""
+
+    key: str
+    trace: UUID
+    number: int
+    bytes: int
+    changed: float  # seconds since 1970
+
+    @property
+    def is_old(self) -> bool:
+        """Whether no upload can still be about to name it."""
+        return time.time() - self.changed > LEFT_ALONE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -57,25 +82,61 @@ class Received:
     sha256: str
 
 
-class Storage:
-    """The folder of all traces."""
+class Storage(ABC):
+    """Where all traces are. Every method raises AwayError if the store does not answer, and OSError as files do."""
 
     def __init__(self, root: Path) -> None:
-        """Use a folder that need not be there yet."""
+        """Use a folder of this server's own, which need not be there yet, for what is not finished."""
         self.root = root
 
+    @abstractmethod
+    def key(self, part: Part) -> str:
+        """A part's name in the store."""
+
+    @abstractmethod
+    def bring(self, part: Part, file: Path) -> None:
+        """Do what takes long for a part in a file of `receiving`, before its row's transaction."""
+
+    @abstractmethod
+    def keep(self, part: Part, file: Path) -> None:
+        """Let the part be there, for good. The caller has the trace's lock, no row names the part, and one will."""
+
+    @abstractmethod
+    def open(self, part: Part) -> IO[bytes]:
+        """A part as it is stored. Raises FileNotFoundError."""
+
+    @abstractmethod
+    def drop(self, key: str) -> None:
+        """Remove a part if it is there. The caller has the trace's lock, and no row names the part."""
+
+    @abstractmethod
+    def remove(self, trace: UUID) -> None:
+        """Remove everything of a trace that the database does not know any more."""
+
+    @abstractmethod
+    def traces(self) -> Iterator[UUID]:
+        """The traces of which something is there. What we did not make is skipped."""
+
+    @abstractmethod
+    def stored(self, trace: UUID) -> list[Stored]:
+        """A trace's finished parts, by their keys."""
+
+    @abstractmethod
+    def summary(self, part: Part) -> bytes:
+        """What was computed from a part. Raises FileNotFoundError."""
+
+    @abstractmethod
+    def keep_summary(self, part: Part, content: bytes) -> None:
+        """Keep what was computed from a part, instead of what was kept before."""
+
+    @abstractmethod
+    def staging(self, trace: UUID) -> Path:
+        """The folder of this server's own for what of a trace is not finished."""
+
     def free(self) -> int:
-        """How many bytes the disk has room for."""
+        """How many bytes this server's own disk has room for."""
         self.root.mkdir(parents=True, exist_ok=True)
         return shutil.disk_usage(self.root).free
-
-    def folder(self, trace: UUID) -> Path:
-        """Where a trace's parts are."""
-        return self.root / str(trace)[:2] / str(trace)
-
-    def part(self, trace: UUID, number: int) -> Path:
-        """Where a part is."""
-        return self.folder(trace) / f"{number:05d}{SUFFIX}"
 
     @contextmanager
     def receiving(
@@ -87,59 +148,47 @@ class Storage:
 
         Raises Problem: 400 it ends early or is not what was announced, 422 it is no Parquet file, 507 no room.
         """
-        with _full_is_a_problem():
-            folder = self.folder(trace)
+        with full_is_a_problem():
+            folder = self.staging(trace)
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{announced.number:05d}-{secrets.token_hex(8)}{UNFINISHED}"
             file = path.open("xb", buffering=0)
         try:
             with file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # so `sweep` sees that somebody writes it
-                with _full_is_a_problem():
+                with full_is_a_problem():
                     os.posix_fallocate(file.fileno(), 0, sealed_bytes(announced.bytes, room))
                     writing = seal.writing(file, announced.bytes, room)
                 _copy(body, writing, announced)
-                with _full_is_a_problem():
+                with full_is_a_problem():
                     sync_file(file)
                 yield Received(path, writing.bytes, writing.sha256)
         finally:
             path.unlink(missing_ok=True)
 
-    def keep(self, unfinished: Path, trace: UUID, number: int) -> None:
-        """Put a received part into its place, for good. The caller has the trace's lock, and no row names the part."""
-        with _full_is_a_problem():
-            unfinished.replace(self.part(trace, number))
-            for folder in (self.folder(trace), self.folder(trace).parent, self.root):
-                sync_folder(folder)
+    def unfinished(self) -> list[Path]:
+        """The files of uploads to this server that go on or have died."""
+        return sorted(self.root.rglob(f"*{UNFINISHED}"))
 
-    def drop(self, trace: UUID, number: int) -> None:
-        """Remove a part's file. The caller holds the trace's lock, and no row names the part."""
-        self.part(trace, number).unlink(missing_ok=True)
-
-    def remove(self, trace: UUID) -> None:
-        """Remove everything of a trace that the database does not know any more."""
-        shutil.rmtree(self.folder(trace), ignore_errors=True)
-
-    def traces(self) -> Iterator[UUID]:
-        """The traces that have a folder. Folders that we did not make are skipped."""
-        for folder in sorted(self.root.glob("??/*")):
-            with suppress(ValueError):
-                if self.folder(trace := UUID(folder.name)) == folder:
-                    yield trace
-
-    def parts(self, trace: UUID) -> list[int]:
-        """The numbers of a trace's finished files."""
-        return sorted(int(path.stem) for path in self.folder(trace).glob(f"*{SUFFIX}") if path.stem.isdecimal())
-
-    def sweep(self, trace: UUID, *, older_than: float = LEFT_ALONE_SECONDS) -> int:
-        """Remove what uploads that died left of a trace, if it is older than some seconds; how many files."""
-        return sum(_removed(path, older_than) for path in self.folder(trace).glob(f"*{UNFINISHED}"))
+    def sweep(self, *, older_than: float = LEFT_ALONE_SECONDS) -> int:
+        """Remove what uploads to this server that died have left, if it is older than some seconds; how many files."""
+        return sum(_removed(path, older_than) for path in self.unfinished())
 
 
-def sha256_of(path: Path) -> str:
-    """A file's SHA-256 in hexadecimal. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def sha256_of(file: IO[bytes]) -> str:
+    """The SHA-256 of what a file has, in hexadecimal. Raises OSError."""
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # IO is what it wants
+
+
+@contextmanager
+def full_is_a_problem() -> Iterator[None]:
+    """Turn an error of a full disk into Problem 507."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise storage_full() from error
+        raise
 
 
 def _copy(body: IO[bytes], writing: Writing, announced: Announced) -> None:
@@ -147,7 +196,7 @@ def _copy(body: IO[bytes], writing: Writing, announced: Announced) -> None:
     while left:
         piece = _read(body, min(left, PIECE))
         digest.update(piece)
-        with _full_is_a_problem():
+        with full_is_a_problem():
             writing.add(piece)
         first = first or piece[:TAIL_BYTES]
         last = (last + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
@@ -156,7 +205,7 @@ def _copy(body: IO[bytes], writing: Writing, announced: Announced) -> None:
         raise Problem(HTTPStatus.BAD_REQUEST, "digest", "The body does not match its Content-Digest. Send it again.")
     if fault := parquet_fault(first, last, announced.bytes):
         raise unprocessable(f"The part {fault}.")
-    with _full_is_a_problem():
+    with full_is_a_problem():
         writing.end()
 
 
@@ -183,13 +232,3 @@ def _removed(path: Path, older_than: float) -> bool:
     except (FileNotFoundError, BlockingIOError):
         return False
     return True
-
-
-@contextmanager
-def _full_is_a_problem() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise storage_full() from error
-        raise

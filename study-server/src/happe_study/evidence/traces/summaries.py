@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A part's watts in bins of 10 ms, computed once and kept beside it: `NNNNN.watts`.
+"""A part's watts in bins of 10 ms, computed once and kept beside it.
 
 Kept for speed alone: it is made again if it is missing, damaged, or of other bytes or another calibration. None is made
 before the study is unblinded, as nobody may look at power then: unlike parts, they are not sealed.
@@ -8,8 +8,6 @@ before the study is unblinded, as nobody may look at power then: unlike parts, t
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,17 +20,16 @@ from happe_study.evidence.traces.part_files import footer_of_part, opened, sampl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
     from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.storage import Part, Storage
     from happe_study.evidence.traces.watts import Meter
 
 BINS_A_SECOND = 100
-SUFFIX = ".watts"
 FORMAT = "happe-part-watts/1"
 FIELDS = 5
 
@@ -54,11 +51,11 @@ class Bins:
 
 @dataclass(frozen=True)
 class Source:
-    """A part to be read: its file, what it is sealed by, and what its watts follow from."""
+    """A part to be read: where it is, what it is sealed by, and what its watts follow from."""
 
-    path: Path
+    storage: Storage
+    part: Part
     seal: Seal
-    part_sha256: str  # of the sealed file
     header_sha256: str
 
     @property
@@ -67,14 +64,14 @@ class Source:
         return self.seal.number
 
     @property
-    def kept(self) -> Path:
-        """Where its summary is kept."""
-        return self.path.with_suffix(SUFFIX)
+    def opened(self) -> pa.Buffer:
+        """The part, opened. Raises BadPartError, AwayError."""
+        return opened(self.storage, self.part, self.seal)
 
     @property
     def identity(self) -> dict[str, str]:
         """What a summary must be of."""
-        return {"format": FORMAT, "part": self.part_sha256, "header": self.header_sha256}
+        return {"format": FORMAT, "part": self.part.sha256, "header": self.header_sha256}
 
 
 def step_of(rate_hz: float) -> int:
@@ -85,7 +82,7 @@ def step_of(rate_hz: float) -> int:
 def known(source: Source) -> tuple[Footer, Bins] | None:
     """The summary that is kept of a part; None if there is none that can be used."""
     with suppress(OSError, ValueError, KeyError, TypeError, BadPartError):
-        said, _, body = source.kept.read_bytes().partition(b"\n")
+        said, _, body = source.storage.summary(source.part).partition(b"\n")
         facts = json.loads(said)
         if facts["of"] == source.identity and facts["crc32"] == zlib.crc32(body):
             return footer_of(facts), Bins(*np.frombuffer(body).reshape(FIELDS, -1))
@@ -94,11 +91,11 @@ def known(source: Source) -> tuple[Footer, Bins] | None:
 
 def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Footer, Bins]:
     """The summary of a part, computed, and kept if wanted and possible. Raises BadPartError."""
-    part = opened(source.path, source.seal)
+    part = source.opened
     found = footer_of_part(part, source.seal.trace, source.number)
     bins = reckoned(_watts_of(part, source.number, found, meter), step_of(meter.rate_hz))
     if keep:
-        with suppress(OSError):  # no room: it is made again
+        with suppress(OSError):  # no room, or the store is away: it is made again
             _keep(source, found, bins)
     return found, bins
 
@@ -110,7 +107,7 @@ def watts_of(
 
     Raises BadPartError.
     """
-    return _watts_of(opened(source.path, source.seal), source.number, found, meter, begin, end)
+    return _watts_of(source.opened, source.number, found, meter, begin, end)
 
 
 def _watts_of(  # noqa: PLR0913, PLR0917 - a stretch of a part
@@ -156,12 +153,6 @@ def _of_the_finite(first: int, watts: NDArray[np.float64], step: int) -> NDArray
 
 
 def _keep(source: Source, found: Footer, bins: Bins) -> None:
-    """Under a name of its own first. A torn file does not have its sum, so nothing is waited for."""
     body = np.stack([bins.first, bins.low, bins.high, bins.total, bins.count]).tobytes()
     facts = {"of": source.identity, "crc32": zlib.crc32(body), **found.to_json()}
-    unfinished = source.kept.with_name(f"{source.kept.name}-{secrets.token_hex(8)}.upload")
-    try:
-        unfinished.write_bytes(json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body)
-        os.replace(unfinished, source.kept)  # noqa: PTH105 - as it is
-    finally:
-        unfinished.unlink(missing_ok=True)
+    source.storage.keep_summary(source.part, json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body)

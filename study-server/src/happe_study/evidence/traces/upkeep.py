@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS
+from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Part
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from sqlalchemy.orm import Session
 
     from happe_study.base.database import Database
     from happe_study.evidence.traces.storage import Storage
@@ -29,23 +32,38 @@ class Swept:
 def sweep(database: Database, storage: Storage, *, older_than: float = LEFT_ALONE_SECONDS) -> Swept:
     """Remove what crashes left. The server may run meanwhile: nothing that it writes or has acknowledged is touched.
 
-    Unfinished files that are younger than `older_than` seconds stay: their upload may be about to lock them.
+    Unfinished files that are younger than `older_than` seconds stay: their upload may be about to lock them. An upload
+    whose object goes from a bucket before its row is there fails, and the meter sends it again. Raises AwayError.
     """
-    unfinished = unnamed = 0
-    for trace in storage.traces():
-        unfinished += storage.sweep(trace, older_than=older_than)
-        unnamed += _sweep_unnamed(database, storage, trace)
-    return Swept(unfinished, unnamed)
+    unfinished = storage.sweep(older_than=older_than)
+    return Swept(unfinished, sum(_sweep_unnamed(database, storage, trace) for trace in storage.traces()))
+
+
+def sweep_own(database: Database, storage: Storage) -> None:
+    """Remove what crashes left on this server's own disk, as it starts. A bucket may be large, and others use it."""
+    if isinstance(storage, Folder):
+        sweep(database, storage)
+    else:
+        storage.sweep()
 
 
 def _sweep_unnamed(database: Database, storage: Storage, trace: UUID) -> int:
-    """Remove a trace's finished files that no row names, under the lock that those who make them hold."""
+    """Remove a trace's finished parts that no row names, under the lock that those who name them hold."""
+    with database.reading() as session:
+        known = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)))
+        if known is not None and not _unnamed(session, storage, trace, known):
+            return 0
     with database.writing() as session:
-        trace_id = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)).with_for_update())
-        named = set(session.scalars(select(TracePart.number).where(TracePart.trace_id == trace_id)))
-        unnamed = [number for number in storage.parts(trace) if number not in named]
-        for number in unnamed:
-            storage.drop(trace, number)
-        if trace_id is None:
+        known = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)).with_for_update())
+        unnamed = _unnamed(session, storage, trace, known)
+        for key in unnamed:
+            storage.drop(key)
+        if known is None:
             storage.remove(trace)
     return len(unnamed)
+
+
+def _unnamed(session: Session, storage: Storage, trace: UUID, known: int | None) -> list[str]:
+    rows = session.execute(select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == known))
+    named = {storage.key(Part(trace, number, sha256)) for number, sha256 in rows}
+    return [each.key for each in storage.stored(trace) if each.key not in named]

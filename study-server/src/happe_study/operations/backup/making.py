@@ -20,7 +20,9 @@ from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
 from happe_study.base.config import SECRET_NAMES
 from happe_study.base.version import VERSION
-from happe_study.evidence.traces.storage import Storage
+from happe_study.evidence.traces.folder import Folder
+from happe_study.evidence.traces.storage import Part
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.backup import manifest, snapshots
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Config, Secrets
     from happe_study.base.database import Database
+    from happe_study.evidence.traces.storage import Storage
 
 PIECE = 1 << 20
 TAR = ".tar"
@@ -98,14 +101,18 @@ def _fill(
     with_secrets: bool,
 ) -> manifest.Manifest:
     snapshot = snapshots.take(source.database, work)
-    total = snapshot.file.stat().st_size + sum(part.bytes for part in snapshot.parts)
+    copied = 0 if source.config.s3 else sum(part.bytes for part in snapshot.parts)
+    total = snapshot.file.stat().st_size + copied
     writer = _Writer(target, total, progress)
     writer.add_file(snapshot.file.name, snapshot.file)
     snapshot.file.unlink()
-    storage = Storage(source.config.traces_folder)
-    for part in snapshot.parts:
-        file = storage.part(part.trace, part.number)
-        writer.add_part(f"traces/{file.relative_to(storage.root)}", file, part)
+    storage = storage_of(source.config)
+    if isinstance(storage, Folder):
+        for part in snapshot.parts:
+            file = storage.part(part.trace, part.number)
+            writer.add_part(f"traces/{file.relative_to(storage.root)}", file, part)
+    else:
+        writer.name_parts(storage, snapshot.parts)
     for name in SECRET_NAMES if with_secrets else ():
         writer.add_file(f"secrets/{name}.key", source.config.secrets_folder / f"{name}.key")
     made = _manifest(source, snapshot, writer)
@@ -126,6 +133,7 @@ def _manifest(source: Source, snapshot: snapshots.Snapshot, writer: _Writer) -> 
         fingerprints=fingerprints.of(source.secrets),
         files=writer.entries,
         missing=writer.missing,
+        objects=writer.objects,
     )
 
 
@@ -135,6 +143,7 @@ class _Writer:
     def __init__(self, target: Target, total: int, progress: Callable[[int, int], None]) -> None:
         self.entries: list[manifest.Entry] = []
         self.missing: list[str] = []
+        self.objects: list[manifest.Object] = []
         self._target = target
         self._total = total
         self._progress = progress
@@ -160,6 +169,16 @@ class _Writer:
             self.add_file(path, file)
         if not whole or self.entries[-1].sha256 != part.sha256:
             self.missing.append(path)
+
+    def name_parts(self, storage: Storage, parts: list[snapshots.Part]) -> None:
+        """Name the parts that are in a bucket, or note those that are not there as the database knows them."""
+        there = {each.key: each.bytes for trace in storage.traces() for each in storage.stored(trace)}
+        for part in parts:
+            key = storage.key(Part(part.trace, part.number, part.sha256))
+            if there.get(key) == part.bytes:
+                self.objects.append(manifest.Object(key=key, size=part.bytes, sha256=part.sha256))
+            else:
+                self.missing.append(Folder(Path("traces")).part(part.trace, part.number).as_posix())
 
 
 class _Hashing:

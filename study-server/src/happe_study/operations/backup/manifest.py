@@ -19,6 +19,8 @@ _SECRETS = "|".join(SECRET_NAMES)
 _PART = rf"traces/[0-9a-f]{{2}}/{_UUID}/[0-9]{{5,9}}\.(sealed|parquet)"
 PATHS = rf"^({SQLITE_FILE}|{POSTGRESQL_FILE}|secrets/({_SECRETS})\.key|{_PART})$"
 
+OBJECTS = rf"^traces/{_UUID}/[0-9]{{5,9}}-[0-9a-f]{{64}}\.sealed$"
+
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Path = Annotated[str, Field(pattern=PATHS)]
 
@@ -37,6 +39,16 @@ class Entry(BaseModel):
     sha256: Sha256
 
 
+class Object(BaseModel):
+    """A part in a bucket, which a backup names and does not have. Its key, with its digest, is its version."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Annotated[str, Field(pattern=OBJECTS)]
+    size: int = Field(ge=0)  # bytes
+    sha256: Sha256
+
+
 class Head(BaseModel):
     """The audit log's last link."""
 
@@ -48,6 +60,8 @@ class Head(BaseModel):
 
 class Manifest(BaseModel):
     """What manifest.json says. `missing` are parts that the database names and the disk did not have, or had changed.
+
+    `objects` are those that a server with a bucket has there.
 
     `fingerprints` tell whether secrets are the ones that the server had, and nothing of them.
     """
@@ -64,6 +78,7 @@ class Manifest(BaseModel):
     fingerprints: dict[str, Sha256]
     files: list[Entry]
     missing: list[Path]
+    objects: list[Object] = []
 
     @property
     def size(self) -> int:

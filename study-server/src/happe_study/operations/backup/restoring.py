@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
+from uuid import UUID
 
 from sqlalchemy import inspect
 
@@ -21,6 +22,8 @@ from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
+from happe_study.evidence.traces.storage import Part, sha256_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
@@ -51,6 +54,7 @@ class Restored:
     manifest: Manifest
     report: Report
     secrets: str
+    lost: list[str]  # what the bucket does not have of what the backup names: erased since, or damaged
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +71,8 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
     """Restore a backup, a folder or a tar, to where a configuration says, and verify the audit log.
 
     Raises NoBackupError: it is no whole backup, or not for this configuration; OSError: the place is not empty, or
-    something can't be written; ConfigError; SQLAlchemyError; ProgramError. The next try begins again.
+    something can't be written, or a bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. What was begun
+    is begun again the next time.
     """
     with _opened(place) as source:
         database = Database(config.url)
@@ -77,9 +82,10 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
             shutil.rmtree(stage, ignore_errors=True)
             stage.mkdir(mode=0o700, parents=True)
             _stage(source, stage, progress)
+            lost = list(_lost(source.manifest, config, progress))
             secrets = _put_in_place(source.manifest, stage, config, database)
             shutil.rmtree(stage)
-            return Restored(source.manifest, _verified(source.manifest, database), secrets)
+            return Restored(source.manifest, _verified(source.manifest, database), secrets, lost)
         finally:
             database.dispose()
 
@@ -89,6 +95,10 @@ def _require_fit(found: Manifest, config: Config, database: Database) -> None:
         raise NoBackupError(
             f"it comes from a server on {found.database}, but the configuration names another kind of database"
         )
+    if bool(found.objects) > bool(config.s3):
+        raise NoBackupError("its power traces are in an S3 bucket, but the configuration names none: add [s3]")
+    if config.s3 and any(entry.path.startswith("traces/") for entry in found.files):
+        raise NoBackupError("it has power traces, but the configuration names an S3 bucket: remove [s3]")
     if not migrations.is_known(found.revision):
         raise NoBackupError(f"its database is at revision {found.revision}; restore it with program {found.program}")
     there = {each.name for each in config.data.iterdir()} if config.data.exists() else set()
@@ -149,6 +159,21 @@ def _put_in_place(found: Manifest, stage: Path, config: Config, database: Databa
         sync_folder(target.parent)
     sync_folder(config.data)
     return secrets
+
+
+def _lost(found: Manifest, config: Config, progress: Callable[[int, int], None]) -> Iterator[str]:
+    """Read every object that a backup names; the keys of those that are not there, or have other bytes."""
+    storage, done, total = storage_of(config), 0, sum(each.size for each in found.objects)
+    for each in found.objects:
+        trace, name = each.key.split("/")[1:]
+        try:
+            with storage.open(Part(UUID(trace), int(name.partition("-")[0]), each.sha256)) as file:
+                if sha256_of(file) != each.sha256:
+                    yield each.key
+        except FileNotFoundError:
+            yield each.key
+        done += each.size
+        progress(done, total)
 
 
 def _put_secrets(found: Manifest, stage: Path, config: Config) -> str:

@@ -11,8 +11,11 @@ import json
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -20,6 +23,7 @@ from happe_study.app.job_kinds import KINDS
 from happe_study.base.config import Config, Secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
+from happe_study.base.s3 import AwayError
 from happe_study.jobs import services
 from happe_study.jobs.models import Job
 from happe_study.jobs.work import FailedError, GoneError, Work
@@ -27,8 +31,12 @@ from happe_study.operations import logs
 from happe_study.operations.working.order import Order
 from happe_study.operations.working.parent import end_with
 
+if TYPE_CHECKING:
+    from happe_study.jobs.work import Kind
+
 log = structlog.get_logger(__name__)
 
+AWAY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)  # between two tries
 GENTLE = 10  # niceness: the server's workers answer first
 
 
@@ -37,7 +45,7 @@ def do(server: Parts, job: Job, folder: Path) -> None:
     assert job.lease is not None  # noqa: S101 - it was taken
     work = Work(server, job, folder)
     try:
-        KINDS[job.kind].run(work)
+        _run(KINDS[job.kind], work)
         if services.is_held(server.database, job.id, job.lease):
             with work.taking_effect():
                 pass
@@ -55,6 +63,22 @@ def do(server: Parts, job: Job, folder: Path) -> None:
     else:
         return
     services.fail(server.database, job.id, job.lease, why)
+
+
+def _run(kind: Kind, work: Work) -> None:
+    """Do it, again from its beginning while the store of power traces is away. Raises what the kind's function does.
+
+    A job that is cancelled meanwhile ends, as its next word says.
+    """
+    for pause in chain(AWAY_SECONDS, repeat(AWAY_SECONDS[-1])):
+        try:
+            kind.run(work)
+        except AwayError as error:
+            log.warning("job waits for the store", job=work.id, kind=kind.name, reason=str(error))
+            work.doing("waiting for the store of power traces")
+            time.sleep(pause)
+        else:
+            return
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ TOLD = ("stratum", "answers")  # by the participant
 
 
 def erase(session: Session, participant: Participant) -> list[Recording]:
-    """Erase everything that is a participant's; the power traces to delete from the disk after the commit.
+    """Erase everything that is a participant's; the power traces to remove from the store after the commit.
 
     A trace goes if nobody else sat at its laptop while it was recorded.
     """

@@ -43,9 +43,8 @@ def withdraw() -> AnyResponse:
             return _withdrawal(here(session), wrong)
     with parts().database.writing() as session:
         row = session.get_one(Participant, caller().id)
-        gone = services.withdraw(session, row, parts().secrets, caller())
-    services.delete_files(gone, parts().config)
-    return browser.goodbye(gone.chosen)
+        chosen = services.withdraw(session, row, parts().secrets, caller())
+    return browser.goodbye(chosen)
 
 
 def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:

@@ -22,7 +22,7 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Recording:
-    """A power trace whose files must be deleted once the transaction is committed."""
+    """A power trace that is to go from the store once the transaction is committed."""
 
     client_id: str
 

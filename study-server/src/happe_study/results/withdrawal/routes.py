@@ -40,6 +40,5 @@ def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
         raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
     with parts().database.writing() as session:
         participant = find(session, study_id, code)
-        done = services.withdraw(session, participant, parts().secrets, caller())
-    services.delete_files(done, parts().config)
+        services.withdraw(session, participant, parts().secrets, caller())
     return ""

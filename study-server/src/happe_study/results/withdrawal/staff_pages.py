@@ -40,6 +40,5 @@ def withdraw(study: str, code: str) -> AnyResponse:
         raise mistake("confirm", f"Type the code of the participant, {code}.")
     with parts().database.writing() as session:
         one = find(session, g.happe_study_ids(study), code)
-        withdrawn = services.withdraw(session, one, parts().secrets, caller())
-    services.delete_files(withdrawn, parts().config)
+        services.withdraw(session, one, parts().secrets, caller())
     return done_with("The participant has withdrawn. Their link no longer works.", study)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where an S3 store is and who we are to it: the section [s3] of the configuration, and its credentials."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003 - pydantic asks for it
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+OTHERS = 0o077
+FIELDS = ("aws_access_key_id", "aws_secret_access_key")
+SECTION = "default"
+
+
+class AwayError(OSError):
+    """The store does not answer, or not as a store should; nothing is known of what was asked."""
+
+
+class CredentialsError(Exception):
+    """There are no credentials that can be used; the message says what to do, and never repeats them."""
+
+
+class S3(BaseModel):
+    """A bucket. Without `endpoint` it is Amazon's. `credentials_file` is in the format of ~/.aws/credentials."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+    endpoint: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
+    region: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "us-east-1"
+    credentials_file: Path | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it is, for people."""
+        return f"{self.endpoint or 's3:/'}/{self.bucket}"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A key and its secret."""
+
+    key: str
+    secret: str = field(repr=False)
+
+
+def credentials(settings: S3) -> Credentials:
+    """From the file that the configuration names, else from the environment. Raises CredentialsError."""
+    found = _in_file(settings.credentials_file) if settings.credentials_file else os.environ
+    where = settings.credentials_file or "the environment"
+    key, secret = (found.get(name if settings.credentials_file else name.upper(), "") for name in FIELDS)
+    if not key or not secret:
+        names = FIELDS if settings.credentials_file else tuple(name.upper() for name in FIELDS)
+        raise CredentialsError(f"{where}: {names[0]} and {names[1]} must be there")
+    return Credentials(key, secret)
+
+
+def _in_file(path: Path) -> dict[str, str]:
+    parser = configparser.RawConfigParser()
+    try:
+        mode = path.stat().st_mode & 0o777
+        parser.read_string(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise CredentialsError(f"{path}: {error.strerror}") from error
+    except (configparser.Error, UnicodeDecodeError):
+        raise CredentialsError(f"{path}: is not in the format of ~/.aws/credentials") from None
+    if mode & OTHERS:
+        raise CredentialsError(f"{path}: others can read it (mode {mode:03o}); chmod 600 it")
+    return dict(parser[SECTION]) if parser.has_section(SECTION) else {}

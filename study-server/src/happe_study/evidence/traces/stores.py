@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which store a server's configuration names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_study.base.config import ConfigError
+from happe_study.base.s3 import CredentialsError
+from happe_study.evidence.traces.folder import Folder
+
+if TYPE_CHECKING:
+    from happe_study.base.config import Config
+    from happe_study.evidence.traces.storage import Storage
+
+
+def storage_of(config: Config) -> Storage:
+    """The store of a server's traces; nothing is asked of it yet. Raises ConfigError."""
+    if config.s3 is None:
+        return Folder(config.traces_folder)
+    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - 30 MB, which a folder does not need
+
+    try:
+        return Bucket(config.traces_folder, config.s3)
+    except CredentialsError as error:
+        raise ConfigError(f"s3: {error}") from error

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study from its start to its report on two servers, three workers, one PostgreSQL and one S3 store.
+
+A server, a worker or the store is killed now and then: nothing acknowledged is lost, nothing is there twice, and
+nothing is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program)
+and 30 kills.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+import obstore
+import pytest
+from sqlalchemy import func, select, update
+
+import given_participants as people
+import given_power
+import given_reports
+import given_studies
+import records
+from given_devices import device, put_record, seat
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditEntry
+from happe_study.base.config import load_config
+from happe_study.design.allocation.sealing import open_condition
+from happe_study.evidence.checks.job import CHECKS
+from happe_study.evidence.measuring.job import MEASURING
+from happe_study.evidence.traces import upkeep
+from happe_study.evidence.traces.bucket import Bucket
+from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import Part
+from happe_study.evidence.traces.stores import storage_of
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import OPEN, Job, JobState
+from happe_study.people.devices.models import Sitting
+from happe_study.people.participants.models import Participant
+from happe_study.results.reports.job import REPORT
+from happe_study.results.reports.models import Report, ReportFile
+from happe_study.runs.course.models import Run, RunRecord
+from patience import until
+from s3_stores import Moto, Versity
+from two_servers import Lab
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from happe_study.design.study import Study
+    from s3_stores import Store
+    from two_servers import Process
+    from world import World
+
+pytestmark = pytest.mark.slow
+
+KILLS = int(os.environ.get("HAPPE_KILLS", "2"))
+PARTICIPANTS = int(os.environ.get("HAPPE_PARTICIPANTS", "1"))
+SECONDS, RUNS = 40, 10  # of each participant
+LONGEST_MOMENT = 4.0  # seconds between two kills
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The store of the short form forgets its objects when it is killed, so that it is killed before there are any."""
+    program = os.environ.get("HAPPE_VERSITYGW")
+    with Versity(tmp_path, Path(program)) if program else Moto(tmp_path) as made:
+        made.make_bucket("happe")
+        yield made
+
+
+@pytest.fixture
+def lab(store: Store, tmp_path: Path, database_url: str) -> Iterator[Lab]:
+    with Lab(tmp_path, database_url, store.settings("happe")) as made:
+        yield made
+
+
+@dataclass
+class Killing:
+    """Kills at random moments, and starts again, one of each kind in turn, while something goes on."""
+
+    kinds: Sequence[Sequence[Process | Store]]
+    killed: int = 0
+    _random: random.Random = field(default_factory=lambda: random.Random(21))
+
+    def during(self, work: Callable[[], None], kills: int) -> None:
+        """Do something and kill so many meanwhile, or afterwards if it ends early. Raises what it raises."""
+        with ThreadPoolExecutor(1) as thread:
+            working = thread.submit(work)
+            for _ in range(kills):
+                wait([working], self._random.uniform(0, LONGEST_MOMENT))
+                victim = self._random.choice(self.kinds[self.killed % len(self.kinds)])
+                victim.kill()
+                self.killed += 1
+                victim.start()
+            working.result()
+
+
+def play(world: World, study: Study) -> list[str]:
+    """A participant plays every run, whose records and power are uploaded; the traces."""
+    row, _link = people.participant(world, study)
+    traces, known = list[str](), dict[str, list[int] | None]()
+    for run in people.runs_of(world, row):
+        laptop = device(world, study)
+        seat(world, laptop, row.id)
+        people.answered(world, run.code, laptop)
+        condition = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
+        before = known.get(run.application) if condition.governor[:2] in ("O-", "B-") else None
+        kernel = condition.governor == "ondemand"
+        record = records.make(run.code, SECONDS, run.id, kernel=kernel, before=before, client_id=str(uuid4()))
+        record |= {"indicator": condition.indicator}
+        if not kernel:
+            known[run.application] = record["profile_after"]
+        assert put_record(world.client(laptop.token), record).status_code == 201
+        traces.append(given_power.uploaded(world, study, laptop, record))
+    with world.database.writing() as session:  # the clocks of these devices are another day's
+        session.execute(update(Sitting).values(started_us=given_power.SERVER_US - 60 * given_power.SECOND))
+    return traces
+
+
+def ended(world: World, kind: str) -> Job:
+    """The newest job of a kind, when it has ended."""
+
+    def look() -> Job | None:
+        with world.database.reading() as session:
+            job = session.scalars(select(Job).where(Job.kind == kind).order_by(Job.id.desc())).first()
+            return job if job is not None and job.state not in OPEN else None
+
+    found = until(look, f"the end of the job {kind}")
+    assert found.state == JobState.DONE, found.failed
+    return found
+
+
+def report(world: World, study: Study) -> None:
+    """Unblind, measure, check, report."""
+    given_reports.unblind(world, study)
+    with world.database.writing() as session:
+        jobs.ask(session, MEASURING, "a", study.id)
+        jobs.ask(session, CHECKS, "a", study.id, conditions=True)
+    assert ended(world, MEASURING).result == {"measured": RUNS * PARTICIPANTS, "refused": 0}
+    ended(world, CHECKS)
+    with world.database.writing() as session:
+        job = jobs.ask(session, REPORT, "a", study.id, number=1)
+        session.add(Report(study_id=study.id, number=1, job_id=job.id))
+    ended(world, REPORT)
+
+
+def keys(world: World) -> list[str]:
+    """Every object of the bucket."""
+    storage = storage_of(world.config)
+    assert isinstance(storage, Bucket)
+    return [each["path"] for page in obstore.list(storage._store) for each in page]  # noqa: SLF001 - all of it
+
+
+def require_all(lab: Lab, traces: list[str]) -> None:
+    """Assert that every run, record, trace and part is there once, and nothing else, and that both servers say so."""
+    world, storage = lab.world, storage_of(lab.world.config)
+    with world.database.reading() as session:
+        runs = session.scalar(select(func.count()).select_from(Run))
+        assert session.scalar(select(func.count()).select_from(RunRecord)) == runs == RUNS * PARTICIPANTS
+        assert session.scalar(select(func.count()).select_from(Run).where(Run.completed_us.is_(None))) == 0
+        sealed = session.scalars(select(Trace.client_id).where(Trace.sealed_us.is_not(None)))
+        assert sorted(sealed) == sorted(traces)
+        rows = select(Trace.client_id, TracePart.number, TracePart.sha256).join(TracePart)
+        named = [storage.key(Part(UUID(trace), *more)) for trace, *more in session.execute(rows)]
+        names = session.scalars(select(ReportFile.name)).all()
+    assert len(names) == len(set(names)) > 5
+    assert f"{len(named)} parts" in str(agreed(lab))
+    require_nothing_on_disks(lab)
+    assert sorted(keys(world)) == sorted(named)
+
+
+def agreed(lab: Lab) -> list[dict[str, str]]:
+    """What `check` says on both servers: the same, and nothing failed."""
+    said = []
+    for number in range(len(lab.servers)):
+        found = json.loads(lab.command(number, "check", "--deep", "--json").out)
+        assert not [each for each in found if each["verdict"] == "fail"], found
+        said.append([each for each in found if each["what"] in ("store", "traces", "audit log")])
+    assert said[0] == said[1]
+    return said[0]
+
+
+def sweep(lab: Lab) -> None:
+    """Remove what the kills left, as `check --sweep` does a minute later."""
+    for server in lab.servers:
+        upkeep.sweep(lab.world.database, storage_of(load_config(server.file)), older_than=0)
+
+
+def require_nothing_on_disks(lab: Lab) -> None:
+    """Assert that no folder has anything of a trace, or of a job that has ended."""
+    for data in lab.data:
+        files = [path for name in ("traces", "jobs") for path in (data / name).rglob("*") if path.is_file()]
+        assert [path for path in files if ".matplotlib" not in path.parts] == []
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one server
+def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab, store: Store) -> None:
+    # given
+    world, traces = lab.world, list[str]()
+    study = given_studies.study(world, protocol=given_reports.PROTOCOL)
+    killing = Killing([lab.servers, lab.workers, *([[store]] if store.keeps else [])])
+    # when
+    killing.during(lambda: traces.extend(one for _ in range(PARTICIPANTS) for one in play(world, study)), KILLS // 2)
+    killing.during(lambda: report(world, study), KILLS - KILLS // 2)
+    # then
+    sweep(lab)
+    require_all(lab, traces)
+    # when
+    staff = world.client(world.account(Role.INVESTIGATOR, study_id=study.id))
+    with world.database.reading() as session:
+        codes = session.scalars(select(Participant.code)).all()
+    for code in codes:
+        path = f"/api/v1/studies/{study.name}/participants/{code}/withdrawal"
+        answer = staff.once("POST", lab.servers[0].port, path, json={"confirm": code})
+        assert answer.status_code == HTTPStatus.NO_CONTENT, answer
+    # then
+    until(lambda: keys(world) == [], "an empty bucket")
+    with world.database.reading() as session:
+        wanted = select(func.count()).select_from(AuditEntry).where(AuditEntry.action == "traces.erased")
+        until(lambda: session.scalar(wanted) == PARTICIPANTS, "the end of every erasure")
+    require_nothing_on_disks(lab)
+    assert "0 parts" in str(agreed(lab))

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two servers and three workers, each with a folder of its own, on one PostgreSQL and one S3 store, all real processes.
+
+Devices send to either server, again until it answers, as docs/uploads.md asks of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Self
+
+from happe_demo.ports import reserved_port
+from happe_study.base.config import SECRET_NAMES
+from happe_study.operations.setting_up import write_secret
+from operated import SOURCES, happe_server
+from patience import PATIENCE_S, until
+from uploader import DONE, PAUSE_SECONDS, RETRIED
+from world import AT_ONCE, World, fixed_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from in_process import Ran
+
+SERVERS, WORKERS = 2, 3
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer, as Flask's client gives it."""
+
+    status_code: int
+    text: str
+
+
+@dataclass
+class Device:
+    """A device that uploads to the servers in turn."""
+
+    ports: Iterator[int]
+    token: str
+
+    def put(self, path: str, **body: Any) -> Answered:  # noqa: ANN401 - as Flask's client
+        """Upload until it is answered with success. A success whose answer was lost counts as new."""
+        again, ended = False, threading.Event()
+        while True:
+            answer = self.once("PUT", next(self.ports), path, **body)
+            if answer is not None and answer.status_code in DONE:
+                new = again and answer.status_code == HTTPStatus.OK and not path.endswith("/seal")
+                return Answered(HTTPStatus.CREATED, answer.text) if new else answer
+            assert answer is None or answer.status_code in RETRIED, (path, answer)
+            again = True
+            ended.wait(PAUSE_SECONDS)
+
+    def once(  # noqa: PLR0913 - as Flask's client
+        self,
+        method: str,
+        port: int,
+        path: str,
+        *,
+        json: object = None,
+        data: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Answered | None:
+        """One request to one server; None: it was not answered."""
+        raw = data or _encoded(json)
+        every = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type, **(headers or {})}
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path, raw, every)
+            answer = connection.getresponse()
+            return Answered(answer.status, answer.read().decode())
+        except (OSError, HTTPException):
+            return None
+        finally:
+            connection.close()
+
+
+def _encoded(document: object) -> bytes:
+    return json.dumps(document).encode()
+
+
+class Process:
+    """`happe-server run` or `worker`, killed with all its children and started again."""
+
+    def __init__(self, file: Path, log: Path, what: str, port: int | None = None) -> None:
+        self.file, self.port, self._log, self._what = file, port, log, what
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it."""
+        program = [sys.executable, "-c", "from happe_study.cli import main; main()"]
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*program, "--config", str(self.file), self._what],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        """End it with SIGKILL; its children end by themselves (workers of gunicorn within a second)."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(PATIENCE_S)
+
+    def serves(self) -> bool:
+        """Whether it answers."""
+        assert self._process is not None
+        assert self._process.poll() is None, self._log.read_text()
+        connection = HTTPConnection("127.0.0.1", self.port or 0, timeout=PATIENCE_S)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+class Remote(World):
+    """The world as the servers' database has it. What devices upload goes to the servers, each time to another one."""
+
+    def __init__(self, folder: Path, database_url: str, ports: list[int], **config: object) -> None:
+        super().__init__(folder, database_url, **config)
+        self._ports = ports
+
+    def client(self, token: str | None = None) -> Any:  # noqa: ANN401 - of Flask's client what uploads need
+        """A device."""
+        assert token is not None
+        return Device(cycle(self._ports), token)
+
+
+class Lab:
+    """The servers, the workers, and what is in their database."""
+
+    def __init__(self, folder: Path, database_url: str, s3: dict[str, str]) -> None:
+        """Write secrets and configurations; start nothing."""
+        self._folder, self._fields = folder, {"database_url": database_url, **AT_ONCE, "limits.free_bytes": 0}
+        self._fields |= {"metrics_listen": "off", "jobs": 0, "workers": 1, "log_level": "warning"}
+        self._fields |= {f"s3.{name}": value for name, value in s3.items()}
+        self.servers = [self._made(f"server-{number}", reserved_port()) for number in range(SERVERS)]
+        self.workers = [self._made(f"worker-{number}", None) for number in range(WORKERS)]
+        ports = [process.port or 0 for process in self.servers]
+        self.world = Remote(folder / "server-0", database_url, ports, s3=s3, limits={"free_bytes": 0})
+
+    def _made(self, name: str, port: int | None) -> Process:
+        data, file = self._folder / name, self._folder / f"{name}.toml"
+        data.mkdir(mode=0o700)
+        (data / "secrets").mkdir(mode=0o700)
+        for each in SECRET_NAMES:
+            write_secret(data / "secrets" / f"{each}.key", getattr(fixed_secrets(), each))
+        fields = {"data": str(data), "listen": f"127.0.0.1:{port or 0}", **self._fields}
+        file.write_text("".join(f"{each} = {json.dumps(value)}\n" for each, value in fields.items()))
+        return Process(file, self._folder / f"{name}.log", "run" if port else "worker", port)
+
+    @property
+    def data(self) -> list[Path]:
+        """The data folders of all."""
+        return [process.file.with_suffix("") for process in self.servers + self.workers]
+
+    def command(self, server: int, *arguments: str | Path) -> Ran:
+        """Run a command on one of the servers."""
+        return happe_server("--config", self.servers[server].file, *arguments)
+
+    def __enter__(self) -> Self:
+        """Start all."""
+        for process in self.servers + self.workers:
+            process.start()
+        for process in self.servers:
+            until(process.serves, "an answer of a server")
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for process in self.servers + self.workers:
+            process.kill()
+        self.world.close()
