@@ -42,6 +42,8 @@ picture study-server/profile-1280-light profile-lessons 2200
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py -k "a_key_changes or by_keys_alone"
 picture ui/overlay overlay
 cp build/pictures/ui/owner-window.png docs/img/owner-window.png # as it is: few colours would not have those of the presses
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
+picture ui/quick-settings-gnome quick-settings-gnome
 
 # The wizard: a rating, and the experimenter's page above a game.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye

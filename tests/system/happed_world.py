@@ -12,8 +12,10 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -48,6 +50,7 @@ ERROR = "org.happe.Governor1.Error."
 DBUS_ERROR = "org.freedesktop.DBus.Error."
 PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
 T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
+KEY_PROG1, KEY_PROG2 = 148, 149  # performance and power, unless the configuration has others
 QUICK = 'mode = "observe"\nperiod_ms = 100\n'  # presses are acted on within a tenth of a second
 
 
@@ -299,6 +302,13 @@ class Keyboards:
     def close(self) -> None:
         """Be gone."""
         self.listener.close()
+
+
+def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
+    """Press and release a key, as the kernel writes it."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - seconds_ago * 1_000_000
+    for value in (1, 0):
+        os.write(keyboard, struct.pack("@llHHi", now // 1_000_000, now % 1_000_000, 1, code, value))
 
 
 def full_disks_kill_nobody() -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import struct
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_wire import MEMBER, BusError
-from happed_world import MY_NAME, NAME, QUICK, Client, Happed, Keyboards, running_world
+from happed_world import KEY_PROG1, KEY_PROG2, MY_NAME, NAME, QUICK, Client, Happed, Keyboards, press, running_world
 from patience import PATIENCE_S, spend, until
 from sealed_runs import end, facts
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-KEY_PROG1, KEY_PROG2, KEY_F12 = 148, 149, 88
+KEY_F12 = 88
 EX_OK, EX_IOERR, EX_TEMPFAIL, EX_CONFIG = 0, 74, 75, 78
 RUN = {
     "condition": ("s", "O-HAPPE"),
@@ -41,13 +40,6 @@ def events_of(database: Path) -> int:
         [count] = connection.execute("SELECT count(*) FROM learning_event").fetchone()
     connection.close()
     return int(count)
-
-
-def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
-    """Press and release a key, as the kernel writes it."""
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - seconds_ago * 1_000_000
-    for value in (1, 0):
-        os.write(keyboard, struct.pack("@llHHi", now // 1_000_000, now % 1_000_000, 1, code, value))
 
 
 # Configuration

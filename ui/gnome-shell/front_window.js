@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// Reports to happe-indicator which window is in front (docs/session-agent.md). CMakeLists.txt appends this to the form
-// that the version of GNOME Shell wants, which names Gio and GLib.
+// Reports to happe-indicator which window is in front (docs/session-agent.md).
 
 const FOCUS = 'org.happe.Focus1';
 
@@ -25,3 +23,4 @@ class FrontWindow {
             null, Gio.DBusCallFlags.NO_AUTO_START, -1, null, null);
     }
 }
+

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // For GNOME Shell 43 and 44.
 
-const {Gio, GLib} = imports.gi;
+const {Atk, Clutter, Cogl, Gio, GLib, Meta, Shell, St} = imports.gi;
+const Main = imports.ui.main;
+const QuickSettings = imports.ui.quickSettings;
 
-function init() {
-    return new FrontWindow();
+function init(extension) {
+    return new Happe(extension.path);
 }
 

@@ -4,6 +4,7 @@
 #include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
 #include "ui/agent/sources/source_watch.h"
+#include "ui/bus/extension_watch.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
@@ -47,43 +48,74 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
-// The session agent, and the overlay if the session can show one. The agent continues without the overlay, and never
+// The session agent, and the overlay while the session can show one. The agent continues without the overlay, and never
 // ends by itself.
 class Session {
 public:
     Session(const Options& options, const Overlay::Buses& buses, OverlayState state)
-        : agent_(buses.system,
+        : options_(options),
+          buses_(buses),
+          agent_(buses.system,
                  [by = options.focus, bus = buses.session](FocusBy better_than, const FocusSource::Events& events) {
                      return open_focus_source(by, better_than, bus, events);
                  }),
-          watch_(buses.session) {
+          watch_(buses.session),
+          extension_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
         QObject::connect(&watch_, &SourceWatch::changed, &agent_, &FocusAgent::look);
-        if (!options.no_overlay) {
-            overlay_.emplace(buses, std::move(state), options.battery == Battery::Real, options.theme,
-                             surface_for(options, [](const std::string& why) { complain(why, EX_OK); }));
+        if (options.no_overlay) {
+            return;
+        }
+        make_overlay(std::move(state));
+        if (options.where == Where::Auto) {
             QObject::connect(
-                &*overlay_, &Overlay::given_up, &agent_, [this] { lose_overlay("the window system is gone"); },
-                Qt::QueuedConnection);  // lose_overlay destroys the emitter
+                &extension_, &ExtensionWatch::changed, &agent_, [this](bool on) { extension_is(on); },
+                Qt::QueuedConnection);  // extension_is destroys a surface, which listens too
         }
     }
 
     void start() {
         agent_.start();
-        if (const std::string nowhere = overlay_ ? overlay_->start() : std::string(); !nowhere.empty()) {
-            lose_overlay(nowhere);
+        if (overlay_) {
+            start_overlay();
         }
     }
 
 private:
+    void make_overlay(OverlayState state) {
+        overlay_.emplace(buses_, std::move(state), options_.battery == Battery::Real, options_.theme,
+                         surface_for(options_, buses_.session, [](const std::string& why) { complain(why, EX_OK); }));
+        QObject::connect(
+            &*overlay_, &Overlay::given_up, &agent_, [this] { lose_overlay("the window system is gone"); },
+            Qt::QueuedConnection);  // lose_overlay destroys the emitter
+    }
+
+    void start_overlay() {
+        if (const std::string nowhere = overlay_->start(); !nowhere.empty()) {
+            lose_overlay(nowhere);
+        }
+    }
+
+    void extension_is(bool on) {
+        if (on && overlay_) {
+            overlay_->open_anew();
+        } else if (auto state = state_of(options_); on && state) {
+            make_overlay(*std::move(state));
+            start_overlay();
+        }
+    }
+
     void lose_overlay(const std::string& why) {
         overlay_.reset();
         complain(why + "; happe-indicator shows nothing and only reports the application in front to happed", EX_OK);
     }
 
+    Options options_;
+    Overlay::Buses buses_;
     FocusAgent agent_;
     SourceWatch watch_;
+    ExtensionWatch extension_;
     std::optional<Overlay> overlay_;
 };
 

@@ -98,6 +98,12 @@ void Overlay::surface_lost() {
     reopen_.start(kBeforeReopen);
 }
 
+void Overlay::open_anew() {
+    surface_.reset();
+    reopened_ = 0;
+    open_again();
+}
+
 void Overlay::open_again() {
     if (open_surface().empty()) {
         update();

@@ -33,11 +33,13 @@ public:
         QDBusConnection session;  // the desktop's settings
     };
 
-    // `open` must work the first time: the surface's window system stays what it was. `real`: follow UPower.
+    // `open` must work the first time. `real`: follow UPower.
     Overlay(const Buses& buses, OverlayState state, bool real, Theme theme, OpenSurface open);
 
     // An error: why there is no surface.
     [[nodiscard]] std::string start();
+    // A better surface may have come.
+    void open_anew();
     [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
 
 signals:

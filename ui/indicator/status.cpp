@@ -28,9 +28,9 @@ std::optional<QVariantMap> properties_of(QDBusConnection bus, const BusObject& o
 }
 
 // Why there is no overlay; empty if there can be one.
-QString overlay_trouble(const Options& options) {
+QString overlay_trouble(const Options& options, const QDBusConnection& session_bus) {
     const SurfaceOrError surface =
-        surface_for(options, [](const std::string& /*why*/) {})({.changed = [] {}, .lost = [] {}});
+        surface_for(options, session_bus, [](const std::string& /*why*/) {})({.changed = [] {}, .lost = [] {}});
     return surface ? QString() : QString::fromStdString(surface.error());
 }
 
@@ -112,7 +112,7 @@ int print_status(OverlayState state, const Overlay::Buses& buses, const Options&
     const auto governor = properties_of(buses.system, governor_object());
     state.governor(governor ? std::optional(governor_of(*governor)) : std::nullopt, Moment::zero());
     const auto shown = state.shown(Moment::zero());
-    const QString trouble = overlay_trouble(options);
+    const QString trouble = overlay_trouble(options, buses.session);
     const FocusStatus focus = focus_status(options, buses.session);
     const QString application = governor ? governor->value(QStringLiteral("Application")).toString() : QString();
     const QByteArray text =

@@ -11,35 +11,63 @@ bool has(const char* variable) {
     return !qEnvironmentVariableIsEmpty(variable);
 }
 
-SurfaceOrError open_tray_instead(const std::string& why, Surface::Events events,
-                                 const std::function<void(const std::string&)>& tell) {
-    const std::string else_x11 = has("DISPLAY") ? "; --where x11 shows it through XWayland" : "";
-    auto tray = open_tray_surface(std::move(events));
-    if (!tray) {
-        return tl::unexpected(why + else_x11 + "; and no tray icon takes its place: " + tray.error());
+// In a Wayland session: what its compositor offers, the best first.
+class BestSurface {
+public:
+    BestSurface(Position position, QDBusConnection session_bus, std::function<void(const std::string&)> tell)
+        : position_(std::move(position)), session_bus_(std::move(session_bus)), tell_(std::move(tell)) {}
+
+    [[nodiscard]] SurfaceOrError open(const Surface::Events& events) {
+        auto layer = open_wayland_surface(position_, events);
+        // A compositor that had layers and does not answer is one that restarts.
+        has_layers_ = has_layers_ || layer;
+        return has_layers_ ? std::move(layer) : open_without_layers(layer.error(), events);
     }
-    tell(why + "; a tray icon takes its place" + else_x11);
-    return tray;
-}
+
+private:
+    [[nodiscard]] SurfaceOrError open_without_layers(std::string why, const Surface::Events& events) const {
+        if (auto extension = open_extension_surface(position_, session_bus_, events)) {
+            tell_("GNOME's extension HAPPE shows the overlay");
+            return extension;
+        } else {
+            why += "; " + extension.error();
+        }
+        if (auto window = has("DISPLAY") ? open_x11_surface(position_, events) : tl::unexpected<std::string>("")) {
+            tell_(why + "; a window of XWayland shows it");
+            return window;
+        }
+        auto tray = open_tray_surface(events);
+        if (!tray) {
+            return tl::unexpected(why + "; and no tray icon takes its place: " + tray.error());
+        }
+        tell_(why + "; a tray icon takes its place");
+        return tray;
+    }
+
+    Position position_;
+    QDBusConnection session_bus_;
+    std::function<void(const std::string&)> tell_;
+    bool has_layers_ = false;
+};
 
 }  // namespace
 
-OpenSurface surface_for(const Options& options, std::function<void(const std::string&)> tell) {
+OpenSurface surface_for(const Options& options, const QDBusConnection& session_bus,
+                        std::function<void(const std::string&)> tell) {
     const Position position{.corner = options.corner, .screen = QString::fromStdString(options.screen)};
-    const Where found = has("WAYLAND_DISPLAY") ? Where::Wayland : Where::X11;
-    const Where where = options.where == Where::Auto ? found : options.where;
-    // Only at the start: later a compositor that does not answer is one that restarts.
-    bool may_fall_back = options.where == Where::Auto && where == Where::Wayland;
-    return [=, tell = std::move(tell)](const Surface::Events& events) mutable -> SurfaceOrError {
-        if (where == Where::Tray) {
-            return open_tray_surface(events);
-        }
-        if (where == Where::X11) {
-            return open_x11_surface(position, events);
-        }
-        auto surface = open_wayland_surface(position, events);
-        const bool fall_back = std::exchange(may_fall_back, false) && !surface;
-        return fall_back ? open_tray_instead(surface.error(), events, tell) : std::move(surface);
+    const Where found = has("WAYLAND_DISPLAY") ? Where::Auto : Where::X11;
+    switch (options.where == Where::Auto ? found : options.where) {
+        case Where::Tray:
+            return open_tray_surface;
+        case Where::X11:
+            return [position](const Surface::Events& events) { return open_x11_surface(position, events); };
+        case Where::Wayland:
+            return [position](const Surface::Events& events) { return open_wayland_surface(position, events); };
+        case Where::Auto:
+            break;
+    }
+    return [best = BestSurface(position, session_bus, std::move(tell))](const Surface::Events& events) mutable {
+        return best.open(events);
     };
 }
 

@@ -7,9 +7,10 @@
 
 namespace happe::ui {
 
-// How to open the surface that the options ask for. In a session that has both window systems it is Wayland's; where
-// its compositor lacks what an overlay needs, the tray takes its place, and `tell` receives the reason and the
-// alternatives.
-[[nodiscard]] OpenSurface surface_for(const Options& options, std::function<void(const std::string&)> tell);
+// How to open the surface that the options ask for. In a Wayland session without wlr-layer-shell it is the best of
+// GNOME's extension, a window of XWayland and the tray's icon that can be opened at the time; `tell` is told which one,
+// and why.
+[[nodiscard]] OpenSurface surface_for(const Options& options, const QDBusConnection& session_bus,
+                                      std::function<void(const std::string&)> tell);
 
 }  // namespace happe::ui

@@ -2,6 +2,7 @@
 // Where the overlay's picture is put: above everything, and not there for pointer and keyboard.
 #pragma once
 
+#include <QDBusConnection>
 #include <QImage>
 #include <QString>
 #include <functional>
@@ -22,7 +23,8 @@ enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
 
 struct Position {
     Corner corner = Corner::BottomLeft;
-    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the first one
+    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the first one,
+                     // on GNOME the one with the focused window
 };
 
 // Between the picture and the edges of its screen, in 96ths of an inch.
@@ -59,6 +61,10 @@ using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, std::string>;
 [[nodiscard]] SurfaceOrError open_x11_surface(const Position& position, Surface::Events events);
 // On the compositor that WAYLAND_DISPLAY names, if it has wlr-layer-shell.
 [[nodiscard]] SurfaceOrError open_wayland_surface(const Position& position, Surface::Events events);
+
+// In GNOME Shell, if it runs HAPPE's extension. Waits for at most a second.
+[[nodiscard]] SurfaceOrError open_extension_surface(const Position& position, const QDBusConnection& session_bus,
+                                                    Surface::Events events);
 
 // In the desktop's tray, by another program (ui/tray), so that this one need not load what icons need.
 [[nodiscard]] SurfaceOrError open_tray_surface(Surface::Events events);

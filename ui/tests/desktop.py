@@ -113,9 +113,9 @@ class Desktop:
         """Click there."""
         raise NotImplementedError
 
-    def window(self, backdrop: str) -> Told:
-        """Put a full-screen window on it, in front of all others, and wait until it is seen."""
-        told = Told(self.start(program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
+    def window(self, backdrop: str, *user: str) -> Told:
+        """Put a full-screen window on it, in front of all others, and wait until it is seen; as this user."""
+        told = Told(self.start(*user, program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
         told.until("shown")
         until(lambda: fills(self.seen(), backdrop), f"{backdrop} fills the screen")
         return told

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from PIL import Image
+
 from desktop import AS_USER, SIZE, USER, Desktop
 from patience import until
 from program import ROOT
@@ -19,6 +21,7 @@ from program import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LARGE = (1600, 1000)  # GNOME refuses 200 % where that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"
 
 AnyShell = TypeVar("AnyShell", bound="Shell")
@@ -65,7 +68,7 @@ class Gnome(Shell):
     desktop = "GNOME"
     command = (
         "gnome-shell", "--wayland", "--headless", "--unsafe-mode", "--wayland-display", "happe-0",
-        "--virtual-monitor", f"{SIZE[0]}x{SIZE[1]}",
+        "--virtual-monitor", f"{LARGE[0]}x{LARGE[1]}",
     )  # fmt: skip
 
     def await_shell(self, log: Path) -> None:
@@ -79,9 +82,42 @@ class Gnome(Shell):
         until(self.leaves_overview, "the overview is left")
 
     def leaves_overview(self) -> bool:
-        """Leave the overview, in which no window has the focus; whether it is left."""
-        self.evaluate("Main.overview.hide()")
+        """Leave the overview, in which no window has the focus, and let no notification cover the screen.
+
+        Returns whether it is left.
+        """
+        self.evaluate("Main.messageTray.bannerBlocked = true; Main.overview.hide()")
         return "false" in self.evaluate("Main.overview.visible")
+
+    def seen(self) -> Image.Image:
+        """Return what is on its screens."""
+        file = Path(self.environment["HOME"]) / "seen.png"
+        screenshot = "org.gnome.Shell.Screenshot"
+        self.bus(screenshot, "/org/gnome/Shell/Screenshot", screenshot, "Screenshot", "false", "false", str(file))
+        return Image.open(file).convert("RGB")
+
+    def scale(self, factor: int) -> None:
+        """Let its monitor have this many pixels for each of 96 in an inch."""
+        config = "org.gnome.Mutter.DisplayConfig"
+        where = (config, "/org/gnome/Mutter/DisplayConfig", config)
+        state = self.bus(*where, "GetCurrentState")
+        found = re.match(r"\(uint32 (\d+), \[\(\('([^']+)'.*?\[\('([^']+)'", state)
+        assert found, state
+        serial, connector, mode = found.groups()
+        monitors = f"[(0, 0, {factor}.0, uint32 0, true, [('{connector}', '{mode}', @a{{sv}} {{}})])]"
+        self.bus(*where, "ApplyMonitorsConfig", serial, "1", monitors, "@a{sv} {}")
+
+    def click(self, x: int, y: int) -> None:
+        """Click there, with a pointer of the shell's own."""
+        self.evaluate(
+            "const {Clutter, GLib} = imports.gi;"
+            "const seat = Clutter.get_default_backend().get_default_seat();"
+            "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
+            "const now = () => GLib.get_monotonic_time();"
+            f"global.pointer.notify_absolute_motion(now(), {x}, {y});"
+            "for (const state of [Clutter.ButtonState.PRESSED, Clutter.ButtonState.RELEASED])"
+            " global.pointer.notify_button(now(), Clutter.BUTTON_PRIMARY, state);"
+        )
 
     def evaluate(self, script: str) -> str:
         """Run JavaScript in GNOME Shell; its value."""

@@ -280,9 +280,9 @@ def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> N
 
 @pytest.mark.slow
 def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: PrivateBus) -> None:
-    """As on GNOME: Weston has no wlr-layer-shell."""
+    """As on GNOME without XWayland: Weston has no wlr-layer-shell."""
     with x11() as desktop, happed(bus), stand_in(bus, WATCHER, TRAY):
-        process = Overlay(desktop, bus).start(WAYLAND_DISPLAY=without_layers(desktop)).process
+        process = Overlay(desktop, bus).start(WAYLAND_DISPLAY=without_layers(desktop), DISPLAY="").process
         until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "a tray icon takes its place")
         assert process.poll() is None
 

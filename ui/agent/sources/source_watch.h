@@ -2,7 +2,7 @@
 // Notices that a source of the focus may have come, without polling.
 #pragma once
 
-#include "ui/agent/sources/extension_watch.h"
+#include "ui/bus/extension_watch.h"
 
 #include <QDBusServiceWatcher>
 #include <QFileSystemWatcher>

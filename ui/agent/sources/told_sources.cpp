@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // KWin and GNOME: what runs inside of them tells, by org.happe.Focus1.
-#include "ui/agent/sources/extension_watch.h"
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/told_focus.h"
 #include "ui/agent/sources/x11_clients.h"
+#include "ui/bus/extension_watch.h"
 
 #include <QCoreApplication>
 #include <QDBusConnectionInterface>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/agent/sources/extension_watch.h"
+#include "ui/bus/extension_watch.h"
 
 #include <QDBusMessage>
 #include <QDBusReply>
@@ -7,7 +7,7 @@
 namespace happe::ui {
 namespace {
 
-const QString kService = QStringLiteral("org.gnome.Shell");
+const QString kGnomeShell = QStringLiteral("org.gnome.Shell");
 const QString kShellPath = QStringLiteral("/org/gnome/Shell");
 const QString kExtensions = QStringLiteral("org.gnome.Shell.Extensions");
 const QString kUuid = QStringLiteral("happe@happe.org");
@@ -21,13 +21,13 @@ bool is_enabled(const QVariantMap& state) {
 }  // namespace
 
 ExtensionWatch::ExtensionWatch(QDBusConnection session_bus) {
-    session_bus.connect(kService, kShellPath, kExtensions, QStringLiteral("ExtensionStateChanged"), this,
+    session_bus.connect(kGnomeShell, kShellPath, kExtensions, QStringLiteral("ExtensionStateChanged"), this,
                         SLOT(on_state(QString, QVariantMap)));
 }
 
 bool ExtensionWatch::enabled(const QDBusConnection& session_bus) {
     QDBusMessage question =
-        QDBusMessage::createMethodCall(kService, kShellPath, kExtensions, QStringLiteral("GetExtensionInfo"));
+        QDBusMessage::createMethodCall(kGnomeShell, kShellPath, kExtensions, QStringLiteral("GetExtensionInfo"));
     question.setAutoStartService(false);
     question << kUuid;
     const QDBusReply<QVariantMap> answer = session_bus.call(question, QDBus::Block, kShellPatience);

@@ -1,0 +1,117 @@
+// HAPPE among the quick settings: what it does, pause, the owner's window. It listens to happed only while their menu
+// is open.
+
+const GOVERNOR = 'org.happe.Governor1';
+const GOVERNOR_PATH = '/org/happe/Governor1';
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+const HOLDER = 'GNOME Shell';
+const ICON = 'power-profile-power-saver-symbolic';
+
+class QuickSetting {
+    constructor(folder) {
+        this._words = new GLib.KeyFile();
+        this._words.load_from_file(`${folder}/words.ini`, GLib.KeyFileFlags.KEEP_TRANSLATIONS);
+        this._hold = null;
+    }
+
+    enable() {
+        const {menu} = Main.panel.statusArea.quickSettings;
+        this._toggle = new QuickSettings.QuickMenuToggle({iconName: ICON});
+        this._toggle['title' in this._toggle ? 'title' : 'label'] = 'HAPPE'; // 43 has no titles
+        this._toggle.connect('clicked', () => this._pause(this._hold === null));
+        this._toggle.menu.setHeader(ICON, 'HAPPE');
+        this._doing = this._toggle.menu.addAction('', () => {});
+        this._doing.reactive = false;
+        this._toggle.menu.addAction(this._word('Open'), () => this._open());
+        menu.addItem(this._toggle, 1);
+        this._opened = menu.connect('open-state-changed', (_menu, isOpen) => this._listen(isOpen));
+        this._listen(menu.isOpen);
+    }
+
+    // A pause lasts while the screen is locked, when GNOME Shell switches extensions off.
+    disable() {
+        this._listen(false);
+        Main.panel.statusArea.quickSettings.menu.disconnect(this._opened);
+        this._toggle.destroy();
+        this._toggle = null;
+        if (this._hold !== null && !Main.sessionMode.isLocked)
+            this._pause(false);
+    }
+
+    _word(name) {
+        return this._words.get_locale_string('Words', name, null);
+    }
+
+    _listen(wanted) {
+        if (this._heard)
+            Gio.DBus.system.signal_unsubscribe(this._heard);
+        this._heard = wanted && Gio.DBus.system.signal_subscribe(GOVERNOR, PROPERTIES, 'PropertiesChanged',
+            GOVERNOR_PATH, null, Gio.DBusSignalFlags.NONE, () => this._look());
+        if (wanted)
+            this._look();
+    }
+
+    // Calls `take` with what happed answers, or with the error.
+    _ask(group, method, values, take) {
+        Gio.DBus.system.call(GOVERNOR, GOVERNOR_PATH, group, method, values, null, Gio.DBusCallFlags.NO_AUTO_START, -1,
+            null, (bus, result) => {
+                try {
+                    take(bus.call_finish(result).recursiveUnpack(), null);
+                } catch (error) {
+                    take([], error);
+                }
+            });
+    }
+
+    _look() {
+        this._ask(PROPERTIES, 'GetAll', new GLib.Variant('(s)', [GOVERNOR]), ([governor]) => {
+            const holds = governor?.Holds ?? [];
+            if (!holds.some(([holder]) => holder === HOLDER))
+                this._hold = null;
+            if (this._toggle)
+                this._show(governor);
+        });
+    }
+
+    _show(governor) {
+        const doing = this._wordsFor(governor);
+        this._toggle.checked = Boolean(governor) && this._hold === null;
+        this._doing.label.text = doing;
+        if ('subtitle' in this._toggle)
+            this._toggle.subtitle = doing;
+    }
+
+    // A study's run reveals nothing.
+    _wordsFor(governor) {
+        if (!governor)
+            return this._word('Missing');
+        if (governor.State === 'run')
+            return this._word('Run');
+        if (this._hold !== null)
+            return this._word('Paused');
+        if (governor.Targets.length === 0)
+            return governor.Reason || this._word('Nobody');
+        const khz = Math.max(...governor.Targets.map(([_policy, target]) => target));
+        const one = {minimumFractionDigits: 1, maximumFractionDigits: 1};
+        return `${(khz / 1e6).toLocaleString(undefined, one)} GHz · ${governor.Application}`;
+    }
+
+    _pause(wanted) {
+        const [method, values] = wanted
+            ? ['Hold', new GLib.Variant('(ss)', [HOLDER, this._word('Reason')])]
+            : ['Release', new GLib.Variant('(u)', [this._hold])];
+        this._ask(GOVERNOR, method, values, ([hold], error) => {
+            this._hold = hold ?? null;
+            if (error)
+                Main.notifyError('HAPPE', error.message);
+            this._look();
+        });
+    }
+
+    _open() {
+        Main.overview.hide();
+        Main.panel.closeQuickSettings();
+        Shell.AppSystem.get_default().lookup_app('org.happe.Window.desktop')?.activate();
+    }
+}
+

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/surfaces/extension_surface.h"
+
+#include <QDBusMessage>
+#include <QDBusReply>
+#include <utility>
+
+namespace happe::ui {
+namespace {
+
+const QString kShell = QStringLiteral("org.gnome.Shell");
+const QString kPath = QStringLiteral("/org/happe/Overlay1");
+const QString kOverlay = QStringLiteral("org.happe.Overlay1");
+constexpr int kShellPatience = 1000;  // milliseconds
+
+QString word_for(Corner corner) {
+    return (at_top(corner) ? QStringLiteral("top-") : QStringLiteral("bottom-")) +
+           (at_left(corner) ? QStringLiteral("left") : QStringLiteral("right"));
+}
+
+QDBusMessage to_overlay(const QString& method) {
+    QDBusMessage message = QDBusMessage::createMethodCall(kShell, kPath, kOverlay, method);
+    message.setAutoStartService(false);
+    return message;
+}
+
+}  // namespace
+
+ExtensionSurface::ExtensionSurface(Position position, QDBusConnection session_bus, Events events)
+    : position_(std::move(position)),
+      bus_(std::move(session_bus)),
+      events_(std::move(events)),
+      extension_(bus_),
+      shell_(kShell, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+    bus_.connect(kShell, kPath, kOverlay, QStringLiteral("ScaleChanged"), this, SLOT(on_scale()));
+    connect(&shell_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { events_.lost(); });
+    connect(&extension_, &ExtensionWatch::changed, this, [this](bool enabled) {
+        if (!enabled) {
+            events_.lost();
+        }
+    });
+}
+
+ExtensionSurface::~ExtensionSurface() {
+    if (shown_) {
+        ExtensionSurface::hide();
+    }
+}
+
+std::string ExtensionSurface::open() {
+    const QDBusReply<double> scale =
+        bus_.call(to_overlay(QStringLiteral("GetScale")) << position_.screen, QDBus::Block, kShellPatience);
+    if (!scale.isValid()) {
+        return "GNOME shows an overlay only with the extension HAPPE";
+    }
+    scale_ = scale.value();
+    return {};
+}
+
+void ExtensionSurface::show(const QImage& picture, const QString& name) {
+    const QByteArray pixels(reinterpret_cast<const char*>(picture.constBits()), picture.sizeInBytes());
+    bus_.send(to_overlay(QStringLiteral("Show"))
+              << word_for(position_.corner) << position_.screen << static_cast<uint>(picture.width())
+              << static_cast<uint>(picture.height()) << pixels << name);
+    shown_ = true;
+}
+
+void ExtensionSurface::hide() {
+    bus_.send(to_overlay(QStringLiteral("Hide")));
+    shown_ = false;
+}
+
+void ExtensionSurface::on_scale() {
+    const double before = scale_;
+    if (open().empty() && scale_ != before) {
+        events_.changed();
+    }
+}
+
+SurfaceOrError open_extension_surface(const Position& position, const QDBusConnection& session_bus,
+                                      Surface::Events events) {
+    auto surface = std::make_unique<ExtensionSurface>(position, session_bus, std::move(events));
+    if (const std::string error = surface->open(); !error.empty()) {
+        return tl::unexpected(error);
+    }
+    return surface;
+}
+
+}  // namespace happe::ui

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HAPPE in real GNOME Shell: overlay and quick setting by the extension, before the real happed and its keys."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from agent import Agent
+from desktop import AS_USER, changed, keep
+from happed_world import KEY_PROG1, Keyboards, press
+from overlay import clicks_go_through, is_in_the_corner, is_readable
+from patience import until
+from shells import LARGE, Gnome, shell
+
+if TYPE_CHECKING:
+    from happed_world import Client, Happed
+    from overlay import Box
+
+pytestmark = pytest.mark.slow
+
+GAME = "happe-ui-window"  # as happed calls the full-screen program
+TOGGLE = (
+    "const {menu} = Main.panel.statusArea.quickSettings;"
+    "const toggle = menu._grid.get_children().find(item => (item.title ?? item.label) === 'HAPPE');"
+)
+
+
+WORDS = "Main.uiGroup.get_children().filter(actor => actor.visible).map(actor => actor.accessible_name).join()"
+
+
+def overlay_on(desktop: Gnome, before: Image.Image, scale: int = 1) -> tuple[Image.Image, Box]:
+    """Wait until the overlay is on the screen, in its corner; what is seen then, and where it is."""
+
+    def there() -> tuple[Image.Image, Box] | None:
+        seen = desktop.seen()
+        box = changed(before, seen)
+        return (seen, box) if box and changed(seen, desktop.seen()) is None else None
+
+    seen, box = until(there, "the overlay is seen")
+    left, top, right, bottom = (edge // scale for edge in box)
+    is_in_the_corner((left, top, right, bottom), (LARGE[0] // scale, LARGE[1] // scale))
+    is_readable(seen, box)
+    return seen, box
+
+
+def shows_a_press(desktop: Gnome, me: Client, keyboard: int, game: Image.Image) -> None:
+    """Press a key: the game's profile learns, and the overlay shows what the press changed."""
+    _, narrow = overlay_on(desktop, game)
+    press(keyboard, KEY_PROG1)
+    until(lambda: me("ListEvents", "ssxu", "", GAME, 0, 10), "the game's profile learns")
+    until(lambda: (changed(game, desktop.seen()) or narrow)[2] > narrow[2], "the press's effect is seen")
+
+
+def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
+    """Let the monitor have 200 %."""
+    _, small = overlay_on(desktop, game)
+    desktop.scale(2)
+
+    def twice_as_large() -> bool:
+        box = changed(game, desktop.seen())
+        return box is not None and box[0] == 2 * small[0] and abs(box[3] - box[1] - 2 * (small[3] - small[1])) <= 2
+
+    until(twice_as_large, "the overlay is twice as large")
+    overlay_on(desktop, game, 2)
+    desktop.scale(1)
+    # The press's effect, at its right, may have ended.
+    until(lambda: (changed(game, desktop.seen()) or ())[:2] == small[:2], "it is as high as it was")
+
+
+def pauses_from_the_quick_settings(desktop: Gnome, me: Client) -> None:
+    """Open the menu, and click on HAPPE twice."""
+    desktop.evaluate(TOGGLE + "menu.open(); toggle.menu.open()")
+    said = TOGGLE + "toggle.menu._getMenuItems()[0].label.text"
+    until(lambda: f" GHz · {GAME}" in desktop.evaluate(said), "the quick setting says what HAPPE does")
+    assert desktop.evaluate(TOGGLE + "toggle.checked") == "'true')\n"
+    until(lambda: changed(desktop.seen(), desktop.seen()) is None, "the menus are open")
+    keep(desktop.seen().reduce(2), "quick-settings-gnome")
+    desktop.evaluate(TOGGLE + "toggle.emit('clicked', 1)")
+    me.sees("State", "held")
+    assert me.get("Holds") == [("GNOME Shell", "paused in the quick settings")]
+    until(lambda: "Paused" in desktop.evaluate(said), "the quick setting says that HAPPE is paused")
+    desktop.evaluate(TOGGLE + "toggle.emit('clicked', 1)")
+    me.sees("Holds", [])
+    desktop.evaluate(TOGGLE + "menu.close()")
+
+
+def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Happed) -> None:
+    """In one shell, because it takes seconds to start."""
+    keyboards = Keyboards(stopped.folder / "keys")
+    happed = stopped.start()
+    _, keyboard = keyboards.hand_out()
+    keyboards.close()
+    happed.world.allow("hold")
+    with shell(Gnome, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
+        until(lambda: "a window of XWayland shows it" in agent.log, "without the extension XWayland shows the overlay")
+        window = desktop.window("black", *AS_USER)
+        game = Image.new("RGB", LARGE)
+        overlay_on(desktop, game)
+
+        desktop.switch_extension(on=True)
+        until(lambda: "GNOME's extension HAPPE shows the overlay" in agent.log, "the extension shows it")
+        agent.serves(GAME)
+        shows_a_press(desktop, agent.me, keyboard, game)
+        assert "of battery left" in desktop.evaluate(WORDS)
+        clicks_go_through(desktop, window, overlay_on(desktop, game)[1])
+        grows_with_the_monitors_scale(desktop, game)
+        pauses_from_the_quick_settings(desktop, agent.me)
+
+        before = agent.log.count("a window of XWayland shows it")
+        desktop.switch_extension(on=False)
+        until(lambda: agent.log.count("a window of XWayland shows it") > before, "XWayland shows it again")
+        overlay_on(desktop, game)
+        desktop.switch_extension(on=True)
+        overlay_on(desktop, game)
+        desktop.stop(agent.process)
+        until(lambda: changed(game, desktop.seen()) is None, "the picture goes with its program")
+    os.close(keyboard)
