@@ -317,7 +317,7 @@ def run(method: Method, people: int, studies: int) -> list[Cell]:
 
 
 def kept(folder: Path, studies: int, place: tuple[int, int]) -> list[Cell]:
-    """The cells of a method, by its number, at a size; from their file if it is there."""
+    """The cells of a method, by its number, at a size; from their file if it exists."""
     method, people = list(methods())[place[0]], place[1]
     name = f"{next(iter(method.counted))} {method.world} {people} {studies}".translate({ord(c): None for c in ",'()"})
     file = folder / f"{name.replace(' ', '-')}.json"

@@ -216,7 +216,7 @@ def test_check_covers_the_bucket(operated: Operated, moto: Moto) -> None:
     assert [each.detail.split()[0] for each in findings(operated)["traces"]] == [f"{made.trace}/0"]
     said = [each.detail for each in findings(operated, deep=True)["traces"]]
     assert said == [f"{made.trace}/0 is missing", f"{made.trace}/1 differs from what the server received"]
-    # a bucket that keeps what was erased, and one that is not there
+    # a bucket that keeps what was erased, and one that does not exist
     moto.make_bucket("versions", versions=True)
     for bucket, says in (("versions", "it keeps versions, so erased data would stay"), ("nowhere", "can't be used")):
         operated.configure(**{f"s3.{name}": value for name, value in moto.settings(bucket).items()})

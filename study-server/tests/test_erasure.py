@@ -28,7 +28,8 @@ from happe_study.design.study import Study
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.jobs.models import JobState
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import Job, JobState
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
 from happe_study.results.withdrawal import erasure, retention

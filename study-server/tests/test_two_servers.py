@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study from its start to its report on two servers, three workers, one PostgreSQL and one S3 store.
 
-A server, a worker or the store is killed now and then: nothing acknowledged is lost, nothing is there twice, and
+A server, a worker or the store is killed now and then: nothing acknowledged is lost, nothing is doubled, and
 nothing is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program)
 and 30 kills.
 """

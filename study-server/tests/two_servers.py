@@ -135,7 +135,7 @@ class Process:
 
 
 class Remote(World):
-    """The world as the servers' database has it. What devices upload goes to the servers, each time to another one."""
+    """The world in the servers' database. Devices upload to the servers, each time to another one."""
 
     def __init__(self, folder: Path, database_url: str, ports: list[int], **config: object) -> None:
         super().__init__(folder, database_url, **config)

@@ -111,7 +111,11 @@ class StudyServer:
             row = session.scalars(select(Trace).where(Trace.client_id == trace)).one_or_none()
             parts = {path: seal_of(row, int(path.stem), key) for path in files} if row else {}
         database.dispose()
-        return {seal.number: hashlib.sha256(seal.whole(path)).hexdigest() for path, seal in parts.items()}
+        found = {}
+        for path, seal in parts.items():
+            with path.open("rb") as file:
+                found[seal.number] = hashlib.sha256(seal.whole(file)).hexdigest()
+        return found
 
     def _pids(self) -> list[int]:
         assert self._process is not None

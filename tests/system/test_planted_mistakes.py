@@ -21,6 +21,7 @@ from happe_study.evidence.documents.reading import measures_in
 from happe_study.evidence.profiles.models import Uafp
 from happe_study.evidence.profiles.summaries import refresh
 from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened, stored
@@ -73,7 +74,7 @@ def checks(made: MeasuredStudy, measures: Measures, *, deep: bool = False) -> di
             session,
             made.study(session),
             KEY,
-            made.world.config.traces_folder,
+            storage_of(made.world.config),
             measures=measures_in(raw, "measures.json"),
             deep=deep,
         )
@@ -292,9 +293,9 @@ def test_a_run_that_is_there_twice(copy: MeasuredStudy, measures: Measures) -> N
 def test_before_unblinding_no_record_and_no_watt_is_looked_at(study: MeasuredStudy, measures: Measures) -> None:
     raw = json.dumps({"format": "happe-power-measures/1", "measures": measures}).encode()
     with study.world.database.reading() as session:
-        folder = study.world.config.traces_folder
+        storage = storage_of(study.world.config)
         power = measures_in(raw, "measures.json")
-        made = check_study(session, study.study(session), KEY, folder, measures=power, conditions=False)
+        made = check_study(session, study.study(session), KEY, storage, measures=power, conditions=False)
         found = {each.key: each for each in made}
     assert {key: str(each.verdict) for key, each in found.items()} == {
         "clock": "ok",

@@ -8,8 +8,8 @@
 namespace happe::ui {
 
 // How to open the surface that the options ask for. In a Wayland session without wlr-layer-shell it is the best of
-// GNOME's extension, a window of XWayland and the tray's icon that can be opened at the time; `tell` is told which one,
-// and why.
+// GNOME's extension, a window of XWayland and the tray's icon that can be opened at the time; `tell` gets its name
+// and the reason.
 [[nodiscard]] OpenSurface surface_for(const Options& options, const QDBusConnection& session_bus,
                                       std::function<void(const std::string&)> tell);
 

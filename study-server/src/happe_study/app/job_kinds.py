@@ -5,5 +5,6 @@ from happe_study.evidence.checks import job as checks
 from happe_study.evidence.measuring import job as measuring
 from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
+from happe_study.results.withdrawal import retaining
 
-KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND, withdrawal.KIND)}
+KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND, withdrawal.KIND, retaining.KIND)}

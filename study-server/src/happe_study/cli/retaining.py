@@ -59,7 +59,7 @@ def _facts(plan: Plan | None) -> dict[str, object]:
 
 def _said(plan: Plan | None) -> str:
     if plan is None:
-        raise Failure(os.EX_NOINPUT, "the protocol has no table [retention]: the server keeps identities for ever")
+        raise Failure(os.EX_NOINPUT, "the protocol has no table [retention]: the server never erases identities")
     if plan.after is None:
         return f"Identities are erased {plan.days_after_unblinding} days after the unblinding: {plan.people} as of now."
     return f"Identities are erased {'since' if plan.is_due else 'after'} {plan.after}: {plan.people} as of now."

@@ -60,7 +60,7 @@ class Bucket(Storage):
         return f"{FOLDER}/{part.trace}/{part.number:05d}-{part.sha256}{SUFFIX}"
 
     def bring(self, part: Part, file: Path) -> None:
-        """Put the object: in one request, so that it is there whole or not at all, and only if there is none."""
+        """Put the object in one request, so that the bucket has all of it or nothing. It replaces no object."""
         with _answering(), file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
             try:
                 obstore.put(self._store, self.key(part), memoryview(content), mode="create", use_multipart=False)
@@ -68,7 +68,7 @@ class Bucket(Storage):
                 return  # a request of ours whose answer was lost: the digest says that it is the same
 
     def keep(self, part: Part, file: Path) -> None:
-        """See that it is there still: a sweep may have taken it for what a killed server left."""
+        """See that the bucket still has it: a sweep may have removed it as the leftover of a killed server."""
         with _answering():
             try:
                 size = obstore.head(self._store, self.key(part))["size"]

@@ -21,7 +21,7 @@ SUMMARY = ".watts"
 
 
 class Folder(Storage):
-    """The folder of all traces. What is unfinished is beside what is finished."""
+    """The folder of all traces. Unfinished parts are beside finished ones."""
 
     def folder(self, trace: UUID) -> Path:
         """Where a trace's parts are."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces: begun, filled part by part, sealed. What was acknowledged is in the store and stays as it is."""
+"""Power traces: begun, filled part by part, sealed. The store has every acknowledged part, and never changes it."""
 
 from __future__ import annotations
 

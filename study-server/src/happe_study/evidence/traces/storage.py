@@ -2,8 +2,8 @@
 """Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/adr/0060).
 
 A part is sealed into a file of this server's own first. It is a part of its trace only while a row of the database says
-so. Who holds the lock of the trace's row may say so, or remove what no row names. What a client sends decides no name:
-a trace's is the text of a UUID that was parsed, a part's a number and a digest of ours.
+so. Only the holder of the lock of the trace's row may say so, or remove a part that no row names. A client decides no
+name: a trace's is the text of a UUID that was parsed, a part's a number and a digest of ours.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def drop(self, key: str) -> None:
-        """Remove a part if it is there. The caller has the trace's lock, and no row names the part."""
+        """Remove a part if it exists. The caller has the trace's lock, and no row names the part."""
 
     @abstractmethod
     def remove(self, trace: UUID) -> None:
@@ -115,7 +115,7 @@ class Storage(ABC):
 
     @abstractmethod
     def traces(self) -> Iterator[UUID]:
-        """The traces of which something is there. What we did not make is skipped."""
+        """The traces of which the store has something. Foreign files are skipped."""
 
     @abstractmethod
     def stored(self, trace: UUID) -> list[Stored]:

@@ -171,7 +171,7 @@ class _Writer:
             self.missing.append(path)
 
     def name_parts(self, storage: Storage, parts: list[snapshots.Part]) -> None:
-        """Name the parts that are in a bucket, or note those that are not there as the database knows them."""
+        """Name the parts that are in a bucket, or note those that the bucket lacks or has in another size."""
         there = {each.key: each.bytes for trace in storage.traces() for each in storage.stored(trace)}
         for part in parts:
             key = storage.key(Part(part.trace, part.number, part.sha256))

@@ -71,8 +71,8 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
     """Restore a backup, a folder or a tar, to where a configuration says, and verify the audit log.
 
     Raises NoBackupError: it is no whole backup, or not for this configuration; OSError: the place is not empty, or
-    something can't be written, or a bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. What was begun
-    is begun again the next time.
+    something can't be written, or a bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. The next
+    attempt begins again.
     """
     with _opened(place) as source:
         database = Database(config.url)
@@ -162,7 +162,7 @@ def _put_in_place(found: Manifest, stage: Path, config: Config, database: Databa
 
 
 def _lost(found: Manifest, config: Config, progress: Callable[[int, int], None]) -> Iterator[str]:
-    """Read every object that a backup names; the keys of those that are not there, or have other bytes."""
+    """Read every object that a backup names; the keys of those that are missing, or have other bytes."""
     storage, done, total = storage_of(config), 0, sum(each.size for each in found.objects)
     for each in found.objects:
         trace, name = each.key.split("/")[1:]

@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
 BEAT_SECONDS = 5.0
 STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
-DUE_SECONDS = 3600.0  # between looks for studies whose identities are to be erased
+DUE_SECONDS = 3600.0  # between looks for studies whose identities it must erase
 LOCK = "worker.lock"
 
 

@@ -54,7 +54,7 @@ class Question:
 
 
 def own_savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
-    """Each participant's mean saving over applications and conditions; NaN for who has no pair."""
+    """Each participant's mean saving over applications and conditions; NaN for a participant without a pair."""
     pairs = _savings(panel, conditions, reference)
     there = ~np.isnan(pairs)
     with np.errstate(invalid="ignore"):

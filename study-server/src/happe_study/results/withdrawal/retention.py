@@ -52,7 +52,7 @@ class Plan:
 
 
 def plan(session: Session, study: Study) -> Plan | None:
-    """A study's plan; None if its protocol keeps identities for ever."""
+    """A study's plan; None if its protocol never erases identities."""
     retention = protocol_of(study).retention
     days = retention.days_after_unblinding
     after: date | None
