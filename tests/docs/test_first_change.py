@@ -1,51 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/how-to/first-change.md: its patches apply to a copy of the tree, and its commands do what it says.
+"""docs/how-to/first-change.md: its steps fit a copy of the tree, and its commands do what it says.
 
-Its power source is own-instrument.md's, which tests/system/test_power_plugin.py installs and records with.
+The copy takes the tree's place for its commands, in a mount namespace. So it uses what was built of the tree, and
+compiles only what the patches change.
 """
 
 from __future__ import annotations
 
-import filecmp
+import os
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from program import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
 
 PAGE = (ROOT / "docs/how-to/first-change.md").read_text(encoding="utf-8")
+SOURCE_PAGE = (ROOT / "docs/how-to/own-instrument.md").read_text(encoding="utf-8")
 PATCH = re.compile(r"^```diff\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^    (.+)$", re.MULTILINE)
-COPY = ROOT / "build/first-change"  # kept: the next build compiles only what the patches change
+UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+# $1 the copy, $2 the tree, $3 a command of the page.
+INSTEAD = 'mount --bind "$2/build/venv" "$1/build/venv" && mount --rbind "$1" "$2" && cd "$2" && exec sh -c "$3"'
 
 
 @pytest.fixture
-def tree() -> Path:
-    """The tree as it is, in a folder of its own."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout
-    names = {name for name in listed.splitlines() if (ROOT / name).is_file()}
-    for path in COPY.rglob("*"):
-        name = str(path.relative_to(COPY))
-        if path.is_file() and name not in names and not name.startswith("build/"):
-            path.unlink()
-    for name in names:
-        if not (COPY / name).exists() or not filecmp.cmp(ROOT / name, COPY / name, shallow=False):
-            (COPY / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, COPY / name)
-    (COPY / "build").mkdir(exist_ok=True)
-    if not (COPY / "build/venv").is_symlink():
-        (COPY / "build/venv").symlink_to(ROOT / "build/venv")
-    return COPY
+def tree(tmp_path: Path) -> Path:
+    """The tree as it is, with what was built of it, in a folder of its own."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    copy = tmp_path / "tree"
+    for name in filter(os.path.lexists, (str(ROOT / name) for name in listed.splitlines())):
+        place = copy / Path(name).relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(name, place, follow_symlinks=False)  # with its time, by which ninja knows what is new
+    (copy / "build/venv").mkdir(parents=True)
+    if (ROOT / "build/dev").exists():
+        shutil.copytree(ROOT / "build/dev", copy / "build/dev", symlinks=True)
+    return copy
 
 
 def follow(tree: Path, heading: str) -> list[subprocess.CompletedProcess[str]]:
@@ -58,10 +55,19 @@ def follow(tree: Path, heading: str) -> list[subprocess.CompletedProcess[str]]:
         ran = subprocess.run(command, cwd=tree, input=patch, check=False, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stdout
     commands = COMMAND.findall(PATCH.sub("", section))
-    return [
-        subprocess.run(["/bin/sh", "-c", command], cwd=tree, check=False, capture_output=True, text=True)
-        for command in commands
-    ]
+    there = [*UNSHARE, "sh", "-c", INSTEAD, "sh", str(tree), str(ROOT)]
+    return [subprocess.run([*there, command], check=False, capture_output=True, text=True) for command in commands]
+
+
+def test_a_new_power_source(tree: Path) -> None:
+    module, test = PYTHON.findall(SOURCE_PAGE)
+    (tree / "power-logger/src/happe_power/sources/hwmon.py").write_text(module, encoding="utf-8")
+    moved = test.replace("from happe_hwmon import", "from happe_power.sources.hwmon import")
+    assert moved != test
+    (tree / "power-logger/tests/test_source_hwmon.py").write_text(moved, encoding="utf-8")
+    tested, listed = follow(tree, "A new power source")
+    assert (tested.returncode, "1 passed" in tested.stdout) == (0, True), tested.stdout + tested.stderr
+    assert (listed.returncode, "hwmon" in listed.stdout) == (0, True), listed.stdout + listed.stderr
 
 
 def test_a_new_page(tree: Path) -> None:
