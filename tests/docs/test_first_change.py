@@ -23,7 +23,8 @@ PAGE = (ROOT / "docs/how-to/first-change.md").read_text(encoding="utf-8")
 SOURCE_PAGE = (ROOT / "docs/how-to/own-instrument.md").read_text(encoding="utf-8")
 PATCH = re.compile(r"^```diff\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^    (.+)$", re.MULTILINE)
+COMMAND = re.compile(r"^ {4,7}(\S.+)$", re.MULTILINE)
+INSTEAD_OF = re.compile(r"write `([^`]+)`\s+in place of\s+`([^`]+)`")
 UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 # $1 the copy, $2 the tree, $3 a command of the page.
 INSTEAD = 'mount --bind "$2/build/venv" "$1/build/venv" && mount --rbind "$1" "$2" && cd "$2" && exec sh -c "$3"'
@@ -45,25 +46,36 @@ def tree(tmp_path: Path) -> Path:
     return copy
 
 
+def section(heading: str) -> str:
+    """A section of the page."""
+    return PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
 def follow(tree: Path, heading: str) -> list[subprocess.CompletedProcess[str]]:
     """Do what a section says: apply its patches, then run its commands. The patches must fit without fuzz."""
-    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    patches = PATCH.findall(section)
-    assert patches
-    for patch in patches:
+    for patch in PATCH.findall(section(heading)):
         command = ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch"]
         ran = subprocess.run(command, cwd=tree, input=patch, check=False, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stdout
-    commands = COMMAND.findall(PATCH.sub("", section))
+    commands = COMMAND.findall(PATCH.sub("", section(heading)))
     there = [*UNSHARE, "sh", "-c", INSTEAD, "sh", str(tree), str(ROOT)]
     return [subprocess.run([*there, command], check=False, capture_output=True, text=True) for command in commands]
 
 
+def replaced(text: str, new: str, old: str) -> str:
+    """Write something in place of what stands there once."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
 def test_a_new_power_source(tree: Path) -> None:
     module, test = PYTHON.findall(SOURCE_PAGE)
-    (tree / "power-logger/src/happe_power/sources/hwmon.py").write_text(module, encoding="utf-8")
-    moved = test.replace("from happe_hwmon import", "from happe_power.sources.hwmon import")
-    assert moved != test
+    pairs = INSTEAD_OF.findall(section("A new power source"))
+    own, imported = ([re.sub(r"\s*\n\s*", " ", each) for each in pair] for pair in pairs)
+    door = tree / "power-logger/src/happe_power/sources/door.py"
+    (door.parent / "hwmon.py").write_text(module, encoding="utf-8")
+    door.write_text(replaced(door.read_text(encoding="utf-8"), *own), encoding="utf-8")
+    moved = replaced(test, *imported)
     (tree / "power-logger/tests/test_source_hwmon.py").write_text(moved, encoding="utf-8")
     tested, listed = follow(tree, "A new power source")
     assert (tested.returncode, "1 passed" in tested.stdout) == (0, True), tested.stdout + tested.stderr
