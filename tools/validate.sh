@@ -13,6 +13,7 @@
 #   debian       README's commands on bare systems of Debian 12 and 13
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
+#   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   bench        speed and memory
 set -eu
@@ -62,6 +63,9 @@ run() { # PART
         per_cpu)
             tools/vm-test.sh --boot per_cpu -- -m long
             ;;
+        limits)
+            tools/vm-test.sh --boot virtual_time -- -m long
+            ;;
         profiles)
             /usr/bin/python3 -B tests/power_profiles_daemon.py
             ;;
@@ -71,7 +75,7 @@ run() { # PART
     esac
 }
 
-all="statistics models worlds undo mutants fuzz per_cpu profiles bench packages debian"
+all="statistics models worlds undo mutants fuzz per_cpu limits profiles bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

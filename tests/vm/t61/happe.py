@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from t61.cpufreq import LADDER_KHZ
 from t61.sessions import command
 from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNIT = "happed.service"
 NAME = "org.happe.Governor1"
@@ -66,3 +71,24 @@ class Happed:
         """How often it has slept and been woken since it started."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+def wants(happed: Happed, khz: int) -> None:
+    """Teach this frequency for every level."""
+    profile = {"user": "alice", "app": "desktop", "khz": [khz] * 10}
+    document = {"format": "happe-profile/1", "f_max_khz": LADDER_KHZ[-1], "profiles": [profile]}
+    happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
+
+
+@contextmanager
+def no_restart() -> Iterator[None]:
+    """After a kill systemd only restores the machine."""
+    override = Path(f"/run/systemd/system/{UNIT}.d/no-restart.conf")
+    override.parent.mkdir(parents=True, exist_ok=True)
+    override.write_text("[Service]\nRestart=no\n")
+    command("systemctl", "daemon-reload")
+    try:
+        yield
+    finally:
+        override.unlink()
+        command("systemctl", "daemon-reload")

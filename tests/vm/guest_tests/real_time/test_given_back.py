@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -15,7 +14,7 @@ import pytest
 
 from t61.cpufreq import LADDER_KHZ, set_online, set_tunable
 from t61.firmware import limit
-from t61.happe import FOUND
+from t61.happe import FOUND, no_restart, wants
 from t61.sessions import log_in, nobody_at_the_machine
 from t61.waiting import spend, wait_until
 
@@ -64,20 +63,13 @@ def test_it_is_given_back_after_every_one_of_twenty_kills(
 ) -> None:
     """Systemd runs `happed --restore` after the kill, and starts happed again."""
     moments = random.Random(SEED)
-    override = Path("/run/systemd/system/happed.service.d/no-restart.conf")
-    override.parent.mkdir(parents=True, exist_ok=True)
-    override.write_text("[Service]\nRestart=no\n")
-    subprocess.run(["systemctl", "daemon-reload"], check=True)
-    try:
+    with no_restart():
         for _ in range(KILLS):
             spend(moments.uniform(0.0, 0.3))
             os.kill(happed.pid, signal.SIGKILL)
             as_found(policy, owners_choice)
             happed.start()
             governs(policy) if moments.random() < 0.5 else None
-    finally:
-        override.unlink()
-        subprocess.run(["systemctl", "daemon-reload"], check=True)
 
 
 def test_systemd_starts_it_again_after_a_kill(happed: Happed, policy: Policy) -> None:
@@ -179,9 +171,7 @@ def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: H
 
 
 def test_a_limit_of_the_firmware_is_kept_and_is_no_fight(happed: Happed, policy: Policy) -> None:
-    profile = {"user": "alice", "app": "desktop", "khz": [LADDER_KHZ[-1]] * 10}
-    document = {"format": "happe-profile/1", "f_max_khz": LADDER_KHZ[-1], "profiles": [profile]}
-    happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
+    wants(happed, LADDER_KHZ[-1])
     wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[3], "the owner's limit is reached")
     limit(2)
     wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[2], "the firmware's limit holds")

@@ -6,7 +6,6 @@ And what the kernel tells happed of mains and battery.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 
 from t61 import firmware
 from t61.cpufreq import LADDER_KHZ
-from t61.happe import CONFIGURATION, Happed
+from t61.happe import CONFIGURATION, Happed, wants
 from t61.sessions import command
 from t61.waiting import spend, wait_until
 from t61.written import writes, written
@@ -106,13 +105,6 @@ def tlp() -> Iterator[None]:
     for file in files:
         ("/" / file).unlink()
     command("udevadm", "control", "--reload")
-
-
-def wants(happed: Happed, khz: int) -> None:
-    """Teach this frequency for every level."""
-    profile = {"user": "alice", "app": "desktop", "khz": [khz] * 10}
-    document = {"format": "happe-profile/1", "f_max_khz": TOP, "profiles": [profile]}
-    happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
 
 
 def has(policy: Policy, file: str, value: object) -> None:
