@@ -10,7 +10,6 @@ from happed_t61 import Machine
 from program import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MACHINES = sorted((ROOT / "profiles/machines").glob("*.json"))
@@ -22,20 +21,30 @@ def numbers(text: str) -> list[int]:
     return [number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)]
 
 
-def replayed(document: dict[str, Any], stat: Path) -> Iterator[list[int | None]]:
-    """Let the kernel's file of CPU times go on by a sample of what the machine's CPUs did; the sample, each time."""
-    samples = document["utilisation"]["cpus_ppm"]
-    ticks = {cpu: [0, 0] for cpu, share in enumerate(samples[0]) if share is not None}  # busy and idle
-    for sample in [[0] * len(samples[0]), *samples]:
-        lines = []
-        for cpu, (busy, idle) in ticks.items():
-            share = sample[cpu] or 0
-            ticks[cpu] = [busy + share, idle + 1_000_000 - share]
-            lines.append(f"cpu{cpu} {ticks[cpu][0]:012} 0 0 {ticks[cpu][1]:012}\n")
-        stat.touch()
-        with stat.open("r+") as file:
-            file.write("".join(lines))  # as long each time, so that no reader sees a part
-        yield sample
+class ReplayedStat:
+    """The kernel's file of CPU times on a described machine."""
+
+    def __init__(self, path: Path, document: dict[str, Any]) -> None:
+        """Make it, with no time counted."""
+        self.path = path
+        self.samples: list[list[int | None]] = document["utilisation"]["cpus_ppm"]
+        self.ticks = {cpu: [0, 0] for cpu, share in enumerate(self.samples[0]) if share is not None}  # busy and idle
+        path.touch()
+        self.write()
+
+    def go_on(self, sample: list[int | None]) -> None:
+        """Let the CPUs do for a moment what they did in this sample."""
+        for cpu, ticks in self.ticks.items():
+            busy = sample[cpu] or 0
+            ticks[0] += busy
+            ticks[1] += 1_000_000 - busy
+        self.write()
+
+    def write(self) -> None:
+        """As long each time. Even so a reader may see a part of it."""
+        lines = [f"cpu{cpu} {busy:012} 0 0 {idle:012}\n" for cpu, (busy, idle) in self.ticks.items()]
+        with self.path.open("r+") as file:
+            file.write("".join(lines))
 
 
 class FakedMachine(Machine):
