@@ -36,21 +36,26 @@ Demands::Demands(std::span<const PolicyLadder> policies, const Domains& domains)
 }
 
 // Rounded down for each CPU, as docs/traces.md says. The speed is at most f_max, so sums fit into 64 bits.
+std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max) {
+    const Khz within = std::min(speed, f_max);
+    std::uint64_t work = 0;
+    for (const Ppm cpu : cpus) {
+        work += cpu >= Demands::kIdle ? std::uint64_t{cpu.value} * within.value / f_max.value : 0;
+    }
+    return work;
+}
+
 void Demands::Load::add(const Running& policy) {
-    const Khz f_max = policy.ladder->f_max();
-    const Khz speed = std::min(policy.speed(), f_max);
+    work += work_of(policy.cpus, policy.speed(), policy.ladder->f_max());
     for (const Ppm cpu : policy.cpus) {
-        if (cpu >= kIdle) {
-            work += std::uint64_t{cpu.value} * speed.value / f_max.value;
-            utilisation += cpu.value;
-        }
+        utilisation += cpu >= kIdle ? cpu.value : 0;
     }
 }
 
 // A CPU without work shows no speed of its own. We assume the average speed of the other CPUs of its domain.
 std::span<const Demand> Demands::measure(std::span<Running> running) {
     for (Sum& sum : sums_) {
-        sum = {.policies = sum.policies, .known = {}, .all = {}, .level = {}};
+        sum = Sum{.policies = sum.policies};
     }
     for (const Running& policy : running) {
         if (policy.ran) {
@@ -64,14 +69,16 @@ std::span<const Demand> Demands::measure(std::span<Running> running) {
             policy.ran = Khz{static_cast<std::uint32_t>(share * policy.ladder->f_max().value / kOne.value)};
         }
         sum.all.add(policy);
-        const auto busier = [&policy](const Running& than) { return than.normalised() < policy.normalised(); };
-        if (sum.busiest == nullptr || busier(*sum.busiest)) {
+        const NormalisedUtilisation normalised = policy.normalised();
+        if (sum.busiest == nullptr || sum.most < normalised) {
             sum.busiest = &policy;
+            sum.most = normalised;
         }
         const Khz top = policy.ladder->top();
         if (sum.fastest == nullptr || sum.fastest->ladder->top() < top ||
-            (sum.fastest->ladder->top() == top && busier(*sum.fastest))) {
+            (sum.fastest->ladder->top() == top && sum.of_fastest < normalised)) {
             sum.fastest = &policy;
+            sum.of_fastest = normalised;
         }
     }
     demands_.clear();
@@ -88,14 +95,12 @@ std::span<const Demand> Demands::measure(std::span<Running> running) {
 }
 
 Demand Demands::demand(std::size_t domain) const {
-    const auto& [policies, known, all, busiest, fastest, level] = sums_[domain];
-    if (policies == 1) {
-        return {domain, busiest, fastest, busiest->normalised()};
-    }
+    const Sum& sum = sums_[domain];
+    const NormalisedUtilisation all{.work = std::min<std::uint64_t>(sum.all.work, kOne.value), .f_max = Khz{1}};
     return {.domain = domain,
-            .busiest = busiest,
-            .fastest = fastest,
-            .normalised = {.work = std::min<std::uint64_t>(all.work, kOne.value), .f_max = Khz{1}}};
+            .busiest = sum.busiest,
+            .fastest = sum.fastest,
+            .normalised = sum.policies == 1 ? sum.most : all};
 }
 
 }  // namespace happe

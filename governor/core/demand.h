@@ -42,6 +42,9 @@ struct Demand {
     NormalisedUtilisation normalised;
 };
 
+// What CPUs did of all that their policy can, in ppm of f_max: docs/traces.md, "Demand". Idle ones did nothing.
+[[nodiscard]] std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max);
+
 class Demands {
 public:
     // In a domain of several policies, a CPU below this counts as idle. Otherwise hundreds of almost idle CPUs would
@@ -73,6 +76,8 @@ private:
         Load all;
         const Running* busiest = nullptr;
         const Running* fastest = nullptr;
+        NormalisedUtilisation most;        // of the busiest
+        NormalisedUtilisation of_fastest;  // of the fastest
         Level level;
     };
 

@@ -44,9 +44,11 @@ struct Frequency : FrequencyControl {
         const auto found = khz.find(policy);
         return found == khz.end() ? std::nullopt : std::optional(found->second);
     }
-    std::optional<Khz> ran(PolicyId policy) const override {
-        const auto found = ran_khz.find(policy);
-        return found == ran_khz.end() ? std::nullopt : std::optional(found->second);
+    void measure_speeds(std::span<PolicySample> domain) override {
+        for (PolicySample& sample : domain) {
+            const auto found = ran_khz.find(sample.id);
+            sample.ran = found == ran_khz.end() ? std::nullopt : std::optional(found->second);
+        }
     }
     Status acquire() override {
         acquired = true;

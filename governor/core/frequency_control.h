@@ -46,8 +46,9 @@ public:
     // The policy's present frequency or cap. Empty if unknown: then the last decision counts.
     [[nodiscard]] virtual std::optional<Khz> current(PolicyId policy) const = 0;
 
-    // The speed at which a policy last ran below its present cap. Empty if unknown, or if frequencies are not caps.
-    [[nodiscard]] virtual std::optional<Khz> ran(PolicyId /*policy*/) const { return std::nullopt; }
+    // Fills in `ran` of the policies of one domain: the speeds at which they last ran below their present caps. Leaves
+    // out what it does not know, and what cannot change the domain's level. Does nothing if frequencies are not caps.
+    virtual void measure_speeds(std::span<PolicySample> /*domain*/) {}
 
     // Call before the first set(), and again after release(). HAPPE then controls the frequencies.
     [[nodiscard]] virtual Status acquire() = 0;

@@ -101,6 +101,7 @@ public:
 
     [[nodiscard]] std::span<const PolicyLadder> policies() const { return ladders_; }
     [[nodiscard]] const PolicyLadder* find(PolicyId id) const;  // null if unknown
+    [[nodiscard]] std::size_t domain_of(PolicyId known) const { return demands_.domain_of(index_of_[known.value]); }
     [[nodiscard]] Khz f_ref() const { return f_ref_; }  // top of the fastest ladder; a UAFP is in kHz of that ladder
 
 private:

@@ -84,8 +84,15 @@ void Loop::measure() {
         }
         const auto cpus = std::span<const Ppm>(cpus_).subspan(first);
         if (!cpus.empty()) {
-            samples_.push_back({policy.id, ports_.frequency.current(policy.id), ports_.frequency.ran(policy.id), cpus});
+            samples_.push_back({policy.id, ports_.frequency.current(policy.id), std::nullopt, cpus});
         }
+    }
+    const auto domain = [this](const PolicySample& sample) { return governor_.domain_of(sample.id); };
+    for (auto first = samples_.begin(); first != samples_.end();) {
+        const auto end = std::find_if(first, samples_.end(),
+                                      [&](const PolicySample& other) { return domain(other) != domain(*first); });
+        ports_.frequency.measure_speeds({first, end});
+        first = end;
     }
 }
 

@@ -17,6 +17,9 @@ std::uint64_t NormalisedUtilisation::ppm() const {
 
 // Compares a/b < c/d within 64 bits: first the quotients, then the remainders, which are below f_max.
 bool NormalisedUtilisation::operator<(const NormalisedUtilisation& other) const {
+    if (f_max == other.f_max) {
+        return work < other.work;
+    }
     if (ppm() != other.ppm()) {
         return ppm() < other.ppm();
     }

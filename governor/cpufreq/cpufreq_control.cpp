@@ -28,9 +28,13 @@ bool is_same(const CpufreqPolicy& a, const CpufreqPolicy& b) {
            a.lowest == b.lowest && a.highest == b.highest && backend_of({&a, 1}) == backend_of({&b, 1});
 }
 
-// Finds an entry in a list ordered by id. A machine may have hundreds, each needed several times a period.
+// Finds an entry in a list ordered by id. A machine may have hundreds, each needed several times a period; mostly an id
+// is also the index.
 template <typename Entries>
 auto* entry_of(Entries& entries, PolicyId policy) {
+    if (policy.value < entries.size() && entries[policy.value].id == policy) {
+        return &entries[policy.value];
+    }
     const auto entry = std::ranges::lower_bound(entries, policy, {}, [](const auto& each) { return each.id; });
     return entry == entries.end() || entry->id != policy ? nullptr : &*entry;
 }
@@ -110,11 +114,6 @@ std::string CpufreqControl::scene() const {
         scene += known ? fmt::format("{} {}\n", (*now)->governor, (*now)->speed.value_or(Khz{}).value) : "\n";
     }
     return scene;
-}
-
-std::optional<Khz> CpufreqControl::ran(PolicyId policy) const {
-    const Hold* const held = entry_of(holds_, policy);
-    return mode_ == Mode::Governing && held != nullptr ? held->ran : std::nullopt;
 }
 
 bool CpufreqControl::changed() const {

@@ -49,6 +49,7 @@ public:
     // More retakes than this within this time mean that another program competes, and HAPPE gives up.
     static constexpr std::size_t kMostRetakes = 3;
     static constexpr Micros kRetakesWithin = std::chrono::seconds{60};
+    static constexpr std::size_t kMostLimits = 64;  // policies whose limits SETSPEED reads in a quiet period
     static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
     // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
@@ -68,8 +69,9 @@ public:
     // as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
-    // While HAPPE controls the cap: the speed below the cap that the kernel last measured, as tend() saw it.
-    [[nodiscard]] std::optional<Khz> ran(PolicyId policy) const override;
+    // While HAPPE controls caps: the speeds below them that the kernel measured. Asks the busiest policies first, and
+    // no more once their work alone is the highest level. Does not ask the idle ones.
+    void measure_speeds(std::span<PolicySample> domain) override;
 
     // Takes control of all policies or of none. Does nothing if HAPPE has control. Ends a contest.
     [[nodiscard]] Status acquire() override;
@@ -136,20 +138,19 @@ private:
     struct Hold {
         PolicyId id;
         State state = State::Kept;
-        std::optional<Khz> wanted;    // the target or cap that the loop set
-        std::optional<Khz> asked;     // our last write; empty after another program's write
-        std::optional<Khz> shown;     // SETSPEED: the value that the kernel made of it
-        std::optional<Khz> latest;    // the value shown at the last look, or expected after our write
-        std::optional<Khz> before;    // CAP: the value before our last write, which the file may still show
-        std::optional<Khz> probed;    // CAP: the limit whose owner we are finding out
-        Khz floor;                    // scaling_min_freq as last seen
-        Khz ceiling;                  // scaling_max_freq as last seen, if we do not write it
-        bool floor_hidden = false;    // CAP: our cap hides the real floor
-        std::optional<Khz> ran;       // CAP: the speed below the present cap
-        std::optional<Khz> measured;  // CAP: the measurement of the last look
-        Tunables tunables;            // the tunables that we set, with the kernel's values
-        std::optional<Khz> theirs;    // another program's value at the last look
-        std::string what;             // description of the other program's change
+        std::optional<Khz> wanted;  // the target or cap that the loop set
+        std::optional<Khz> asked;   // our last write; empty after another program's write
+        std::optional<Khz> shown;   // SETSPEED: the value that the kernel made of it
+        std::optional<Khz> latest;  // the value shown at the last look, or expected after our write
+        std::optional<Khz> before;  // CAP: the value before our last write, which the file may still show
+        std::optional<Khz> probed;  // CAP: the limit whose owner we are finding out
+        Khz floor;                  // scaling_min_freq as last seen
+        Khz ceiling;                // scaling_max_freq as last seen, if we do not write it
+        bool floor_hidden = false;  // CAP: our cap hides the real floor
+        std::optional<Khz> ran;     // CAP: the speed below the present cap, as last measured
+        Tunables tunables;          // the tunables that we set, with the kernel's values
+        std::optional<Khz> theirs;  // another program's value at the last look
+        std::string what;           // description of the other program's change
     };
 
     CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::vector<CpufreqPolicy> known,
@@ -180,7 +181,9 @@ private:
     bool is_answered(Hold& hold, Khz seen);
     void see_floor(Hold& hold, Khz seen);
     [[nodiscard]] PolicyLimits limits_of(const Hold& hold) const;
-    void measure();
+    [[nodiscard]] std::optional<Khz> measure(Hold& hold);
+    [[nodiscard]] std::uint64_t work_below_cap(const Hold& hold, const PolicySample& sample) const;
+    [[nodiscard]] bool shows_no_limit(const Hold& hold, std::optional<Khz> seen) const;
     [[nodiscard]] Status look_closer(Hold& hold);
     [[nodiscard]] Status compare(Hold& hold, const std::string& governor);
     [[nodiscard]] Status insist(Hold& hold, Khz seen);
@@ -207,6 +210,8 @@ private:
     bool replaced_ = false;
     bool unsaved_ = false;  // found_ differs from the file
     std::vector<PolicyError> errors_;
+    std::size_t looks_ = 0;               // by tend()
+    std::vector<PolicySample*> by_work_;  // a member so that its memory is reused
 };
 
 }  // namespace happe

@@ -43,6 +43,19 @@ protected:
     [[nodiscard]] Khz runs_at(std::uint16_t id) const {
         return kernel.frequency({id}, Cpufreq::Frequency::Current)->value_or(Khz{});
     }
+    // The speeds below the caps, after a period in which the CPUs of each policy were so busy.
+    [[nodiscard]] std::vector<std::optional<Khz>> speeds(const std::vector<Ppm>& cpus) {
+        std::vector<PolicySample> samples;
+        for (std::size_t i = 0; i < cpus.size(); ++i) {
+            const PolicyId id = control->policies()[i].id;
+            samples.push_back({id, control->current(id), std::nullopt, std::span(cpus).subspan(i, 1)});
+        }
+        control->measure_speeds(samples);
+        std::vector<std::optional<Khz>> ran;
+        std::ranges::transform(samples, std::back_inserter(ran), &PolicySample::ran);
+        return ran;
+    }
+    [[nodiscard]] std::optional<Khz> speed() { return speeds({Ppm{500'000}}).front(); }
     [[nodiscard]] bool is_file_there() const { return std::filesystem::exists(file); }
 
     static void good(const Status& status) { EXPECT_TRUE(status) << status.error().message; }

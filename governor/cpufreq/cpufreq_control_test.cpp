@@ -299,13 +299,13 @@ TEST_F(Control, CapsWhereThereIsNoUserspace) {
 
 TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
     given_a_pstate();
-    EXPECT_EQ(control->ran({0}), std::nullopt) << "the driver's own business";
+    EXPECT_EQ(speed(), std::nullopt) << "the driver's own business";
     good(control->acquire());
     good(control->set({0}, Khz{2'100'000}));
     const auto tended = [this](Khz shown) {
         policy(0).runs_at = shown;
         good(control->tend(MonoTime()));
-        return control->ran({0});
+        return speed();
     };
     EXPECT_EQ(tended(Khz{400'000}), std::nullopt) << "idle: the lower limit";
     EXPECT_EQ(tended(Khz{1'234'567}), Khz{1'234'567});
@@ -313,26 +313,44 @@ TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
     EXPECT_EQ(tended(Khz{400'000}), Khz{1'234'567}) << "idle again";
     policy(0).user_min = Khz{800'000};  // another program's, of which the next write of a cap hears
     good(control->set({0}, Khz{1'700'000}));
-    EXPECT_EQ(control->ran({0}), std::nullopt) << "another cap, another speed";
+    policy(0).runs_at = Khz{800'000};
+    EXPECT_EQ(speed(), std::nullopt) << "another cap, another speed";
     EXPECT_EQ(tended(Khz{800'000}), std::nullopt);
     EXPECT_EQ(tended(Khz{400'000}), Khz{400'000});
     good(control->release());
-    EXPECT_EQ(control->ran({0}), std::nullopt);
+    EXPECT_EQ(speed(), std::nullopt);
 }
 
 TEST_F(Control, ForgetsHowFastAPolicyRanOnceWorkHasMovedToAnother) {
+    using Speeds = std::vector<std::optional<Khz>>;
+    const std::vector<Ppm> both{Ppm{500'000}, Ppm{500'000}};
     kernel.add_pstate(0, {0}).runs_at = Khz{1'000'000};
     kernel.add_pstate(1, {1});
     open();
     good(control->acquire());
-    good(control->tend(MonoTime()));
-    EXPECT_EQ(control->ran({0}), Khz{1'000'000});
-    EXPECT_EQ(control->ran({1}), std::nullopt);
+    EXPECT_EQ(speeds(both), (Speeds{Khz{1'000'000}, std::nullopt}));
     policy(0).runs_at = Khz{400'000};
     policy(1).runs_at = Khz{3'000'000};
-    good(control->tend(MonoTime()));
-    EXPECT_EQ(control->ran({0}), std::nullopt);
-    EXPECT_EQ(control->ran({1}), Khz{3'000'000});
+    EXPECT_EQ(speeds(both), (Speeds{std::nullopt, Khz{3'000'000}}));
+}
+
+TEST_F(Control, AsksForNoMoreSpeedsThanTheLevelNeeds) {
+    using Speeds = std::vector<std::optional<Khz>>;
+    constexpr Khz kTopSpeed{4'200'000};
+    for (const unsigned id : {0U, 1U, 2U}) {
+        kernel.add_pstate(static_cast<std::uint16_t>(id), {id}).runs_at = kTopSpeed;
+    }
+    open();
+    good(control->acquire());
+    EXPECT_EQ(speeds({Ppm{500'000}, Ppm{9'999}, Ppm{10'000}}), (Speeds{kTopSpeed, std::nullopt, kTopSpeed}))
+        << "less than 1 % is idle";
+    EXPECT_EQ(speeds({Ppm{0}, Ppm{1'000}, Ppm{500}}), (Speeds{std::nullopt, kTopSpeed, std::nullopt}))
+        << "the busiest, however idle";
+    EXPECT_EQ(speeds({Ppm{400'000}, Ppm{700'000}, Ppm{300'000}}), (Speeds{kTopSpeed, kTopSpeed, std::nullopt}))
+        << "two do the whole work of a CPU";
+    policy(1).runs_at = Khz{2'100'000};
+    EXPECT_EQ(speeds({Ppm{400'000}, Ppm{700'000}, Ppm{300'000}}), (Speeds{kTopSpeed, Khz{2'100'000}, kTopSpeed}))
+        << "35 + 40 % and 30 %";
 }
 
 TEST_F(Control, PrefersTheAverageSpeedWhereTheKernelHasIt) {
@@ -341,7 +359,7 @@ TEST_F(Control, PrefersTheAverageSpeedWhereTheKernelHasIt) {
     open();
     good(control->acquire());
     good(control->tend(MonoTime()));
-    EXPECT_EQ(control->ran({0}), Khz{1'000'000});
+    EXPECT_EQ(speed(), Khz{1'000'000});
 }
 
 TEST_F(Control, HasNoSpeedBelowAFrequencyThatIsSet) {
@@ -349,7 +367,7 @@ TEST_F(Control, HasNoSpeedBelowAFrequencyThatIsSet) {
     good(control->acquire());
     good(control->set({0}, kMiddle));
     good(control->tend(MonoTime()));
-    EXPECT_EQ(control->ran({0}), std::nullopt);
+    EXPECT_EQ(speed(), std::nullopt);
 }
 
 TEST_F(Control, FixesACapAndLendsWhereThereIsNoUserspace) {

@@ -90,6 +90,10 @@ Khz CpufreqControl::within_limits(const Hold& hold) const {
 
 Status CpufreqControl::look_at_speed(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed);
+    if (seen && shows_no_limit(hold, *seen)) {
+        hold.latest = *seen;
+        return {};
+    }
     const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
     const auto ceiling = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
     for (const auto* const read : {&seen, &floor, &ceiling}) {
@@ -189,7 +193,8 @@ std::vector<PolicyLimits> CpufreqControl::limits() const {
 
 PolicyLimits CpufreqControl::limits_of(const Hold& hold) const {
     Khz most = hold.ceiling;
-    if (const FoundPolicy* const entry = found(hold.id); entry != nullptr && entry->capped) {
+    const FoundPolicy* const entry = backend_ == Backend::Cap ? found(hold.id) : nullptr;
+    if (entry != nullptr && entry->capped) {
         const bool is_held_down = hold.asked && hold.latest && *hold.latest < *hold.asked;
         most = entry->unknown_max.value_or(is_held_down ? *hold.latest : entry->found.max);
     }

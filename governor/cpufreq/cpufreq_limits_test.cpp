@@ -280,6 +280,54 @@ TEST_P(Limits, BoundTheSpeedOfUserspace) {
     EXPECT_FALSE(control->contested());
 }
 
+// On a machine of many policies SETSPEED reads the limits of some in each period.
+TEST(LimitsOfMany, BindAtOnceAndAreSeenAfterSomePeriodsWhereTheyDoNot) {
+    constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
+    fake::Kernel kernel;
+    const TemporaryDirectory directory;
+    for (unsigned id = 0; id < kPolicies; ++id) {
+        kernel.add_t61(static_cast<std::uint16_t>(id), {id});
+    }
+    const auto control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}});
+    MonoTime now;
+    const auto tended = [&] { EXPECT_TRUE(control->tend(now += std::chrono::seconds{1})); };
+    const auto want = [&](Khz khz) {
+        EXPECT_TRUE(control->acquire());
+        for (const Policy& policy : control->policies()) {
+            EXPECT_TRUE(control->set(policy.id, khz));
+        }
+    };
+    const auto others = [&](Khz limit) {
+        for (auto& [id, policy] : kernel.machine) {
+            policy.user_max = limit;
+        }
+    };
+    const auto all_at = [&](Khz khz) {
+        return std::ranges::all_of(control->policies(), [&](const Policy& policy) {
+            return control->current(policy.id) == khz && kernel.machine.at(policy.id).setspeed == khz;
+        });
+    };
+    want(kHigh);
+    tended();
+    others(kMiddle);
+    tended();
+    EXPECT_TRUE(all_at(kMiddle)) << "as the kernel shows a lower speed at once";
+    EXPECT_EQ(control->limits().size(), kPolicies);
+    others(kTop);
+    tended();
+    EXPECT_TRUE(all_at(kHigh));
+    EXPECT_TRUE(control->limits().empty());
+
+    want(kLowest);
+    others(kMiddle);
+    tended();
+    EXPECT_LE(control->limits().size(), CpufreqControl::kMostLimits);
+    tended();
+    tended();
+    EXPECT_EQ(control->limits().size(), kPolicies);
+    EXPECT_TRUE(all_at(kLowest));
+}
+
 INSTANTIATE_TEST_SUITE_P(, Limits, testing::Bool(),
                          [](const auto& driver) { return driver.param ? "OfADriverWithATable" : "OfADriverWithout"; });
 

@@ -35,7 +35,7 @@ Status CpufreqControl::tend(MonoTime now) {
     if (std::ranges::all_of(holds_, [](const Hold& hold) { return hold.state == State::OffLine; })) {
         heeded(std::nullopt, failure("every policy is off line"));
     }
-    measure();
+    ++looks_;
     const auto is_taken = [](const Hold& hold) { return hold.state == State::Taken; };
     if (std::ranges::any_of(holds_, is_taken) && !may_retake(now)) {
         return give_up();
@@ -66,20 +66,52 @@ Status CpufreqControl::look(Hold& hold) {
 }
 
 // For a CPU that has been idle for some milliseconds the kernel has no measurement: it shows the lower limit
-// (drivers/cpufreq/intel_pstate.c, 6.6 and later), or an error. While all CPUs are idle, the last measurement stays.
-void CpufreqControl::measure() {
+// (drivers/cpufreq/intel_pstate.c, 6.6 and later), or an error.
+std::optional<Khz> CpufreqControl::measure(Hold& hold) {
+    const auto now = cpufreq_.frequency(hold.id, speedometer_);
+    return now && *now != hold.floor ? *now : std::nullopt;
+}
+
+// While no policy has a measurement, the last ones stay. Sorted as far as needed: on a busy machine a few policies are
+// enough for the highest level, which is one CPU's whole work (Demands).
+void CpufreqControl::measure_speeds(std::span<PolicySample> domain) {
     if (mode_ != Mode::Governing || backend_ == Backend::Setspeed) {
         return;
     }
+    const auto has_less = [](const auto* a, const auto* b) { return a->utilisation() < b->utilisation(); };
+    by_work_.clear();
+    std::ranges::transform(domain, std::back_inserter(by_work_), [](PolicySample& sample) { return &sample; });
+    std::ranges::make_heap(by_work_, has_less);
     bool any = false;
-    for (Hold& hold : holds_) {
-        const auto now = cpufreq_.frequency(hold.id, speedometer_);
-        hold.measured = now && *now != hold.floor ? *now : std::nullopt;
-        any = any || hold.measured;
+    for (std::uint64_t work = 0; !by_work_.empty() && work < kOne.value; by_work_.pop_back()) {
+        std::ranges::pop_heap(by_work_, has_less);
+        PolicySample& sample = *by_work_.back();
+        if (sample.utilisation() < Demands::kIdle && by_work_.size() < domain.size()) {
+            break;
+        }
+        Hold& held = *hold(sample.id);
+        sample.ran = measure(held);
+        any = any || sample.ran;
+        work += sample.ran ? work_below_cap(held, sample) : 0;
     }
-    for (Hold& hold : holds_) {
-        hold.ran = any ? hold.measured : hold.ran;
+    for (PolicySample& sample : domain) {
+        Hold& held = *hold(sample.id);
+        held.ran = any ? sample.ran : held.ran;
+        sample.ran = held.ran;
     }
+}
+
+std::uint64_t CpufreqControl::work_below_cap(const Hold& hold, const PolicySample& sample) const {
+    const Ladder& ladder = policies_[static_cast<std::size_t>(&hold - holds_.data())].ladder;
+    return work_of(sample.cpus, std::min(*sample.ran, ladder.speed(*sample.current)), ladder.f_max());
+}
+
+// A speed as wanted shows that no limit is in the way, since the kernel keeps the governor userspace within them. So on
+// a machine of many policies the limits of some are read in each period.
+bool CpufreqControl::shows_no_limit(const Hold& hold, std::optional<Khz> seen) const {
+    const std::size_t groups = (holds_.size() + kMostLimits - 1) / kMostLimits;
+    const auto index = static_cast<std::size_t>(&hold - holds_.data());
+    return hold.wanted && seen == hold.wanted && seen == hold.shown && index % groups != looks_ % groups;
 }
 
 Status CpufreqControl::look_closer(Hold& hold) {

@@ -16,10 +16,11 @@ from t61.waiting import spend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from t61.cpufreq import Policy
+
 TRACING = Path("/sys/kernel/tracing")
 FREQUENCY_EVENT = TRACING / "events/power/cpu_frequency/enable"
 BASELINE = Path(__file__).parents[1] / "baseline"
-READ_EACH_PERIOD = ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]  # of each policy, by happed
 SETTLE_S = 30
 FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
 
@@ -60,9 +61,11 @@ def running(*words: str | Path) -> Iterator[int]:
             process.kill()
 
 
-def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent, Spent]:
-    """What a process used in so many seconds, and a loop that reads these files and /proc/stat once a second."""
-    with running(BASELINE / "bare-sampler", "/proc/stat", *files) as bare:
+def beside_bare_reads(pid: int, policies: list[Policy], samples: int) -> tuple[Spent, Spent]:
+    """What happed used in so many seconds, and a loop that once a second reads the same files."""
+    names = ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]
+    files = [policy.folder / name for policy in policies for name in names]
+    with running(BASELINE / "bare-sampler", "/proc/stat", policies[0].folder / "scaling_driver", *files) as bare:
         spend(SETTLE_S)
         before = spent([pid]), spent([bare])
         spend(samples)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from t61.cost import READ_EACH_PERIOD, beside_bare_reads, sample_table, spent
+from t61.cost import beside_bare_reads, sample_table, spent
 from t61.cpufreq import LADDER_KHZ, Policy
 from t61.roaming import roaming
 from t61.waiting import spend, wait_until
@@ -134,7 +134,6 @@ def test_one_thread_or_two_need_as_many_presses_however_they_move(
 @pytest.mark.long
 def test_a_sample_beside_bare_reads(happed: Happed, show: Show) -> None:
     """Real time's figures: the test in virtual time judges."""
-    read = [policy.folder / name for policy in POLICIES for name in READ_EACH_PERIOD]
-    mine, least = beside_bare_reads(happed.pid, read, SAMPLES)
+    mine, least = beside_bare_reads(happed.pid, POLICIES, SAMPLES)
     show("sample", sample_table(mine, least, SAMPLES))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=SAMPLES // 4)

@@ -20,7 +20,6 @@ import pytest
 
 from t61.cost import (
     BASELINE,
-    READ_EACH_PERIOD,
     SETTLE_S,
     Spent,
     beside_bare_reads,
@@ -150,7 +149,7 @@ def test_idle_it_costs_a_wake_up_a_second_at_most(
 
 
 def test_a_sample_costs_at_most_one_and_a_half_bare_reads(policy: Policy, happed: Happed, show: Show) -> None:
-    mine, least = beside_bare_reads(happed.pid, [policy.folder / name for name in READ_EACH_PERIOD], SAMPLES)
+    mine, least = beside_bare_reads(happed.pid, [policy], SAMPLES)
     show("sample", sample_table(mine, least, SAMPLES))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.wake_ups == pytest.approx(SAMPLES, abs=1)
