@@ -14,7 +14,7 @@ the model's own, from the observed information, stand beside. Assumed: a conditi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,7 +175,7 @@ class _Model:
     def _mixed(self, upper: Floats, lower: Floats, sigma: float) -> tuple[float, Floats]:
         """With u = sigma v and v standard normal; the nodes of each participant stand about the mode of v."""
         mode, spread = self._modes(upper, lower, sigma)
-        x, w = np.polynomial.hermite.hermgauss(NODES)
+        x, w = _quadrature(NODES)
         v = mode[:, None] + np.sqrt(2) * spread[:, None] * x
         moved = sigma * v[self.owner]
         log_p, by_upper, by_lower, _ = _logistic(upper[:, None] - moved, lower[:, None] - moved)
@@ -211,6 +211,12 @@ class _Model:
         np.add.at(cuts, (self.owner, self.ratings), by_lower)
         effects = -np.add.reduceat(self.columns * (by_upper + by_lower)[:, None], self.at)
         return np.hstack([cuts[:, 1:-1], effects])
+
+
+@cache
+def _quadrature(nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights of Gauss and Hermite."""
+    return np.polynomial.hermite.hermgauss(nodes)
 
 
 def _logistic(upper: Floats, lower: Floats) -> tuple[Floats, Floats, Floats, Floats]:
