@@ -179,10 +179,10 @@ def test_without_a_configuration_there_is_nothing_to_upgrade(tmp_path: Path) -> 
 
 
 def test_purge_takes_the_servers_files_and_no_other(tmp_path: Path) -> None:
-    for name in ("server.toml", "database-url", "happe.toml"):
+    for name in ("server.toml", "database-url", "s3-credentials", "happe.toml"):
         (tmp_path / name).touch()
     (tmp_path / "data").mkdir()
-    for action, left in (("remove", 4), ("purge", 1)):
+    for action, left in (("remove", 5), ("purge", 1)):
         assert ran("postrm", tmp_path, action).returncode == 0
         assert len([each for each in tmp_path.iterdir() if each.name != "bin"]) == left
     assert (tmp_path / "happe.toml").exists()
