@@ -15,6 +15,8 @@
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
+#   servers      two study servers and three workers on one PostgreSQL and one S3 store (versitygw, which Go builds here) through
+#                a study, while one of them is killed 30 times
 #   bench        speed and memory
 set -eu
 cd "$(dirname "$0")/.."
@@ -69,13 +71,18 @@ run() { # PART
         profiles)
             /usr/bin/python3 -B tests/power_profiles_daemon.py
             ;;
+        servers)
+            tools/versitygw.sh build/versitygw
+            HAPPE_KILLS=30 HAPPE_PARTICIPANTS=4 HAPPE_VERSITYGW="$PWD/build/versitygw/versitygw" \
+                build/venv/bin/python -m pytest -p no:cacheprovider --durations=1 study-server/tests/test_two_servers.py
+            ;;
         bench)
             make bench
             ;;
     esac
 }
 
-all="statistics models worlds undo mutants fuzz per_cpu limits profiles bench packages debian"
+all="statistics models worlds undo mutants fuzz per_cpu profiles servers bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -98,6 +98,7 @@ def parts(world: World, trace: str) -> list[Part]:
 def test_a_part_is_an_object_that_is_sealed_and_put_once(world: World) -> None:
     # given
     made = given_traces.uploaded(world, 2)
+    made.put(2, size=3000)
     # when
     again = put_part(made.client, made.trace, 0, made.acknowledged[0])
     other = put_part(made.client, made.trace, 0, given_traces.part(7))
@@ -111,7 +112,7 @@ def test_a_part_is_an_object_that_is_sealed_and_put_once(world: World) -> None:
             content = file.read()
         assert made.acknowledged[part.number][4:40] not in content
         assert given_traces.kept(world, made.trace, part.number) == made.acknowledged[part.number]
-    assert len({each.bytes for each in storage.stored(UUID(made.trace))}) == 1
+    assert len({each.bytes for each in storage.stored(UUID(made.trace))}) == 1, "sizes tell nothing"
     with pytest.raises(FileNotFoundError):
         storage.open(named[0]._replace(number=9))
 
