@@ -3,25 +3,30 @@
 
 from __future__ import annotations
 
+import json
 import selectors
-import socket
 import threading
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
+import given_participants
+import given_studies
 from given_uploads import part_items, record_items, underway
 from happe_study.operations.gathering import MOST_WAITING
 from patience import PATIENCE_S, until
 from server_process import ServerProcess
+from slow import BODY, FORM, HEADER, Slow
 from uploader import Uploader
-from world import World
+from world import AT_ONCE, World
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -29,40 +34,11 @@ if TYPE_CHECKING:
 
 MANY = 200
 FEW = 20
+CROWD = 1000
+ROUNDS = 3
 LARGE = 2 << 20  # bytes
-HEADER = "GET /sign-in HTTP/1.1\r\nHost: x\r\nX-Slow: "
-FORM = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
-BODY = f"{FORM}5000\r\n\r\n"
 UNASKED = f"{FORM}{LARGE}\r\n\r\n"
 PART = "PUT {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
-
-
-class Slow:
-    """Connections that send a byte now and then."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.every: list[socket.socket] = []
-
-    def open(self, count: int, request: str) -> list[socket.socket]:
-        """Begin so many requests."""
-        opened = [socket.create_connection(("127.0.0.1", self._port), PATIENCE_S) for _ in range(count)]
-        for each in opened:
-            each.sendall(request.encode())
-        self.every += opened
-        return opened
-
-    def trickle(self) -> None:
-        """Send a byte more of each."""
-        for each in self.every:
-            each.sendall(b"a")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        for each in self.every:
-            each.close()
 
 
 def ended(connections: list[socket.socket]) -> int:
@@ -73,11 +49,16 @@ def ended(connections: list[socket.socket]) -> int:
         return len(selector.select(0))
 
 
+def ask(port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> int:
+    """Ask for something; the status."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        connection.request(method, path, body, headers or {})
+        return connection.getresponse().status
+
+
 def page(port: int) -> int:
     """Ask for an ordinary page; the status."""
-    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
-        connection.request("GET", "/sign-in")
-        return connection.getresponse().status
+    return ask(port, "GET", "/sign-in")
 
 
 @dataclass(frozen=True)
@@ -136,3 +117,29 @@ def test_who_has_waited_for_longest_makes_room_for_others(attacked: Attacked) ->
     until(lambda: ended(first) == MANY, "room for others")
     assert page(attacked.port) == HTTPStatus.OK
     assert ended(others) <= 1, "the page made room for itself, and nobody else went"
+
+
+def test_a_thousand_slow_sockets_keep_nobody_from_rating(sqlite_url: str, tmp_path: Path) -> None:
+    # given: two workers of eight threads, as by default, and somebody whose run has ended
+    world = World(tmp_path, sqlite_url)
+    study = given_studies.study(world, protocol=given_studies.small())
+    row, _link = given_participants.participant(world, study)
+    laptop = given_participants.laptop_with(world, study, row)
+    code = given_participants.runs_of(world, row)[0].code
+    given_participants.ended(world, code, laptop)
+    server = ServerProcess(tmp_path, sqlite_url, limits={"free_bytes": 0}, **AT_ONCE)
+    server.start()
+    rating = json.dumps({"id": str(uuid4()), "rating": 4})
+    headers = {"Authorization": f"Bearer {laptop.token}", "Content-Type": "application/json"}
+    # when
+    with Slow(server.port) as slow:
+        slow.open(CROWD // 2, HEADER)
+        slow.open(CROWD // 2, BODY)
+        # then
+        for _ in range(ROUNDS):
+            slow.trickle()
+            assert ask(server.port, "GET", "/healthz") == HTTPStatus.OK
+            assert ask(server.port, "PUT", f"/api/v1/runs/{code}/rating", rating, headers) == HTTPStatus.OK
+    server.stop()
+    assert given_participants.runs_of(world, row)[0].rating == 4
+    world.close()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clients that send slowly, or never end."""
+
+from __future__ import annotations
+
+import socket
+from typing import Self
+
+from patience import PATIENCE_S
+
+HEADER = "GET /sign-in HTTP/1.1\r\nHost: x\r\nX-Slow: "
+FORM = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+BODY = f"{FORM}5000\r\n\r\n"
+
+
+class Slow:
+    """Connections that send a byte now and then."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.every: list[socket.socket] = []
+
+    def open(self, count: int, request: str) -> list[socket.socket]:
+        """Begin so many requests."""
+        opened = [socket.create_connection(("127.0.0.1", self._port), PATIENCE_S) for _ in range(count)]
+        for each in opened:
+            each.sendall(request.encode())
+        self.every += opened
+        return opened
+
+    def trickle(self) -> None:
+        """Send a byte more of each, as far as the server has not closed it."""
+        for each in self.every:
+            try:
+                each.sendall(b"a")
+            except (BrokenPipeError, ConnectionResetError):
+                continue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for each in self.every:
+            each.close()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A lecture hall joins a study at once, by the real server: every place is filled, exactly balanced, and no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from enrolled import sequences
+from happe_study.studies.models import Slot
+from joining import PLACES, all_join, invited
+from server_process import ServerProcess
+from world import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+TOO_MANY = 5
+PATIENT = {"participant": "100000 per minute"}  # they all have one address
+
+
+def test_two_hundred_and_five_join_at_once_and_five_are_told_that_it_is_full(database_url: str, tmp_path: Path) -> None:
+    # given
+    world = World(tmp_path, database_url)
+    _study, links = invited(world, PLACES + TOO_MANY)
+    server = ServerProcess(tmp_path, database_url, limits={"free_bytes": 0, **PATIENT})
+    server.start()
+    # when
+    try:
+        joined = all_join(server.port, links)
+    finally:
+        server.stop()
+    # then
+    assert [("All places are taken" in each.told) for each in joined if not each.placed] == [True] * TOO_MANY
+    with world.database.reading() as session:
+        taken = [each for each in session.scalars(select(Slot.participant_id)) if each is not None]
+        counts = sequences(session, taken)
+    world.close()
+    assert len(set(taken)) == PLACES
+    assert len(counts) == 2 * 4  # applications, and sequences of conditions
+    assert set(counts.values()) == {PLACES // 4}
