@@ -39,6 +39,9 @@ class Right(StrEnum):
     ACCOUNT_MANAGE = "account.manage"
 
 
+# These are about single participants: whoever has them at one site only has them for its participants only.
+OF_PARTICIPANTS = frozenset({Right.PARTICIPANT_MANAGE, Right.RUN_READ, Right.RUN_MANAGE, Right.RUN_VIEW})
+
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.INVESTIGATOR: frozenset(
         {

@@ -89,4 +89,5 @@ def _account(row: Account, proven_us: int) -> Caller | None:
 def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
     """The caller that an account is, known since `proven_us`."""
     roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
-    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us)
+    sites = frozenset((grant.study_id, grant.site) for grant in grants if grant.study_id is not None and grant.site)
+    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us, sites=sites)

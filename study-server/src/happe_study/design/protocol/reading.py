@@ -23,8 +23,8 @@ from happe_study.design.protocol.sections import (
     Ondemand,
     Protocol,
     Withdrawal,
-    paragraphs,
 )
+from happe_study.design.protocol.texts import paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

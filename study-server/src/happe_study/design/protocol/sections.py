@@ -4,98 +4,20 @@
 Names in the file are the fields' names, or their aliases.
 """
 
-import re
-from datetime import date
 from enum import StrEnum
 from math import lcm
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
-from pydantic_core import PydanticCustomError
 
 from happe_study.design.protocol.conditions import FEWEST_LEVELS, MOST_LEVELS, Condition, Scheme
 from happe_study.design.protocol.conditions import conditions as conditions_of
 from happe_study.design.protocol.conditions import sequences as sequences_of
 from happe_study.design.protocol.designs import williams
+from happe_study.design.protocol.texts import Argument, Day, Line, Slug, Text, Version
 
-LONGEST_SLUG = 40
-LONGEST_LINE = 200
-LONGEST_VERSION = 40
-LONGEST_TEXT = 20_000
-LONGEST_ARGUMENT = 4096
 MOST_SECONDS = 86_400
-
-# C0, DEL, C1; lines of Unicode and turns of the direction of text; no characters.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_LAYOUT = str.maketrans("", "", "\n\t")
-_SLUG = re.compile(r"[a-z][a-z0-9_-]*")
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
-
-
-def _refuse(message: str) -> PydanticCustomError:
-    return PydanticCustomError("protocol", message)
-
-
-def _at_most(text: str, longest: int) -> None:
-    if len(text) > longest:
-        raise _refuse(f"has {len(text)} characters, may have at most {longest}")
-
-
-def _slug(text: str) -> str:
-    _at_most(text, LONGEST_SLUG)
-    if not _SLUG.fullmatch(text):
-        raise _refuse("must be made of a-z, 0-9, - and _, and begin with a letter")
-    return text
-
-
-def _line(text: str) -> str:
-    _at_most(text, LONGEST_LINE)
-    return _printable(text, text)
-
-
-def _text(text: str) -> str:
-    _at_most(text, LONGEST_TEXT)
-    return _printable(text, text.translate(_LAYOUT))
-
-
-def _version(text: str) -> str:
-    _at_most(text, LONGEST_VERSION)
-    return _line(text)
-
-
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise _refuse('must be a day, such as "2031-12-31"') from None
-
-
-def _argument(text: str) -> str:
-    _at_most(text, LONGEST_ARGUMENT)
-    if _CONTROL.search(text):
-        raise _refuse("must not contain control characters")
-    return text
-
-
-def _printable(text: str, checked: str) -> str:
-    if not text.strip():
-        raise _refuse("must not be empty")
-    if _CONTROL.search(checked):
-        raise _refuse("must not contain control characters")
-    return text
-
-
-def paragraphs(text: str) -> tuple[str, ...]:
-    """The paragraphs of a text, which blank lines separate, each as one line."""
-    return tuple(" ".join(part.split()) for part in _PARAGRAPHS.split(text) if part.strip())
-
-
-Slug = Annotated[StrictStr, AfterValidator(_slug)]
-Line = Annotated[StrictStr, AfterValidator(_line)]
-Text = Annotated[StrictStr, AfterValidator(_text)]
-Argument = Annotated[StrictStr, AfterValidator(_argument)]
-Version = Annotated[StrictStr, AfterValidator(_version)]
 
 _CLOSED = ConfigDict(extra="forbid")
 
@@ -279,6 +201,13 @@ class Strata:
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
+class Sites:
+    """The places at which the study goes on, each with its number of slots. Staff invite participants for a site."""
+
+    quota: Annotated[dict[Slug, Annotated[StrictInt, Field(ge=1, le=10_000)]], Field(min_length=2, max_length=50)]
+
+
+@dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Analysis:
     """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
 
@@ -305,7 +234,7 @@ class Review:
 class Retention:
     """When the server erases who the participants are: after a day (UTC), or some days after the unblinding."""
 
-    until: Annotated[StrictStr, AfterValidator(_day)] | None = None
+    until: Day | None = None
     days_after_unblinding: Annotated[StrictInt, Field(ge=1, le=36_500)] | None = None
 
 
@@ -338,6 +267,7 @@ class Protocol:
     ondemand: Ondemand = Ondemand()
     epp: Epp | None = None
     strata: Strata | None = None
+    sites: Sites | None = None
     questionnaire: Questionnaire = Questionnaire()
     rating: Rating = Rating()
     guess: Guess = Guess()
@@ -365,8 +295,9 @@ class Protocol:
 
     @property
     def quotas(self) -> dict[str, int]:
-        """The number of slots of each stratum, in the file's order; without strata there is one, ""."""
-        return dict(self.strata.quota) if self.strata else {"": self.participants}
+        """The number of slots of each stratum or site, in the file's order; without both there is one, ""."""
+        groups = self.sites or self.strata
+        return dict(groups.quota) if groups else {"": self.participants}
 
     @property
     def runs_per_participant(self) -> int:

@@ -83,7 +83,7 @@ class Figure:
 
 
 @pages.get("/studies/<study>/runs/<code>")
-@staff(Right.RUN_VIEW)
+@staff(Right.RUN_VIEW, by_site=True)
 def run(study: str, code: str) -> Response:
     """One run. `from` and `to`, in seconds, are the part of it that is drawn."""
     from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - megabytes of each worker, which uploads do without

@@ -32,7 +32,7 @@ class Account(Base, UserMixin):
 
 
 class Grant(Base):
-    """A role of an account, in one study or (with no study) in all."""
+    """A role of an account, in one study or (with no study) in all, perhaps at one site of the study."""
 
     __tablename__ = "grants"
     __table_args__ = (
@@ -47,6 +47,7 @@ class Grant(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    site: Mapped[str | None] = mapped_column(Name)  # the only one of the study that an experimenter sees
     granted_us: Mapped[int] = mapped_column(Micros, default=now_us)
     account: Mapped[Account] = relationship(back_populates="grants")
 

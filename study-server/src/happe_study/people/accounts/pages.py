@@ -165,8 +165,10 @@ def end_tokens() -> AnyResponse:
 
 def _grant(session: Session, found: Account) -> AnyResponse:
     role, study = _role_and_study(session)
-    services.grant(session, caller(), found, role, study)
-    return done(f"{found.email} is {role} of {study.name if study else 'every study'}.", ONE, email=found.email)
+    site = request.form.get("site", "").strip() or None
+    services.grant(session, caller(), found, role, study, site)
+    where = f"{study.name if study else 'every study'}{f', {site}' if site else ''}"
+    return done(f"{found.email} is {role} of {where}.", ONE, email=found.email)
 
 
 def _revoke(session: Session, found: Account) -> AnyResponse:

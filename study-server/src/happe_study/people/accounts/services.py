@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 from flask_security.utils import hash_password
@@ -16,6 +16,7 @@ from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.design.protocol.reading import read_protocol
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import Account, Grant, Token, TokenKind
 
@@ -67,11 +68,27 @@ def every(session: Session) -> Sequence[Account]:
     return session.scalars(select(Account).order_by(Account.email)).all()
 
 
-def grant(session: Session, who: Caller | None, account: Account, role: Role, study: Study | None) -> None:
-    """Give an account a role, in one study or (None) in all. Twice is once. Raises Problem 409."""
+def grant(  # noqa: PLR0913, PLR0917 - what a grant is
+    session: Session,
+    who: Caller | None,
+    account: Account,
+    role: Role,
+    study: Study | None,
+    site: str | None = None,
+) -> None:
+    """Give an account a role, in one study or (None) in all. Twice is once. Raises Problem 409.
+
+    `site`: the only site of the study whose participants an experimenter sees. 422: the study has no such site.
+    """
     _not_oneself(who, account)
     study_id = study.id if study else None
-    if any(g.role == role and g.study_id == study_id for g in account.grants):
+    if site is not None:
+        _require_site(role, study, site)
+    if (
+        held_already := next((g for g in account.grants if g.role == role and g.study_id == study_id), None)
+    ) is not None:
+        if held_already.site != site:
+            raise conflict("grant-exists", "This account has the role at another site, or at all. Revoke that first.")
         return
     held = {Role(g.role) for g in account.grants if None in (study_id, g.study_id) or g.study_id == study_id}
     if others := conflicts(role, held):
@@ -79,9 +96,17 @@ def grant(session: Session, who: Caller | None, account: Account, role: Role, st
             "duties",
             f"One person can't be both {', '.join(sorted(others))} and {role} of the same study: see docs/blinding.md.",
         )
-    account.grants.append(Grant(role=role, study_id=study_id))
-    name = study.name if study else None
-    chain.append(session, "account.grant", who, study_id=study_id, account=account.email, role=role, study=name)
+    account.grants.append(Grant(role=role, study_id=study_id, site=site))
+    facts: dict[str, Any] = {"study": study.name if study else None} | ({"site": site} if site else {})
+    chain.append(session, "account.grant", who, study_id=study_id, account=account.email, role=role, **facts)
+
+
+def _require_site(role: Role, study: Study | None, site: str) -> None:
+    sites = read_protocol(study.protocol.encode()).sites if study else None
+    if role is not Role.EXPERIMENTER or sites is None:
+        raise unprocessable("Only an experimenter of a study with sites has one.", FieldError("/site", "Leave it out."))
+    if site not in sites.quota:
+        raise unprocessable("There is no such site.", FieldError("/site", f"Must be {' or '.join(sites.quota)}."))
 
 
 def revoke(session: Session, who: Caller | None, account: Account, role: Role, study: Study | None) -> None:

@@ -46,6 +46,7 @@ class Participant(Base):
     code: Mapped[str] = mapped_column(Code, unique=True)
     state: Mapped[str] = mapped_column(Name, default=ParticipantState.INVITED)
     stratum: Mapped[str | None] = mapped_column(Name)
+    site: Mapped[str | None] = mapped_column(Name)  # for which they were invited
     consent_version: Mapped[str | None] = mapped_column(Name)
     consent_us: Mapped[int | None] = mapped_column(Micros)
     on_withdrawal: Mapped[str | None] = mapped_column(Name)

@@ -22,6 +22,7 @@ from happe_study.results.overview.status import status
 from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
+from happe_study.runs.course.sites import runs_of_site
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -173,7 +174,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
 def _of_runs(session: Session, study: Study) -> list[Attention]:
     """Runs that should have gone on by now."""
     now = now_us()
-    mine = select(Run).where(Run.study_id == study.id)
+    mine = runs_of_site(select(Run).where(Run.study_id == study.id), study.id)
     late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
     started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)
     rated = mine.where(Run.state == State.RATED, Run.record_us.is_(None), Run.rated_us < now - LATE_US)

@@ -25,14 +25,14 @@ pages = Blueprint("withdrawal_staff", __name__)
 
 
 @pages.get("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE)
+@staff(Right.PARTICIPANT_MANAGE, by_site=True)
 def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What withdrawing means for this participant's data."""
     return about_one("results/withdraw", f"Withdraw participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE)
+@staff(Right.PARTICIPANT_MANAGE, by_site=True)
 @or_again(withdraw_form)
 def withdraw(study: str, code: str) -> AnyResponse:
     """Erase or de-identify, as the participant chose when they agreed."""

@@ -27,6 +27,7 @@ from happe_study.runs.course import machine, steps
 from happe_study.runs.course.machine import Event, State
 from happe_study.runs.course.models import Run
 from happe_study.runs.course.planning import another_attempt
+from happe_study.runs.course.sites import of_site
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ COLUMNS = {
 
 
 def find(session: Session, study_id: int, code: str) -> Run:
-    """A study's run. 404: it has no such run."""
+    """A study's run. 404: it has no such run, or not at the caller's site."""
     query = select(Run).join(Participant).where(Run.code == code, Participant.study_id == study_id)
+    query = of_site(query, study_id)
     run = session.scalar(query) if is_code(code) else None
     if run is None:
         raise not_found()

@@ -30,14 +30,14 @@ LONGEST_REASON = 500
 
 
 @pages.get("/studies/<study>/runs/<code>/abort")
-@staff(Right.RUN_MANAGE)
+@staff(Right.RUN_MANAGE, by_site=True)
 def abort_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What aborting means."""
     return _form("runs/abort", f"Abort run {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/abort")
-@staff(Right.RUN_MANAGE)
+@staff(Right.RUN_MANAGE, by_site=True)
 @or_again(abort_form)
 def abort(study: str, code: str) -> AnyResponse:
     """Say that a run doesn't count, and why."""
@@ -49,14 +49,14 @@ def abort(study: str, code: str) -> AnyResponse:
 
 
 @pages.get("/studies/<study>/runs/<code>/repeat")
-@staff(Right.RUN_MANAGE)
+@staff(Right.RUN_MANAGE, by_site=True)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """What planning again means."""
     return _form("runs/repeat", f"Plan run {code} again", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/repeat")
-@staff(Right.RUN_MANAGE)
+@staff(Right.RUN_MANAGE, by_site=True)
 @or_again(repeat_form)
 def repeat(study: str, code: str) -> AnyResponse:
     """Plan another attempt in the place of an aborted run."""
