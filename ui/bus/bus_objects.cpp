@@ -95,6 +95,9 @@ std::optional<RealBattery> battery_of(const QVariantMap& properties) {
     }
     RealBattery battery{.joules = properties.value(QStringLiteral("Energy")).toDouble() * kJoulesOfWattHour,
                         .watts = properties.value(QStringLiteral("EnergyRate")).toDouble()};
+    if (const QVariant percentage = properties.value(QStringLiteral("Percentage")); percentage.isValid()) {
+        battery.charge = percentage.toDouble() / 100.0;
+    }
     const qint64 told = properties.value(QStringLiteral("TimeToEmpty")).toLongLong();
     if (told > 0) {
         battery.remaining = Seconds(double(told));

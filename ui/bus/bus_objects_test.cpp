@@ -30,6 +30,13 @@ TEST(Battery, HasNoTimeWhereNothingIsKnown) {
     EXPECT_EQ(battery_of(battery)->remaining, std::nullopt);
 }
 
+TEST(Battery, IsChargedAsUPowerSays) {
+    QVariantMap battery = discharging();
+    EXPECT_EQ(battery_of(battery)->charge, std::nullopt);
+    battery["Percentage"] = 82.0;
+    EXPECT_DOUBLE_EQ(battery_of(battery)->charge.value_or(0.0), 0.82);
+}
+
 TEST(Battery, IsNoneWhileItChargesIsFullOrIsMissing) {
     QVariantMap battery = discharging();
     for (const uint state : {0U, 1U, 3U, 4U, 5U, 6U}) {

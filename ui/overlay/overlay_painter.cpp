@@ -20,6 +20,9 @@ constexpr double kRadius = 8.0;
 constexpr double kLadderWidth = 70.0;
 constexpr double kLadderHeight = 14.0;
 constexpr double kLowestBar = 4.0;
+constexpr double kBatteryWidth = 30.0;
+constexpr double kBatteryHeight = 15.0;
+constexpr double kTerminal = 3.0;  // of the battery, at its right
 constexpr int kIcon = 64;
 constexpr int kIconText = 26;
 constexpr std::size_t kMostBars = 14;  // of a longer ladder only the share is shown
@@ -46,14 +49,15 @@ struct Text {
     double height;
 };
 
-// Two rows: the time and what the last key gave; the ladder and the speed.
+// Two rows: the battery, its time and what the last key gave; the ladder and the speed.
 struct Layout {
     explicit Layout(const Shown& shown)
-        : time(OverlayWords::time(shown), font(24, true)),
+        : time_left(kPadding + (shown.charge_percent ? kBatteryWidth + kTerminal + kGap : 0.0)),
+          time(OverlayWords::time(shown), font(24, true)),
           effect(OverlayWords::effect(shown), font(20, true)),
           speed(OverlayWords::speed(shown), font(14, false)) {}
 
-    [[nodiscard]] double effect_left() const { return kPadding + time.width + (effect.text.isEmpty() ? 0.0 : kGap); }
+    [[nodiscard]] double effect_left() const { return time_left + time.width + (effect.text.isEmpty() ? 0.0 : kGap); }
     [[nodiscard]] static double speed_left() { return kPadding + kLadderWidth + kGap; }
     [[nodiscard]] double second_row() const { return kPadding / 2 + time.height + kRowGap; }
     [[nodiscard]] double width() const {
@@ -61,6 +65,7 @@ struct Layout {
     }
     [[nodiscard]] double height() const { return second_row() + speed.height + kPadding / 2; }
 
+    double time_left;
     Text time;
     Text effect;
     Text speed;
@@ -76,6 +81,19 @@ void draw_plate(QPainter& painter, const QSizeF& size, const Colours& colours) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(colours.plate);
     painter.drawRoundedRect(QRectF(QPointF(), size), kRadius, kRadius);
+}
+
+// A battery, as full as it is charged.
+void draw_battery(QPainter& painter, const QPointF& bottom_left, int percent, const QColor& colour) {
+    const QRectF body(bottom_left.x() + 0.75, bottom_left.y() - kBatteryHeight, kBatteryWidth - 1.5, kBatteryHeight);
+    painter.setPen(QPen(colour, 1.5));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(body, 2.0, 2.0);
+    painter.fillRect(QRectF(body.right() + 1.5, body.center().y() - kBatteryHeight / 4, kTerminal, kBatteryHeight / 2),
+                     colour);
+    QRectF charge = body.adjusted(2.5, 2.5, -2.5, -2.5);
+    charge.setWidth(charge.width() * percent / 100.0);
+    painter.fillRect(charge, colour);
 }
 
 // One bar a step, taller and taller; those up to the current one are filled.
@@ -111,7 +129,10 @@ void draw_texts(QPainter& painter, const Layout& layout, const Shown& shown, con
     const double first = kPadding / 2 + layout.time.ascent;
     const double second = layout.second_row() + layout.speed.ascent;
     const bool slower = shown.effect && shown.effect->to_khz <= shown.effect->from_khz;
-    draw(painter, layout.time, kPadding, first, colours.text);
+    if (shown.charge_percent) {
+        draw_battery(painter, QPointF(kPadding, first), *shown.charge_percent, colours.text);
+    }
+    draw(painter, layout.time, layout.time_left, first, colours.text);
     draw(painter, layout.effect, layout.effect_left(), first, slower ? colours.gain : colours.loss);
     draw(painter, layout.speed, layout.speed_left(), second, colours.text);
     draw_ladder(painter, QPointF(kPadding, second), shown, colours.text);

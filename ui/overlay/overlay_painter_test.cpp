@@ -128,6 +128,27 @@ TEST(OverlayPainter, ShowsEachStepOfTheLadder) {
     }
 }
 
+TEST(OverlayPainter, FillsTheBatteryAsFarAsItIsCharged) {
+    Shown shown = saving();
+    const QImage without = paint(shown, {});
+    shown.charge_percent = 100;
+    const QImage full = paint(shown, {});
+    EXPECT_GT(full.width(), without.width());
+    shown.charge_percent = 50;
+    const QImage half = paint(shown, {});
+    EXPECT_EQ(half.size(), full.size());
+    const auto bright = [](const QImage& image) {
+        int found = 0;
+        for (int y = 0; y < image.height() / 2; ++y) {
+            for (int x = 0; x < 45; ++x) {
+                found += qGreen(image.pixel(x, y)) > 200 ? 1 : 0;
+            }
+        }
+        return found;
+    };
+    EXPECT_GT(bright(full), bright(half) + 50);
+}
+
 TEST(OverlayPainter, ShowsALadderOfManySteps) {
     Shown shown = saving();
     shown.steps = 40;
@@ -168,6 +189,8 @@ TEST(OverlayWords, SayWhatAKeyDidWhereNoTimeIsKnown) {
     shown.effect->gained.reset();
     EXPECT_EQ(OverlayWords::effect(shown), "slower");
     EXPECT_EQ(OverlayWords::description(shown), "Speed 2 of 5, 1.2 GHz. Last key: slower.");
+    shown.charge_percent = 82;
+    EXPECT_EQ(OverlayWords::description(shown), "Speed 2 of 5, 1.2 GHz. Last key: slower. Battery at 82 %.");
     shown.effect = Effect{Key::Performance, 1'200'000, 1'600'000, {}};
     EXPECT_EQ(OverlayWords::effect(shown), "faster");
     shown.effect = Effect{Key::Power, 800'000, 800'000, 0min};

@@ -129,6 +129,16 @@ std::optional<Seconds> OverlayState::remaining_time(Moment now) const {
     return remaining(std::max(0.0, simulated_.joules() - drawn(now)), watts_);
 }
 
+std::optional<int> OverlayState::charge_percent(Moment now) const {
+    const auto percent = [](double share) {
+        return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 100.0));
+    };
+    if (simulates()) {
+        return percent((simulated_.joules() - drawn(now)) / simulated_.full());
+    }
+    return real_ && real_->charge ? std::optional(percent(*real_->charge)) : std::nullopt;
+}
+
 bool OverlayState::shows_effect(Moment now) const {
     return effect_ && now < effect_at_ + kEffectShown;
 }
@@ -143,6 +153,7 @@ std::optional<Shown> OverlayState::shown(Moment now) const {
     const auto time = remaining_time(now);
     return Shown{.on_battery = simulates() || real_,
                  .remaining = time ? std::optional(whole(*time)) : std::nullopt,
+                 .charge_percent = charge_percent(now),
                  .step = std::min(static_cast<std::size_t>(step - ladder.begin()) + 1, ladder.size()),
                  .steps = ladder.size(),
                  .khz = speed(at->target_khz),

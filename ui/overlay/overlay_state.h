@@ -52,6 +52,7 @@ struct RealBattery {
     double joules = 0.0;
     double watts = 0.0;                // drawn from it
     std::optional<Seconds> remaining;  // none: not known
+    std::optional<double> charge;      // 0 to 1; none: not known
     bool operator==(const RealBattery&) const = default;
 };
 
@@ -67,6 +68,7 @@ struct Effect {
 struct Shown {
     bool on_battery = true;
     std::optional<std::chrono::minutes> remaining;  // none: on mains, or not known
+    std::optional<int> charge_percent;              // none: on mains, or not known
     std::size_t step = 0;                           // on the ladder, from 1
     std::size_t steps = 0;
     std::uint32_t khz = 0;  // its real speed
@@ -120,6 +122,7 @@ private:
     [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const { return governor_.speed(khz); }
     [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
     [[nodiscard]] std::optional<Seconds> remaining_time(Moment now) const;
+    [[nodiscard]] std::optional<int> charge_percent(Moment now) const;
     [[nodiscard]] std::optional<std::chrono::minutes> gained(std::uint32_t from, std::uint32_t to, double load) const;
     [[nodiscard]] bool shows_effect(Moment now) const;
     [[nodiscard]] double drawn(Moment now) const;

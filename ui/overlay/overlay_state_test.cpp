@@ -41,7 +41,8 @@ TEST(OverlayState, ShowsTheTimeThatIsLeftAndTheStepOfTheLadder) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);
     // 26.74 W for 2 h last 99.4 min at 32.27 W.
-    EXPECT_EQ(state.shown(0s), (Shown{.remaining = 99min, .step = 3, .steps = 5, .khz = 1'600'000}));
+    EXPECT_EQ(state.shown(0s),
+              (Shown{.remaining = 99min, .charge_percent = 100, .step = 3, .steps = 5, .khz = 1'600'000}));
 }
 
 TEST(OverlayState, LastsTwoHoursAtTheLowestFrequency) {
@@ -50,8 +51,10 @@ TEST(OverlayState, LastsTwoHoursAtTheLowestFrequency) {
     lowest.samples = {{0, {800'000, kFull}}};
     state.governor(lowest, 0s);
     EXPECT_EQ(state.shown(0s)->remaining, 120min);
+    EXPECT_EQ(state.shown(1h)->charge_percent, 50);
     EXPECT_EQ(state.shown(Moment(119min) + 59s)->remaining, 0min);
     EXPECT_EQ(state.shown(3h)->remaining, 0min);
+    EXPECT_EQ(state.shown(3h)->charge_percent, 0);
 }
 
 TEST(OverlayState, CountsDownWithNobodyTellingItAnything) {
@@ -239,7 +242,9 @@ TEST(OverlayState, TakesAListedFrequencyForItsRealSpeed) {
     governor.samples = {{0, {2'201'000, kFull}}};
     governor.real_khz = {{2'201'000, 2'300'000}};
     state.governor(governor, 0s);
-    EXPECT_EQ(state.shown(0s), (Shown{.remaining = 71min, .step = 5, .steps = 5, .khz = 2'300'000}));  // at 45.04 W
+    EXPECT_EQ(
+        state.shown(0s),
+        (Shown{.remaining = 71min, .charge_percent = 100, .step = 5, .steps = 5, .khz = 2'300'000}));  // at 45.04 W
 }
 
 TEST(OverlayState, AFrequencyThatTheLadderLacksIsTheNextStepOfIt) {
@@ -254,8 +259,9 @@ TEST(OverlayState, ShowsWhatTheRealBatterySaysAndNeverLooksByItself) {
     OverlayState state = OverlayState::real({});
     state.governor(playing(), 0s);
     EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s, .charge = 0.82});
     EXPECT_EQ(state.shown(0s)->remaining, 150min);
+    EXPECT_EQ(state.shown(0s)->charge_percent, 82);
     EXPECT_EQ(state.next_look(), std::nullopt);
     EXPECT_EQ(state.next_change(0s), std::nullopt);
 }

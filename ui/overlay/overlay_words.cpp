@@ -87,7 +87,9 @@ QString OverlayWords::spoken_effect(const Effect& effect) {
 
 QString OverlayWords::description(const Shown& shown) {
     const QString speed = tr("Speed %1 of %2, %3 GHz.").arg(shown.step).arg(shown.steps).arg(gigahertz(shown.khz));
-    return shown.effect ? speed + QLatin1Char(' ') + spoken_effect(*shown.effect) : speed;
+    const QString effect = shown.effect ? speed + QLatin1Char(' ') + spoken_effect(*shown.effect) : speed;
+    return shown.charge_percent ? effect + QLatin1Char(' ') + tr("Battery at %1 %.").arg(*shown.charge_percent)
+                                : effect;
 }
 
 }  // namespace happe::ui

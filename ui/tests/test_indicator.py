@@ -70,7 +70,7 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
         said = run("--battery", "simulated", "--status", **buses(bus))
     assert said.returncode == 0
     assert said.stdout.splitlines() == [
-        "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz.",
+        "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz. Battery at 100 %.",
         "no X server answers where DISPLAY says",
         "In front: torcs.",
         "No program reports which application is in front:",
@@ -81,7 +81,10 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
 def test_says_it_in_german(bus: PrivateBus) -> None:
     with happed(bus):
         said = run("--battery", "simulated", "--status", LANG="de_DE.UTF-8", LC_ALL="", **buses(bus))
-    assert said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5, 1,6 GHz."
+    assert (
+        said.stdout.splitlines()[0]
+        == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Geschwindigkeit 3 von 5, 1,6 GHz. Akku bei 100 %."
+    )
 
 
 def test_says_it_as_json(bus: PrivateBus) -> None:

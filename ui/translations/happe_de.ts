@@ -85,6 +85,10 @@
         <source>Speed %1 of %2, %3 GHz.</source>
         <translation>Stufe %1 von %2, %3 GHz.</translation>
     </message>
+    <message>
+        <source>Battery at %1 %.</source>
+        <translation>Akku bei %1 %.</translation>
+    </message>
 </context>
 <context>
     <name>Status</name>
