@@ -105,6 +105,9 @@ class Conversation:
 
 
 def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: Path) -> None:
+    extension = root / "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
+    extension.parent.mkdir(parents=True)
+    extension.touch()
     talk = Conversation(installed, "setup", "--root", root)
     talk.hears("cpufreq: 1 policy driven by acpi-cpufreq")
     talk.hears("  1  KEY_F14 and KEY_F13\r\n  2  CTRL+META+KEY_UP and CTRL+META+KEY_DOWN\r\n")
@@ -118,6 +121,7 @@ def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: 
     talk.answers("Start the indicator with each user's desktop? [Y/n] ", "")
     talk.answers("Do this? [Y/n] ", "")
     assert talk.ended() == 0, talk.said
+    assert "enables HAPPE's extension: gnome-extensions enable happe@happe.org\r\n" in talk.said
     assert talk.said.endswith("happed starts with the machine.\r\n")
 
     before = (ROOT / "packaging/happe.toml").read_text()

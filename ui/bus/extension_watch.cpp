@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/bus/extension_watch.h"
 
-#include <QDBusMessage>
 #include <QDBusReply>
 
 namespace happe::ui {
@@ -13,11 +12,6 @@ const QString kExtensions = QStringLiteral("org.gnome.Shell.Extensions");
 const QString kUuid = QStringLiteral("happe@happe.org");
 constexpr int kShellPatience = 1000;  // milliseconds
 
-bool is_enabled(const QVariantMap& state) {
-    constexpr int kEnabled = 1;  // GNOME Shell's ExtensionState
-    return state.value(QStringLiteral("state")).toInt() == kEnabled;
-}
-
 }  // namespace
 
 ExtensionWatch::ExtensionWatch(QDBusConnection session_bus) {
@@ -25,12 +19,20 @@ ExtensionWatch::ExtensionWatch(QDBusConnection session_bus) {
                         SLOT(on_state(QString, QVariantMap)));
 }
 
+QDBusMessage ExtensionWatch::call(const QString& method) {
+    QDBusMessage message = QDBusMessage::createMethodCall(kGnomeShell, kShellPath, kExtensions, method);
+    message.setAutoStartService(false);
+    return message << kUuid;
+}
+
+bool ExtensionWatch::is_enabled(const QVariantMap& info) {
+    constexpr int kEnabled = 1;  // GNOME Shell's ExtensionState
+    return info.value(QStringLiteral("state")).toInt() == kEnabled;
+}
+
 bool ExtensionWatch::enabled(const QDBusConnection& session_bus) {
-    QDBusMessage question =
-        QDBusMessage::createMethodCall(kGnomeShell, kShellPath, kExtensions, QStringLiteral("GetExtensionInfo"));
-    question.setAutoStartService(false);
-    question << kUuid;
-    const QDBusReply<QVariantMap> answer = session_bus.call(question, QDBus::Block, kShellPatience);
+    const QDBusReply<QVariantMap> answer =
+        session_bus.call(call(QStringLiteral("GetExtensionInfo")), QDBus::Block, kShellPatience);
     return answer.isValid() && is_enabled(answer.value());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QDBusConnection>
+#include <QDBusMessage>
 #include <QObject>
 #include <QVariantMap>
 
@@ -14,6 +15,10 @@ class ExtensionWatch final : public QObject {
 public:
     explicit ExtensionWatch(QDBusConnection session_bus);
 
+    // A call of GNOME Shell about the extension, which does not start the shell.
+    static QDBusMessage call(const QString& method);
+    // Whether the answer to GetExtensionInfo says that GNOME Shell runs it.
+    [[nodiscard]] static bool is_enabled(const QVariantMap& info);
     // Asks GNOME Shell and waits for at most a second; false if it does not answer.
     [[nodiscard]] static bool enabled(const QDBusConnection& session_bus);
 

@@ -3,6 +3,7 @@
 
 #include "ui/bus/bus_objects.h"
 
+#include <QDBusArgument>
 #include <QDBusPendingCallWatcher>
 #include <algorithm>
 #include <chrono>
@@ -30,7 +31,9 @@ QDBusMessage to_systemd(const QString& method) {
 Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
     : system_(std::move(system_bus)),
       session_(std::move(session_bus)),
-      governor_(system_, governor_object(), QStringLiteral("KeyCounted")) {
+      governor_(system_, governor_object(), QStringLiteral("KeyCounted")),
+      extension_(session_) {
+    connect(&extension_, &ExtensionWatch::changed, this, [this] { ask_extension(); });
     connect(&governor_, &PropertyWatch::there, this, &Owner::governor_is);
     connect(&governor_, &PropertyWatch::gone, this, &Owner::governor_gone);
     connect(&governor_, &PropertyWatch::signalled, this, [this](const QString& key) {
@@ -49,6 +52,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
         }
     });
     ask_autostart();
+    ask_extension();
 }
 
 void Owner::governor_is(const QVariantMap& properties) {
@@ -204,6 +208,21 @@ void Owner::ask_autostart() {
             emit changed();
         },
         false);
+}
+
+void Owner::ask_extension() {
+    ask(
+        session_, ExtensionWatch::call(QStringLiteral("GetExtensionInfo")),
+        [this](const QList<QVariant>& answer) {
+            const auto info = qdbus_cast<QVariantMap>(answer.value(0));  // empty: GNOME does not have it
+            extension_is_off_ = !info.isEmpty() && !ExtensionWatch::is_enabled(info);
+            emit changed();
+        },
+        false);
+}
+
+void Owner::enable_extension() {
+    ask(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")), [](const auto& /*done*/) {}, true);
 }
 
 void Owner::set_autostart(bool wanted) {

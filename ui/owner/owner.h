@@ -2,6 +2,7 @@
 // What the owner's window shows and does, without a window: happed on the system's bus, systemd on the session's.
 #pragma once
 
+#include "ui/bus/extension_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
 
@@ -31,6 +32,9 @@ public:
     // Whether happe-indicator starts with the session; none where no systemd says so.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
 
+    // Whether GNOME has HAPPE's extension, and does not run it.
+    [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
+
     void choose(const QString& application);
     // Waits for a key, half a minute, and says its name.
     void learn_key();
@@ -41,6 +45,7 @@ public:
     // Deletes the shown profile.
     void reset();
     void set_autostart(bool wanted);
+    void enable_extension();
     // While somebody looks, it asks each second how much the CPU works.
     void watch(bool wanted);
 
@@ -58,6 +63,7 @@ private:
     void ask_profiles();
     void ask_presses();
     void ask_autostart();
+    void ask_extension();
     void change_shown(const QString& method, const QList<QVariant>& more);
     void show_profile();
     void ask(const QDBusConnection& bus, const QDBusMessage& question,
@@ -76,6 +82,8 @@ private:
     bool pausing_ = false;  // asked for, not yet answered
     std::optional<uint> hold_;
     std::optional<bool> autostart_;
+    ExtensionWatch extension_;
+    bool extension_is_off_ = false;
 };
 
 }  // namespace happe::ui

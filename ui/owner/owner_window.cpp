@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_window.h"
 
+#include "ui/owner/desktop_entry.h"
 #include "ui/owner/owner_words.h"
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFile>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QIcon>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLocale>
@@ -52,6 +55,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
       reset_(new QPushButton(tr("F&orget this application…"), this)),
       find_key_(new QPushButton(tr("Find a &key…"), this)),
       autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
+      extension_(new QPushButton(tr("Enable HAPPE in &GNOME"), this)),
       said_(text_label(this)) {
     setWindowTitle(tr("HAPPE"));
     QFont large = doing_->font();
@@ -93,9 +97,12 @@ void OwnerWindow::lay_out() {
     all->addWidget(chart_, 3);
     all->addWidget(presses_, 1);
     all->addLayout(keys);
-    all->addWidget(autostart_);
+    auto* const session = new QHBoxLayout;
+    session->addWidget(autostart_, 1);
+    session->addWidget(extension_);
+    all->addLayout(session);
     all->addWidget(said_);
-    const QList<QWidget*> order{pause_, profiles_, undo_, reset_, chart_, presses_, find_key_, autostart_};
+    const QList<QWidget*> order{pause_, profiles_, undo_, reset_, chart_, presses_, find_key_, autostart_, extension_};
     for (qsizetype at = 1; at < order.size(); ++at) {
         setTabOrder(order[at - 1], order[at]);
     }
@@ -124,7 +131,9 @@ void OwnerWindow::connect_all() {
     connect(undo_, &QPushButton::clicked, this, [this] { owner_.undo(); });
     connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
     connect(autostart_, &QCheckBox::clicked, this, [this](bool wanted) { owner_.set_autostart(wanted); });
-    connect(profiles_, &QComboBox::activated, this, [this](int) { owner_.choose(profiles_->currentText()); });
+    connect(extension_, &QPushButton::clicked, this, [this] { owner_.enable_extension(); });
+    connect(profiles_, &QComboBox::activated, this,
+            [this](int) { owner_.choose(profiles_->currentData().toString()); });
 }
 
 void OwnerWindow::update_all() {
@@ -144,6 +153,7 @@ void OwnerWindow::update_all() {
     undo_->setEnabled(!owner_.presses().empty());
     reset_->setEnabled(!owner_.presses().empty());
     autostart_->setEnabled(owner_.autostart().has_value());
+    extension_->setVisible(owner_.extension_is_off());
     autostart_->setChecked(owner_.autostart().value_or(false));
 }
 
@@ -157,14 +167,28 @@ void OwnerWindow::update_profiles() {
     }
     QStringList before;
     for (int row = 0; row < profiles_->count(); ++row) {
-        before << profiles_->itemText(row);
+        before << profiles_->itemData(row).toString();
     }
     const QSignalBlocker quiet(profiles_);
     if (names != before) {
         profiles_->clear();
-        profiles_->addItems(names);
+        for (const QString& name : names) {
+            add_profile(name);
+        }
     }
-    profiles_->setCurrentText(owner_.shown().application);
+    profiles_->setCurrentIndex(profiles_->findData(owner_.shown().application));
+}
+
+// By the name that the desktop has for it; "/mains" stays behind it.
+void OwnerWindow::add_profile(const QString& application) {
+    const auto entry = desktop_entry(application);
+    if (!entry) {
+        profiles_->addItem(application, application);
+        return;
+    }
+    const QIcon icon = QFile::exists(entry->icon) ? QIcon(entry->icon) : QIcon::fromTheme(entry->icon);
+    const qsizetype more = application.indexOf(QLatin1Char('/'));
+    profiles_->addItem(icon, more < 0 ? entry->name : entry->name + application.sliced(more), application);
 }
 
 void OwnerWindow::update_presses() {

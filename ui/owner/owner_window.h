@@ -31,6 +31,7 @@ private:
     void connect_all();
     void update_all();
     void update_profiles();
+    void add_profile(const QString& application);
     void update_presses();
     void reset();
 
@@ -47,6 +48,7 @@ private:
     QPushButton* reset_;
     QPushButton* find_key_;
     QCheckBox* autostart_;
+    QPushButton* extension_;
     QLabel* said_;
 };
 

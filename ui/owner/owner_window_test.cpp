@@ -3,6 +3,7 @@
 // ui/tests/test_owner_window.py.
 #include "ui/owner/owner_window.h"
 
+#include "ui/owner/desktop_entry.h"
 #include "ui/owner/owner_words.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QComboBox>
+#include <QDir>
+#include <QTemporaryDir>
 #include <set>
 
 namespace happe::ui {
@@ -81,6 +84,23 @@ TEST(OwnerStateOf, IsNothingWhereTheAnswerIsOfOtherTypes) {
     EXPECT_EQ(state.work, std::nullopt);
     EXPECT_TRUE(presses_of(QVariant("x")).empty());
     EXPECT_TRUE(profiles_of(QVariant()).empty());
+}
+
+TEST(DesktopEntry, NamesAnApplicationInTheUsersLanguage) {
+    const QTemporaryDir folder;
+    qputenv("XDG_DATA_HOME", folder.path().toUtf8());
+    ASSERT_TRUE(QDir(folder.path()).mkdir("applications"));
+    QFile file(folder.filePath("applications/torcs.desktop"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("[Desktop Entry]\nName=Racing\nName[de]=Rennen\nIcon=torcs\n[Desktop Action x]\nName=Other\n");
+    file.close();
+    EXPECT_EQ(desktop_entry("torcs"), (DesktopEntry{.name = "Racing", .icon = "torcs"}));
+    EXPECT_EQ(desktop_entry("torcs/mains"), desktop_entry("torcs"));
+    QLocale::setDefault(QLocale("de_DE"));
+    EXPECT_EQ(desktop_entry("torcs")->name, "Rennen");
+    QLocale::setDefault(QLocale::c());
+    EXPECT_EQ(desktop_entry("neverball-of-nobody"), std::nullopt);
+    EXPECT_EQ(desktop_entry("../torcs"), std::nullopt);
 }
 
 class Window : public testing::Test {

@@ -6,7 +6,6 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
-#include <array>
 #include <ranges>
 
 namespace happe::ui {
@@ -17,7 +16,11 @@ constexpr qreal kTriangle = 6;  // half of a press's mark
 constexpr std::size_t kMarked = 8;
 constexpr qreal kFaintest = 0.35;
 
-// Up for faster, down for save power.
+QColor colour_of(Key key) {
+    return key == Key::Performance ? QColor(0xC0, 0x39, 0x2B) : QColor(0x1E, 0x84, 0x49);
+}
+
+// Up for faster, down for slower.
 QPainterPath triangle(const QPointF& middle, Key key) {
     const qreal tip = key == Key::Performance ? -kTriangle : kTriangle;
     QPainterPath path(middle + QPointF(0, tip));
@@ -25,6 +28,17 @@ QPainterPath triangle(const QPointF& middle, Key key) {
     path.lineTo(middle + QPointF(-kTriangle, -tip));
     path.closeSubpath();
     return path;
+}
+
+// Moves what is written beside the plot, from top to bottom, apart by its height, and not below `lowest`.
+void spread(std::vector<qreal>& middles, qreal height, qreal lowest) {
+    for (std::size_t at = 1; at < middles.size(); ++at) {
+        middles[at] = std::max(middles[at], middles[at - 1] + height);
+    }
+    for (qreal& middle : middles | std::views::reverse) {
+        middle = std::min(middle, lowest);
+        lowest = middle - height;
+    }
 }
 
 }  // namespace
@@ -48,7 +62,7 @@ void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::u
 QRectF StepChart::plot() const {
     const QFontMetricsF metrics(font());
     const qreal left = metrics.horizontalAdvance(OwnerWords::speed(8'888'888)) + 2 * kGap;
-    return QRectF(rect()).adjusted(left, metrics.height(), -kGap - kTriangle, -2 * metrics.height() - 2 * kGap);
+    return QRectF(rect()).adjusted(left, metrics.height(), -kGap - kTriangle, -3 * metrics.height() - 2 * kGap);
 }
 
 qreal StepChart::x_of(int level) const {
@@ -72,6 +86,9 @@ void StepChart::paintEvent(QPaintEvent* /*event*/) {
     paint_axes(painter);
     paint_steps(painter);
     paint_presses(painter);
+    if (!presses_.empty()) {
+        paint_legend(painter);
+    }
     if (hasFocus()) {
         painter.setPen(QPen(palette().highlight(), 2));
         painter.setBrush(Qt::NoBrush);
@@ -88,18 +105,12 @@ void StepChart::paint_axes(QPainter& painter) const {
         painter.fillRect(QRectF(x_of(*level_), area.top(), area.width() / kLevels, area.height()), now);
     }
     faint.setAlphaF(0.2F);
-    qreal free_below = height();  // written on the left so far
+    painter.setPen(faint);
     for (const std::uint32_t khz : ladder_) {
-        painter.setPen(faint);
         painter.drawLine(QPointF(area.left(), y_of(khz)), QPointF(area.right(), y_of(khz)));
-        painter.setPen(palette().color(QPalette::WindowText));
-        const QRectF beside(0, y_of(khz) - painter.fontMetrics().height() / 2.0, area.left() - kGap,
-                            painter.fontMetrics().height());
-        if (beside.bottom() <= free_below) {
-            painter.drawText(beside, Qt::AlignRight | Qt::AlignVCenter, OwnerWords::speed(khz));
-            free_below = beside.top();
-        }
     }
+    painter.setPen(palette().color(QPalette::WindowText));
+    paint_speeds(painter);
     for (int level = 0; level <= kLevels; level += 2) {
         const QRectF below(x_of(level) - area.width() / kLevels, area.bottom() + kGap, 2 * area.width() / kLevels,
                            painter.fontMetrics().height());
@@ -108,6 +119,47 @@ void StepChart::paint_axes(QPainter& painter) const {
     painter.drawText(QRectF(area.left(), area.bottom() + kGap + painter.fontMetrics().height(), area.width(),
                             painter.fontMetrics().height()),
                      Qt::AlignHCenter, tr("The CPU's load, in % of its capacity at top speed"));
+}
+
+// Every step of the ladder has its speed beside it; of a ladder with more steps than lines, every second, third, ...
+void StepChart::paint_speeds(QPainter& painter) const {
+    const QRectF area = plot();
+    const qreal height = painter.fontMetrics().height();
+    const auto lines = static_cast<std::size_t>(std::max(1.0, area.height() / height + 1));
+    const std::size_t every = (ladder_.size() + lines - 1) / lines;
+    std::vector<std::uint32_t> speeds;
+    std::vector<qreal> middles;
+    for (std::size_t below_top = 0; below_top < ladder_.size(); below_top += every) {
+        speeds.push_back(ladder_[ladder_.size() - 1 - below_top]);
+        middles.push_back(y_of(speeds.back()));
+    }
+    spread(middles, height, area.bottom());
+    for (std::size_t at = 0; at < speeds.size(); ++at) {
+        const QRectF beside(0, middles[at] - height / 2, area.left() - kGap, height);
+        painter.drawText(beside, Qt::AlignRight | Qt::AlignVCenter, OwnerWords::speed(speeds[at]));
+    }
+}
+
+// What the triangles mean.
+void StepChart::paint_legend(QPainter& painter) const {
+    const QRectF area = plot();
+    const QFontMetrics metrics = painter.fontMetrics();
+    const qreal line = area.bottom() + kGap + 2.5 * metrics.height();
+    const QString words = tr("The last presses, the newest the darkest:");
+    qreal left = area.left();
+    const auto write = [&](const QString& text) {
+        painter.setPen(palette().color(QPalette::WindowText));
+        painter.drawText(QPointF(left, line + metrics.ascent() / 2.0 - 1), text);
+        left += metrics.horizontalAdvance(text) + 2 * kGap;
+    };
+    write(words);
+    for (const Key key : {Key::Performance, Key::Power}) {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colour_of(key));
+        painter.drawPath(triangle({left, line}, key));
+        left += 2 * kTriangle;
+        write(OwnerWords::key(key));
+    }
 }
 
 void StepChart::paint_steps(QPainter& painter) const {
@@ -123,11 +175,10 @@ void StepChart::paint_steps(QPainter& painter) const {
 
 // The newest one is drawn last, and the darkest.
 void StepChart::paint_presses(QPainter& painter) const {
-    static const std::array kColours{QColor(0xC0, 0x39, 0x2B), QColor(0x1E, 0x84, 0x49)};
     const std::size_t count = std::min(presses_.size(), kMarked);
     for (std::size_t age = count; age-- > 0;) {
         const Press& press = presses_[age];
-        QColor colour = kColours.at(press.key == Key::Performance ? 0 : 1);
+        QColor colour = colour_of(press.key);
         colour.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
         painter.setPen(QPen(palette().color(QPalette::Window), 1));
         painter.setBrush(colour);

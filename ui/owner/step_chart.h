@@ -29,6 +29,8 @@ private:
     [[nodiscard]] qreal x_of(int level) const;
     [[nodiscard]] qreal y_of(std::uint32_t khz) const;
     void paint_axes(QPainter& painter) const;
+    void paint_speeds(QPainter& painter) const;
+    void paint_legend(QPainter& painter) const;
     void paint_steps(QPainter& painter) const;
     void paint_presses(QPainter& painter) const;
 

@@ -119,6 +119,18 @@ class Gnome(Shell):
             " global.pointer.notify_button(now(), Clutter.BUTTON_PRIMARY, state);"
         )
 
+    def press_with_alt(self, letter: str) -> None:
+        """Press Alt and a letter, on a keyboard of the shell's own."""
+        self.evaluate(
+            "const {Clutter, GLib} = imports.gi;"
+            "const seat = Clutter.get_default_backend().get_default_seat();"
+            "global.keyboard ??= seat.create_virtual_device(Clutter.InputDeviceType.KEYBOARD_DEVICE);"
+            f"const keys = [Clutter.KEY_Alt_L, Clutter.KEY_{letter}];"
+            "const act = (key, state) => global.keyboard.notify_keyval(GLib.get_monotonic_time(), key, state);"
+            "keys.forEach(key => act(key, Clutter.KeyState.PRESSED));"
+            "keys.reverse().forEach(key => act(key, Clutter.KeyState.RELEASED));"
+        )
+
     def evaluate(self, script: str) -> str:
         """Run JavaScript in GNOME Shell; its value."""
         answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell", "Eval", script)
@@ -162,6 +174,13 @@ class KWin(Shell):
         """Wait until it has started."""
         self.environment["DISPLAY"] = until(self.display, f"KWin has started XWayland: {log}")
 
+    def seen(self) -> Image.Image:
+        """Return what is on its screen."""
+        file = Path(self.environment["HOME"]) / "seen"
+        said = self.ask(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_shot.py"), str(file))
+        width, height, line = map(int, said.split())
+        return Image.frombuffer("RGBA", (width, height), file.read_bytes(), "raw", "BGRA", line, 1).convert("RGB")
+
     def display(self) -> str | None:
         """Return the name of its XWayland, if that runs."""
         children = ("pgrep", "-a", "-P", str(self.compositor.pid), "Xwayland")
@@ -184,6 +203,7 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
             "XDG_SESSION_TYPE": "wayland",
             "GSETTINGS_BACKEND": "keyfile",
             "LIBGL_ALWAYS_SOFTWARE": "1",
+            "KWIN_SCREENSHOT_NO_PERMISSION_CHECKS": "1",
             "LC_ALL": "C.UTF-8",
             "WAYLAND_DISPLAY": "happe-0",
             "DBUS_SYSTEM_BUS_ADDRESS": bus,

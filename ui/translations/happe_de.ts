@@ -257,6 +257,10 @@
         <translation>Anzeige beim Anmelden &amp;starten</translation>
     </message>
     <message>
+        <source>Enable HAPPE in &amp;GNOME</source>
+        <translation>HAPPE in &amp;GNOME aktivieren</translation>
+    </message>
+    <message>
         <source>HAPPE</source>
         <translation>HAPPE</translation>
     </message>
@@ -342,6 +346,10 @@
     <message>
         <source>The CPU's load, in % of its capacity at top speed</source>
         <translation>CPU-Last in % der Höchstleistung</translation>
+    </message>
+    <message>
+        <source>The last presses, the newest the darkest:</source>
+        <translation>Die letzten Tastendrücke, der neueste am dunkelsten:</translation>
     </message>
 </context>
 <context>

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.service";  // below a Root, like these
 constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
 constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
+constexpr const char* kExtension = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json";
 
 std::vector<std::string> rivals(const Findings& findings) {
     std::vector<std::string> units;
@@ -97,7 +98,11 @@ Outcome<int> set_up(const SetupOptions& options) {
     }
     const std::string next = *started ? "happed runs. Next: happectl doctor, happectl status --watch\n"
                                       : "happed starts with the machine.\n";
-    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + next);
+    const std::string gnome =
+        presence(options.root / kExtension) == Presence::Present
+            ? "On GNOME, each user enables HAPPE's extension: gnome-extensions enable happe@happe.org\n"
+            : "";
+    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + gnome + next);
     return EX_OK;
 }
 

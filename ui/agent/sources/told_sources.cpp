@@ -70,10 +70,13 @@ private:
     bool lost_ = false;
 };
 
+QString script_path() {
+    return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation) + QStringLiteral("/happe-focus.js");
+}
+
 // Where KWin can read the script from; empty if it cannot be written.
 QString script_file() {
-    const QString path =
-        QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation) + QStringLiteral("/happe-focus.js");
+    const QString path = script_path();
     QFile script(QStringLiteral(":/agent/kwin.js"));
     QSaveFile file(path);
     if (!script.open(QIODevice::ReadOnly)) {
@@ -93,6 +96,10 @@ public:
     ~KWinSource() override {
         if (loaded_) {
             unload();
+        }
+        // Not one that KWin refused: SourceWatch would see it go, and the agent would write it again at once.
+        if (runs_) {
+            QFile::remove(script_path());
         }
     }
 
@@ -121,10 +128,12 @@ private:
                 return;
             }
             bus().send(scripting(QStringLiteral("start")));
+            runs_ = true;
         });
     }
 
     bool loaded_ = false;
+    bool runs_ = false;
 };
 
 class GnomeSource final : public ToldSource {
