@@ -52,10 +52,18 @@ GOVERNING: dict[str, Any] = {
     "Application": "torcs",
     "Profile": UAFP_KHZ,
     "Sample": [[0, 800_000, 970_000, 3]],
+    "Descent": ["", 0, 0],
 }
 
 # Nobody is served, or the caller isn't the one to know.
-HIDDEN: dict[str, Any] = {"Targets": [], "User": "", "Application": "", "Profile": [], "Sample": []}
+HIDDEN: dict[str, Any] = {
+    "Targets": [],
+    "User": "",
+    "Application": "",
+    "Profile": [],
+    "Sample": [],
+    "Descent": ["", 0, 0],
+}
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,14 @@ struct ShownHold {
     bool operator==(const ShownHold&) const = default;
 };
 
+// What mode `extended` tries for the profile in use.
+struct ShownDescent {
+    std::string state;          // "probing": it tries less now; "waiting": it will; empty: neither
+    Khz restored{0};            // probing: what a press of "faster" restores at least, in kHz of the fastest ladder
+    std::uint32_t seconds = 0;  // of quiet time until the probe is accepted, or until the next one
+    bool operator==(const ShownDescent&) const = default;
+};
+
 // The properties.
 struct Properties {
     std::string version;
@@ -71,6 +79,7 @@ struct Properties {
     std::string application;
     std::optional<Uafp> profile;
     std::vector<SampledPolicy> sample;
+    ShownDescent descent;
 };
 
 // How a change of a property is announced: with its value; without, since it is private; not at all.
@@ -107,6 +116,7 @@ inline constexpr std::tuple kDaemonProperties{
     Property<&Properties::application>{"Application", Announced::PrivateWithoutValue},
     Property<&Properties::profile>{"Profile", Announced::PrivateWithoutValue},
     Property<&Properties::sample>{"Sample", Announced::PrivateNever},
+    Property<&Properties::descent>{"Descent", Announced::PrivateNever},
 };
 
 // A document of profiles, at most 1 MiB; other strings have at most 255 bytes.

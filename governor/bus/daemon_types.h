@@ -28,6 +28,9 @@ template <>
 struct Type<SampledPolicy> : Structure<SampledPolicy, &SampledPolicy::policy, &SampledPolicy::current,
                                        &SampledPolicy::utilisation, &SampledPolicy::level> {};
 template <>
+struct Type<ShownDescent>
+    : Structure<ShownDescent, &ShownDescent::state, &ShownDescent::restored, &ShownDescent::seconds> {};
+template <>
 struct Type<PolicyLimits> : Structure<PolicyLimits, &PolicyLimits::policy, &PolicyLimits::least, &PolicyLimits::most> {
 };
 template <>

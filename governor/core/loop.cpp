@@ -42,8 +42,9 @@ void Loop::turn(MonoTime now) {
                                               .present = present},
                                              uafp_ ? &*uafp_ : nullptr, served_ ? book_.patience(*served_) : nullptr);
     apply(decision);
-    if (settings_.algorithm.descent && served_) {
-        ports_.profiles.keep(*served_, *book_.patience(*served_));
+    const Patience* const patience = settings_.algorithm.descent && served_ ? book_.patience(*served_) : nullptr;
+    if (patience != nullptr) {
+        ports_.profiles.keep(*served_, *patience);
     }
     if (decision.lesson) {
         remember(*before, *decision.lesson);
@@ -56,7 +57,9 @@ void Loop::turn(MonoTime now) {
                            .present = present,
                            .counted = counted,
                            .decision = decision,
-                           .uafp = uafp_ ? &*uafp_ : nullptr});
+                           .uafp = uafp_ ? &*uafp_ : nullptr,
+                           .patience = patience,
+                           .probe = governor_.probe() ? &*governor_.probe() : nullptr});
     due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // periods neither drift nor pile up
     last_ = now;
 }

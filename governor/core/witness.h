@@ -21,7 +21,9 @@ struct Turn {
     bool present = false;        // somebody was present
     std::optional<Key> counted;  // the key of the series that began, even if nobody is served or presses are sham
     const Decision& decision;
-    const Uafp* uafp;  // after the decision, with a running probe's values; null if nobody is served
+    const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served
+    const Patience* patience = nullptr;  // after it, with the setting `descent`; null if nobody is served
+    const Descent::Probe* probe = nullptr;  // that runs after it
 };
 
 // Observes the loop: the trace recorder, the terminal, the study's accounts.

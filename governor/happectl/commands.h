@@ -24,6 +24,7 @@ void add_status(CLI::App& program, Task& task);
 void add_doctor(CLI::App& program, Task& task);
 void add_profiles(CLI::App& program, Task& task);
 void add_events(CLI::App& program, Task& task);
+void add_explain(CLI::App& program, Task& task);
 void add_undo(CLI::App& program, Task& task);
 void add_hold(CLI::App& program, Task& task);
 void add_keys(CLI::App& program, Task& task);

@@ -28,12 +28,6 @@ std::set<Khz> chart_rows(const Uafp& uafp, const Ladder* ladder) {
     return rows;
 }
 
-// What is shown of a policy; null if nothing is.
-template <typename Shown, typename Of>
-const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
-    const auto found = std::ranges::find(all, policy, of);
-    return found == all.end() ? nullptr : &*found;
-}
 const Target* target_of(const Properties& state, PolicyId policy) {
     return of_policy(state.targets, policy, &Target::policy);
 }

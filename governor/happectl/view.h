@@ -5,11 +5,20 @@
 #include "governor/happectl/daemon_proxy.h"
 #include "governor/happectl/text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace happe::ctl {
+
+// What is shown of a policy; null if nothing is.
+template <typename Shown, typename Of>
+const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
+    const auto found = std::ranges::find(all, policy, of);
+    return found == all.end() ? nullptr : &*found;
+}
 
 // A UAFP as steps: a column for each level, a row for each frequency, fast ones above. `here` is the present level.
 // `ladder`: the one whose kHz it speaks; null if it is not known.

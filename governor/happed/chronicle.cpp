@@ -7,6 +7,23 @@
 namespace happe {
 namespace {
 
+std::uint32_t seconds_left(Micros of, Micros passed) {
+    const Micros left = std::max(of - passed, Micros{0});
+    return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(left).count());
+}
+
+ShownDescent descent_of(const Turn& turn) {
+    if (turn.probe != nullptr) {
+        return {.state = "probing",
+                .restored = turn.probe->before.at(turn.probe->level),
+                .seconds = seconds_left(Descent::kAccepted, turn.probe->quiet)};
+    }
+    if (turn.patience != nullptr) {
+        return {.state = "waiting", .seconds = seconds_left(turn.patience->wait, turn.patience->quiet)};
+    }
+    return {};
+}
+
 // Of a policy that the turn lists.
 std::size_t domain_of(const Turn& turn, PolicyId policy) {
     const auto found = std::ranges::find(turn.policies, policy, &PolicySample::id);
@@ -52,6 +69,7 @@ void Chronicle::show(const Turn& turn) {
     if (turn.served == nullptr && runs_.session() == nullptr) {
         shown_.sample.clear();  // of the person who was here
     }
+    shown_.descent = descent_of(turn);
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;
 }
 

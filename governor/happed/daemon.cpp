@@ -387,6 +387,7 @@ void Daemon::new_loop() {
     shown_.domains = settings.domains;
     shown_.targets.clear();
     shown_.profile.reset();
+    shown_.descent = {};
     shown_.sample.clear();
 }
 
@@ -451,6 +452,7 @@ void Daemon::show_attention() {
     const std::string application = whom != nullptr ? profile_name(*whom) : "";
     if (user != shown_.user || application != shown_.application) {  // until the next turn nothing is known of it
         shown_.profile.reset();
+        shown_.descent = {};
         shown_.sample.clear();
     }
     shown_.user = user;

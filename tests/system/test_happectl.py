@@ -279,6 +279,30 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
     assert undone == {**line, "number": 8, "key": "undo", "undoes": 7}
 
 
+def test_explain_names_the_press_and_what_comes_next(happectl: HappeCtl) -> None:
+    probing = {"Descent": ["probing", 1_600_000, 41]}
+    with happectl.daemon(ListEvents=[[LESSON]]) as daemon:
+        text = happectl.run("explain").stdout
+        told = json.loads(happectl.run("explain", "--json").stdout)
+        assert daemon.calls()[0] == ("ListEvents", ["alice", "torcs", 0, 1000])
+    with happectl.daemon(probing, ListEvents=[[LESSON]]):
+        tries = json.loads(happectl.run("explain", "--json").stdout)
+    with happectl.daemon(HIDDEN) as daemon:
+        hidden = happectl.run("explain").stdout
+        nothing = happectl.run("explain", "--json").stdout
+        assert daemon.calls() == []
+    assert text.splitlines() == [
+        'HAPPE gives torcs 1.2 GHz at level 3, because you pressed "faster" on 2026-03-14 03:14:00.',
+        "HAPPE tries nothing by itself: only key presses change what it has learned.",
+    ]
+    assert told["taught"] == {"number": 7, "time": "2026-03-14T03:14:00.000123Z", "key": "performance"}
+    assert (told["khz"], told["level"], told["probing"], told["seconds"]) == (1_200_000, 3, False, None)
+    assert (tries["probing"], tries["restored_khz"], tries["seconds"]) == (True, 1_600_000, 41)
+    assert "goes back to at least 1.6 GHz" in tries["next"]
+    assert hidden == "HAPPE has set no frequency, or does not show you which: see happectl status.\n"
+    assert nothing == "null\n"
+
+
 def test_undo_says_what_it_undid(happectl: HappeCtl) -> None:
     with happectl.daemon(Undo=[[["torcs", LESSON]]]) as daemon:
         one = happectl.run("undo")

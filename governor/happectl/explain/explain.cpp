@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl explain: why this frequency, and what comes next.
+#include "governor/documents/printable.h"
+#include "governor/happectl/commands.h"
+#include "governor/happectl/explain/reasons.h"
+#include "governor/happectl/view.h"
+
+#include <fmt/format.h>
+#include <memory>
+
+namespace happe::ctl {
+namespace {
+
+constexpr std::uint32_t kMostLessons = 1'000;
+
+std::int64_t learned_us(const LearningEvent& event) {
+    return event.at.time_since_epoch().count();
+}
+
+// The lessons of the profile in use. A run's are in its record alone.
+Outcome<std::vector<LearningEvent>> lessons(DaemonProxy& daemon, const Properties& state) {
+    std::vector<LearningEvent> all;
+    while (state.run.empty() && !state.user.empty()) {
+        const std::int64_t after = all.empty() ? 0 : all.back().seq;
+        const auto page = daemon.call(method::kListEvents, state.user, state.application, after, kMostLessons);
+        if (!page) {
+            return pass_on(page);
+        }
+        for (const LearningEvent& event : *page) {
+            if (event.seq > after) {
+                all.push_back(event);
+            }
+        }
+        if (page->size() < kMostLessons || all.empty() || all.back().seq == after) {
+            break;
+        }
+    }
+    return all;
+}
+
+nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) {
+    const auto& taught = reasons.taught;
+    using nlohmann::ordered_json;
+    const ordered_json lesson = taught ? ordered_json{{"number", taught->seq},
+                                                      {"time", utc_time(learned_us(*taught))},
+                                                      {"key", cause_of(taught->lesson)}}
+                                       : ordered_json();
+    const ordered_json limits =
+        reasons.limits ? ordered_json({reasons.limits->least.value, reasons.limits->most.value}) : ordered_json();
+    const bool probing = reasons.descent.state == "probing";
+    return {{"application", state.application},
+            {"khz", reasons.decided.value},
+            {"level", reasons.level.value},
+            {"taught", lesson},
+            {"probing", probing},
+            {"restored_khz", probing ? ordered_json(reasons.descent.restored.value) : ordered_json()},
+            {"seconds", reasons.descent.state.empty() ? ordered_json() : ordered_json(reasons.descent.seconds)},
+            {"limits_khz", limits},
+            {"saver", reasons.saver.empty() ? ordered_json() : ordered_json(reasons.saver)},
+            {"why", why(reasons, state.application, taught ? utc_time(learned_us(*taught)) : "")},
+            {"next", what_next(reasons)}};
+}
+
+Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
+    const auto state = daemon.properties();
+    if (!state) {
+        return pass_on(state);
+    }
+    const auto events = lessons(daemon, *state);
+    if (!events) {
+        return pass_on(events);
+    }
+    auto found = reasons(*state, *events);
+    if (!found) {
+        say(output.json ? json_text(nullptr)
+                        : "HAPPE has set no frequency, or does not show you which: see happectl status.\n");
+        return EX_OK;
+    }
+    if (output.json) {
+        say(json_text(json_of(*found, *state)));
+        return EX_OK;
+    }
+    const Style style = output.style();
+    found->saver = printable(found->saver, style);
+    const std::string taught = found->taught ? local_time(learned_us(*found->taught)) : "";
+    say(why(*found, printable(state->application, style), taught) + "\n" + what_next(*found) + "\n");
+    return EX_OK;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("explain", "Say why HAPPE has decided on this frequency");
+    const auto output = std::make_shared<Output>();
+    add_output(*command, *output);
+    command->footer(
+        "One sentence says which key press taught the frequency that applies now, whether HAPPE tries less, and whose\n"
+        "limit holds. Another says what HAPPE tries next. With --json an object, or null where nothing is decided.\n\n"
+        "Examples:\n"
+        "  happectl explain\n"
+        "  happectl explain --json | jq -r .next");
+    command->callback([output, &task] {
+        task = [output] { return with_daemon([&](DaemonProxy& daemon) { return explain(daemon, *output); }); };
+    });
+}
+
+}  // namespace happe::ctl

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happectl/explain/reasons.h"
+
+#include <gtest/gtest.h>
+
+namespace happe::ctl {
+namespace {
+
+LearningEvent lesson(std::int64_t seq, Key key, Khz to, bool probe = false) {
+    return {.seq = seq, .lesson = {.key = key, .policy = {0}, .level = {3}, .to = to, .probe = probe}};
+}
+
+struct ReasonsTest : testing::Test {
+    ReasonsTest() {
+        state.policies = {{PolicyId{0}, {0, 1}, t61_ladder()}};
+        state.user = "alice";
+        state.application = "torcs";
+        state.profile = Uafp(Khz{1'600'000});
+        state.targets = {{PolicyId{0}, Khz{1'600'000}}};
+        state.sample = {{PolicyId{0}, Khz{1'600'000}, Ppm{500'000}, Level{3}}};
+    }
+    [[nodiscard]] std::string says() const {
+        const auto found = reasons(state, events);
+        return found ? why(*found, state.application, "Monday") + " " + what_next(*found) : "";
+    }
+
+    Properties state;
+    std::vector<LearningEvent> events;
+};
+
+TEST_F(ReasonsTest, NamesTheNewestPressThatTaughtTheFrequency) {
+    events = {lesson(1, Key::Performance, Khz{1'600'000}), lesson(2, Key::Power, Khz{1'600'000}),
+              lesson(3, Key::Performance, Khz{2'200'000})};
+    EXPECT_EQ(reasons(state, events)->taught->seq, 2);
+    EXPECT_EQ(says(),
+              "HAPPE gives torcs 1.6 GHz at level 3, because you pressed \"save power\" on Monday. HAPPE tries nothing "
+              "by itself: only key presses change what it has learned.");
+}
+
+TEST_F(ReasonsTest, LeavesOutALessonThatWasUndone) {
+    events = {lesson(1, Key::Performance, Khz{1'600'000}), lesson(2, Key::Power, Khz{1'600'000})};
+    events.push_back({.seq = 3, .lesson = {.to = Khz{1'600'000}}, .undoes = 2});
+    EXPECT_EQ(reasons(state, events)->taught->seq, 1);
+}
+
+TEST_F(ReasonsTest, SaysThatNobodyTaughtIt) {
+    EXPECT_NE(says().find("because no key press has taught it anything for such a load"), std::string::npos);
+}
+
+TEST_F(ReasonsTest, TellsOfAProbeAndWhatEndsIt) {
+    state.descent = {.state = "probing", .restored = Khz{2'200'000}, .seconds = 41};
+    EXPECT_EQ(says(),
+              "HAPPE gives torcs 1.6 GHz at level 3, because HAPPE tries less than the 2.2 GHz that it had learned. If "
+              "you press \"faster\", HAPPE goes back to at least 2.2 GHz; otherwise it keeps 1.6 GHz in 41 s.");
+}
+
+TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
+    state.descent = {.state = "waiting", .seconds = 90};
+    events = {lesson(1, Key::Power, Khz{1'600'000}, true)};
+    EXPECT_EQ(says(),
+              "HAPPE gives torcs 1.6 GHz at level 3, because HAPPE tried it on Monday, and you did not press "
+              "\"faster\". HAPPE tries a lower frequency after 90 s more of use without a key press.");
+    state.profile = Uafp(Khz{800'000});
+    state.targets[0].khz = Khz{800'000};
+    EXPECT_NE(says().find("because this is the lowest frequency."), std::string::npos);
+}
+
+TEST_F(ReasonsTest, NamesALimitThatHoldsAndWhoAsksForLess) {
+    state.limits = {{PolicyId{0}, Khz{800'000}, Khz{1'200'000}}};
+    EXPECT_NE(says().find("; another program or the kernel allows only 0.8 GHz to 1.2 GHz."), std::string::npos);
+    state.limits[0].most = Khz{1'600'000};
+    EXPECT_EQ(says().find("allows only"), std::string::npos) << "it does not bind";
+
+    state.savers = {{"GNOME", ""}};
+    state.descent = {.state = "waiting", .seconds = 90};
+    state.targets[0].khz = Khz{1'200'000};
+    EXPECT_NE(says().find("one step less than learned, as GNOME asks. HAPPE tries nothing lower while GNOME asks"),
+              std::string::npos);
+}
+
+TEST_F(ReasonsTest, FindsTheHeldLevelThatWasLookedUp) {
+    Uafp uafp(Khz{800'000});
+    uafp.learn(Level{6}, Khz{1'600'000});
+    state.profile = uafp;
+    EXPECT_EQ(reasons(state, events)->level, Level{6});
+}
+
+TEST_F(ReasonsTest, AreNoneIfNothingIsShown) {
+    state.user.clear();
+    EXPECT_FALSE(reasons(state, events));
+    state.user = "alice";
+    state.sample.clear();
+    EXPECT_FALSE(reasons(state, events));
+}
+
+}  // namespace
+}  // namespace happe::ctl
