@@ -7,6 +7,7 @@
 #                analysis it keeps each cell (method, world, size), and goes on with the next one after an interruption
 #   models       the models of the analysis beside R's, on 30 data sets. It installs R first
 #   undo         10,000 random histories, undone one lesson at a time
+#   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
 #   fuzz         ten minutes for each fuzz target, optimised
@@ -38,6 +39,10 @@ run() { # PART
             ;;
         undo)
             HAPPE_HISTORIES=10000 build/bin/undo_test
+            ;;
+        field)
+            HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
+                study-server/tests/analysis/test_noticing.py
             ;;
         worlds)
             build/bin/happe-sim study --worlds all --machines all --seed 2001..2010 --jobs 2
@@ -82,7 +87,7 @@ run() { # PART
     esac
 }
 
-all="statistics models worlds undo mutants fuzz per_cpu profiles servers bench packages debian"
+all="statistics models field worlds undo mutants fuzz per_cpu profiles bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/core/extended.h"
 
+#include "governor/core/splitmix.h"
+
 #include <algorithm>
 
 namespace happe {
@@ -14,6 +16,10 @@ void Hold::see(Level level, MonoTime at) {
             level_.value = higher;
         }
     }
+}
+
+bool ProbeDraw::sham() {
+    return state_ && splitmix64(*state_) >> 63U != 0;
 }
 
 void Descent::pass(MonoTime at) {
@@ -42,7 +48,7 @@ std::optional<ProbeEvent> Descent::pressed(Key key, Uafp& uafp, Patience& patien
 
 std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Uafp& uafp, Patience& patience) {
     if (probe_) {
-        const bool tried = uafp.at(level) == uafp.at(probe_->level);
+        const bool tried = probe_->lower.at(level) == probe_->lower.at(probe_->level);
         probe_->quiet += tried ? passed_ : Micros{0};
         if (probe_->quiet < kAccepted) {
             return std::nullopt;
@@ -54,10 +60,12 @@ std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Uafp& uafp, Pat
     if (patience.quiet < patience.wait || lower >= uafp.at(level) || (begun_ && *now_ - *begun_ < kApart)) {
         return std::nullopt;
     }
-    probe_ = Probe{.before = uafp, .level = level};
+    sham_ = draw_.sham();
+    probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .sham = sham_};
+    probe_->lower.learn(level, lower);
     begun_ = now_;
     patience.quiet = Micros{0};
-    uafp.learn(level, lower);
+    uafp = sham_ ? probe_->before : probe_->lower;
     return ProbeEvent::Begun;
 }
 

@@ -12,6 +12,7 @@
 #include "governor/core/uafp.h"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 namespace happe {
@@ -42,6 +43,10 @@ struct Patience {
     bool operator==(const Patience&) const = default;
 };
 
+// That of a profile which presses taught, at the start of a study's run: the least with which probes go down by single
+// steps. Then a person who presses nothing meets a probe every 190 s.
+inline constexpr Patience kRaisedPatience{.wait = std::chrono::seconds{130}};
+
 // The result of a probe in a period. A press of "save power" ends the probe, because the press is the better lesson.
 enum class ProbeEvent : std::uint8_t { Begun, Accepted, Refused, Ended };
 
@@ -60,8 +65,21 @@ constexpr const char* name_of(ProbeEvent event) {
     return "ended";
 }
 
-// Runs one probe at a time. While a probe runs, the caller's UAFP has the probe's values. To cancel a probe, the caller
-// continues with another UAFP, or with this one as it was before, and calls forget().
+// Draws which probes are shams, for studies only: by the highest bit of the values of splitmix64 in their order.
+class ProbeDraw {
+public:
+    explicit ProbeDraw(std::optional<std::uint64_t> seed) : state_(seed) {}
+
+    // Whether the next probe is a sham. Without a seed none is.
+    bool sham();
+
+private:
+    std::optional<std::uint64_t> state_;
+};
+
+// Runs one probe at a time. While a real probe runs, the caller's UAFP has the probe's values. A sham changes nothing,
+// and begins and ends when a real probe would. To cancel a probe, the caller continues with another UAFP, or with this
+// one as it was before, and calls forget().
 class Descent {
 public:
     static constexpr Micros kAccepted = std::chrono::seconds{60};  // after this time without a refusal
@@ -71,9 +89,13 @@ public:
 
     struct Probe {
         Uafp before;
+        Uafp lower;  // what a real probe tries
         Level level;
+        bool sham = false;
         Micros quiet{0};
     };
+
+    explicit Descent(std::optional<std::uint64_t> seed) : draw_(seed) {}
 
     // Call first in a period that ends at `at`. Then call one of the two functions below, or neither.
     void pass(MonoTime at);
@@ -86,8 +108,11 @@ public:
     std::optional<ProbeEvent> quiet(Level level, Khz lower, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
+    [[nodiscard]] bool sham() const { return sham_; }  // of the last probe that began
 
 private:
+    ProbeDraw draw_;
+    bool sham_ = false;
     std::optional<Probe> probe_;
     std::optional<MonoTime> now_;
     std::optional<MonoTime> begun_;  // start of the last probe

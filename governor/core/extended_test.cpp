@@ -16,7 +16,12 @@
 namespace happe {
 namespace {
 
-constexpr Settings kAllOn{.middle_start = true, .hold = true, .descent = true};
+// Every other history is of a study, with sham probes.
+Settings settings_of(unsigned seed) {
+    Settings settings = kExtended;
+    settings.probe_seed = seed % 2 == 0 ? std::optional<std::uint64_t>(seed) : std::nullopt;
+    return settings;
+}
 
 // One policy of a random ladder whose user presses now and then; a machine that sets what was decided.
 class ExtendedHistory {
@@ -24,7 +29,8 @@ public:
     explicit ExtendedHistory(unsigned seed)
         : random_(seed),
           ladder_(ladder()),
-          governor_({{PolicyId{0}, ladder_}}, {}, kAllOn),
+          governor_({{PolicyId{0}, ladder_}}, {}, settings_of(seed)),
+          has_shams_(seed % 2 == 0),
           uafps_{governor_.untaught(), governor_.untaught()} {}
 
     void run(std::size_t observations) {
@@ -34,6 +40,7 @@ public:
     }
 
     std::array<std::size_t, 4> probes{};  // by ProbeEvent
+    std::array<std::size_t, 4> shams{};   // those of them that are shams
 
 private:
     void observe() {
@@ -54,6 +61,7 @@ private:
         EXPECT_TRUE(Uafp::from(uafp().values())) << "never descending";
         check_press(seen, samples.front().current.value_or(current_));
         check_probe(seen, decision, running);
+        check_sham(decision, running);
     }
 
     Uafp& uafp() { return uafps_.at(application_); }
@@ -68,7 +76,7 @@ private:
     }
 
     void check_probe(const Observation& seen, const Decision& decision, const std::optional<Descent::Probe>& running) {
-        EXPECT_EQ(decision.lesson && decision.lesson->probe, decision.probe == ProbeEvent::Accepted);
+        EXPECT_EQ(decision.lesson && decision.lesson->probe, decision.probe == ProbeEvent::Accepted && !decision.sham);
         if (!decision.probe) {
             return;
         }
@@ -91,6 +99,17 @@ private:
         }
     }
 
+    // A sham probe changes nothing that the machine looks up.
+    void check_sham(const Decision& decision, const std::optional<Descent::Probe>& before) {
+        if (decision.sham) {
+            ++shams.at(static_cast<std::size_t>(*decision.probe));
+        }
+        EXPECT_TRUE(has_shams_ || !decision.sham) << "an owner's machine draws none";
+        const std::optional<Descent::Probe>& now = governor_.probe();
+        EXPECT_TRUE(!now || uafp() == (now->sham ? now->before : now->lower));
+        EXPECT_TRUE(!before || !now || before->sham == now->sham);
+    }
+
     std::optional<Key> key() {
         return below(60) != 0 ? std::nullopt : std::optional(below(3) == 0 ? Key::Power : Key::Performance);
     }
@@ -109,6 +128,7 @@ private:
     std::mt19937 random_;
     Ladder ladder_;
     Governor governor_;
+    bool has_shams_;
     std::array<Uafp, 2> uafps_;  // of two applications
     std::array<Patience, 2> patience_;
     std::size_t application_ = 0;
@@ -123,13 +143,26 @@ TEST(Extended, keeps_its_promises_in_every_history) {
     constexpr unsigned kHistories = 1'000;
     constexpr std::size_t kObservations = 1'000;
     std::array<std::size_t, 4> probes{};
+    std::array<std::size_t, 4> shams{};
     for (unsigned seed = 1; seed <= kHistories && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         ExtendedHistory history(seed);
         history.run(kObservations);
         std::ranges::transform(probes, history.probes, probes.begin(), std::plus());
+        std::ranges::transform(shams, history.shams, shams.begin(), std::plus());
     }
     EXPECT_GT(std::ranges::min(probes), 100U) << "each kind of end was met";
+    EXPECT_GT(std::ranges::min(shams), 20U) << "of shams, too";
+}
+
+// Vigna's own program prints these values for the seed 1234567.
+TEST(Extended, draws_shams_by_the_highest_bit_of_splitmix64) {
+    constexpr std::array<std::uint64_t, 5> kPublished{6457827717110365317U, 3203168211198807973U, 9817491932198370423U,
+                                                      4593380528125082431U, 16408922859458223821U};
+    ProbeDraw draw(1'234'567U);
+    for (const std::uint64_t value : kPublished) {
+        EXPECT_EQ(draw.sham(), value >> 63U == 1);
+    }
 }
 
 TEST(Extended, does_what_the_paper_does_with_every_setting_off) {

@@ -8,7 +8,7 @@
 
 namespace happe {
 
-// Profiles that end with the process. Simulations, replays and tests use it as their store.
+// Profiles that end with the process. Simulations, replays, tests, and a study's raised runs use it as their store.
 struct MemoryProfiles : ProfileStore {
     std::map<Served, Uafp> profiles;
     std::map<Served, Patience> waits;

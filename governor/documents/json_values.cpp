@@ -4,10 +4,14 @@
 namespace happe {
 
 nlohmann::ordered_json lesson_json(MonoTime at, const Lesson& lesson) {
-    return {{"t_us", at.time_since_epoch().count()}, {"key", name_of(lesson.key)},
-            {"policy", lesson.policy.value},         {"level", lesson.level.value},
-            {"from_khz", lesson.from.value},         {"to_khz", lesson.to.value},
-            {"cur_khz", lesson.current.value},       {"util_ppm", lesson.utilisation.value}};
+    nlohmann::ordered_json json = {{"t_us", at.time_since_epoch().count()}, {"key", name_of(lesson.key)},
+                                   {"policy", lesson.policy.value},         {"level", lesson.level.value},
+                                   {"from_khz", lesson.from.value},         {"to_khz", lesson.to.value},
+                                   {"cur_khz", lesson.current.value},       {"util_ppm", lesson.utilisation.value}};
+    if (lesson.probe) {
+        json["probe"] = true;
+    }
+    return json;
 }
 
 }  // namespace happe

@@ -5,6 +5,7 @@
 #include "governor/documents/json_document.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace happe {
 namespace {
@@ -50,7 +51,8 @@ bool is_step(std::string_view digits) {
 std::string condition(const Field& field) {
     constexpr std::string_view kFixed = "fixed-";
     std::string text = field.name();
-    const bool known = text == "ondemand" || text == "T-HAPPE" || text == "O-HAPPE" || text == "B-HAPPE";
+    const bool known =
+        text == "ondemand" || text == "T-HAPPE" || text == "O-HAPPE" || text == "B-HAPPE" || text == "L-HAPPE";
     if (!known && !(text.starts_with(kFixed) && is_step(std::string_view(text).substr(kFixed.size())))) {
         field.refuse("no condition");
     }
@@ -70,6 +72,12 @@ void check(const Field& document, const RunPlan& plan) {
     if (plan.condition == "B-HAPPE" && !plan.indicator) {
         document.refuse("B-HAPPE without the indicator");
     }
+    if (plan.condition != "L-HAPPE" && plan.probe_seed) {
+        document.refuse("probes of L-HAPPE");
+    }
+    if (plan.condition != "L-HAPPE" && plan.condition != "O-HAPPE" && plan.raised) {
+        document.refuse("a raised profile of O-HAPPE or L-HAPPE");
+    }
     if (!plan.condition.ends_with("-HAPPE") && !plan.sham) {
         document.refuse("a kernel's governor with keys");
     }
@@ -77,21 +85,27 @@ void check(const Field& document, const RunPlan& plan) {
 
 RunPlan plan_of(const Field& document) {
     const auto preferred = document.find("epp");
-    RunPlan plan{.condition = condition(document.at("condition")),
-                 .subject = code(document.at("subject")),
-                 .application = slug(document.at("application")),
-                 .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
-                 .up_threshold = tunable(document, "up_threshold", 100),
-                 .epp = preferred ? read_epp(*preferred) : std::string(),
-                 .indicator = document.at("indicator").boolean(),
-                 .sham = document.at("keys").one_of({"act", "sham"}) == 1};
+    const auto seed = document.find("probe_seed");
+    const auto raised = document.find("raised");
+    RunPlan plan{
+        .condition = condition(document.at("condition")),
+        .subject = code(document.at("subject")),
+        .application = slug(document.at("application")),
+        .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
+        .up_threshold = tunable(document, "up_threshold", 100),
+        .epp = preferred ? read_epp(*preferred) : std::string(),
+        .probe_seed = seed ? std::optional(static_cast<std::uint64_t>(seed->integer(0, INT64_MAX))) : std::nullopt,
+        .raised = raised && raised->boolean(),
+        .indicator = document.at("indicator").boolean(),
+        .sham = document.at("keys").one_of({"act", "sham"}) == 1};
     check(document, plan);
     return plan;
 }
 
 SealedCondition read(const Field& document) {
-    static_cast<void>(document.object({"format", "study", "run", "subject", "application", "condition", "indicator",
-                                       "keys", "epp", "sampling_rate_us", "up_threshold", "pad"}));
+    static_cast<void>(
+        document.object({"format", "study", "run", "subject", "application", "condition", "indicator", "keys", "epp",
+                         "sampling_rate_us", "up_threshold", "probe_seed", "raised", "pad"}));
     static_cast<void>(document.at("format").one_of({"happe-condition/1"}));
     if (const Field pad = document.at("pad"); !consists_of(pad.text(kSealedDocumentBytes), ".")) {
         pad.refuse("not dots");

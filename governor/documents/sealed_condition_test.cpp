@@ -59,6 +59,10 @@ TEST(SealedCondition, MayBeAnyOfTheConditions) {
                            {{"condition", "O-HAPPE"}, {"keys", "act"}, {"indicator", false}},
                            {{"condition", "O-HAPPE"}, {"keys", "sham"}},
                            {{"condition", "B-HAPPE"}, {"keys", "act"}, {"indicator", true}},
+                           {{"condition", "L-HAPPE"}, {"keys", "act"}},
+                           {{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}, {"probe_seed", INT64_MAX}},
+                           {{"condition", "O-HAPPE"}, {"keys", "act"}, {"raised", true}},
+                           {{"condition", "T-HAPPE"}, {"keys", "act"}, {"raised", false}},
                            {{"condition", "ondemand"}, {"sampling_rate_us", 10'000'000}, {"up_threshold", 1}}};
     for (int step = 1; step <= 64; ++step) {
         good.push_back({{"condition", "fixed-" + std::to_string(step)}});
@@ -70,8 +74,20 @@ TEST(SealedCondition, MayBeAnyOfTheConditions) {
     }
 }
 
+TEST(SealedCondition, TellsOfProbesAndOfARaisedProfile) {
+    const auto read = read_sealed_condition(
+        padded(without_tunables({{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}, {"probe_seed", 7}})));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->plan.probe_seed, 7U);
+    EXPECT_TRUE(read->plan.raised);
+}
+
 TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
     std::vector<Json> bad{
+        {{"condition", "O-HAPPE"}, {"keys", "act"}, {"probe_seed", 1}},
+        {{"condition", "L-HAPPE"}, {"keys", "act"}, {"probe_seed", -1}},
+        {{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", 1}},
+        {{"condition", "T-HAPPE"}, {"keys", "act"}, {"raised", true}},
         {{"format", "happe-condition/2"}},
         {{"study", "Paper"}},
         {{"study", "3a"}},

@@ -265,18 +265,20 @@ Outcome<int> show_facts(const std::string& run) {
 }
 
 std::string condition_mistake(const std::string& condition) {
-    for (const char* const known : {"ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE"}) {
+    for (const char* const known : {"ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE", "L-HAPPE"}) {
         if (condition == known) {
             return "";
         }
     }
     const std::string step = condition.starts_with("fixed-") ? condition.substr(6) : "";
     const bool number = !step.empty() && step.size() <= 3 && step.find_first_not_of("0123456789") == std::string::npos;
-    return number && step[0] != '0' ? "" : "must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE or fixed-N with N from 1";
+    return number && step[0] != '0' ? ""
+                                    : "must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE or fixed-N with N from 1";
 }
 
 void add_plan(CLI::App& command, RunOptions& options) {
-    command.add_option("--condition", options.plan.condition, "ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-N")
+    command
+        .add_option("--condition", options.plan.condition, "ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, or fixed-N")
         ->check(CLI::Validator(condition_mistake, "CONDITION"));
     command.add_option("--subject", options.plan.subject, "The participant's code")->check(kName);
     command.add_option("--application", options.plan.application, "What the participant uses")->check(kName);
@@ -335,7 +337,7 @@ void add_run(CLI::App& program, Task& task) {
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     add_afterwards(*command, options, task);
     command->footer(
-        "Begins a run with the paper's settings, ends it with the command, after the time or on Ctrl-C, and saves the\n"
+        "Begins a run with the paper's settings (L-HAPPE: mode extended), ends it with the command, after the time or on Ctrl-C, and saves the\n"
         "trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed, --study, --run and\n"
         "--out. In a sealed run only happed knows the condition, and no program shows its decisions. Ctrl-C saves the\n"
         "trace too. The exit status is the command's. Only for administrators.\n\n"

@@ -382,7 +382,8 @@ void Daemon::new_loop() {
     presses_.forget(runs_.session() != nullptr ? now : MonoTime());
     const LoopSettings settings = loop_settings();
     hardware_.prefer(epp());
-    turns_->set_loop({hardware_.utilisation(), hardware_.frequency(), presses_, attention_, *store_, chronicle_},
+    ProfileStore& profiles = runs_.session() != nullptr ? runs_.session()->profiles(*store_) : *store_;
+    turns_->set_loop({hardware_.utilisation(), hardware_.frequency(), presses_, attention_, profiles, chronicle_},
                      settings, now);
     shown_.domains = settings.domains;
     shown_.targets.clear();

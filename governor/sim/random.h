@@ -2,6 +2,8 @@
 // Random numbers that are the same on every machine and with every standard library (whose distributions differ).
 #pragma once
 
+#include "governor/core/splitmix.h"
+
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -19,7 +21,6 @@ constexpr std::uint64_t label(std::string_view name) {
     return hash;
 }
 
-// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 class Random {
 public:
     // A stream of its own for each list of labels: what is drawn for one run doesn't depend on which others are run.
@@ -29,12 +30,7 @@ public:
         }
     }
 
-    std::uint64_t bits() {
-        std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
-        z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-        z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-        return z ^ (z >> 31U);
-    }
+    std::uint64_t bits() { return splitmix64(state_); }
 
     // In [0, 1).
     double uniform() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }

@@ -9,6 +9,7 @@ import pytest
 
 from happe_study.design.protocol.conditions import (
     B_HAPPE,
+    L_HAPPE,
     O_HAPPE,
     ONDEMAND,
     ONDEMAND_INDICATOR,
@@ -22,7 +23,15 @@ from happe_study.design.protocol.conditions import (
 )
 from happe_study.design.protocol.designs import Row, williams
 
-EVERY = (ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, O_HAPPE, B_HAPPE, *(Condition(f"fixed-{n}") for n in range(1, 65)))
+EVERY = (
+    ONDEMAND,
+    ONDEMAND_INDICATOR,
+    T_HAPPE,
+    O_HAPPE,
+    B_HAPPE,
+    L_HAPPE,
+    *(Condition(f"fixed-{n}") for n in range(1, 65)),
+)
 
 
 def require_balance(rows: Sequence[Row], treatments: int, squares: int) -> None:
@@ -92,6 +101,10 @@ def test_the_crossover_trains_first_and_then_balances_governor_and_indicator() -
     }
 
 
+def test_mode_extended_is_compared_with_the_paper_s_in_both_orders_after_the_training() -> None:
+    assert sequences(Scheme.EXTENDED) == ((T_HAPPE, O_HAPPE, L_HAPPE), (T_HAPPE, L_HAPPE, O_HAPPE))
+
+
 def test_a_condition_is_known_by_its_label(subtests: pytest.Subtests) -> None:
     for condition in EVERY:
         with subtests.test(condition.label):
@@ -118,4 +131,4 @@ def test_b_happe_without_its_indicator_is_refused() -> None:
 
 def test_only_the_training_phase_trains_and_only_happe_obeys_the_keys() -> None:
     assert [c.label for c in EVERY if c.phase is Phase.TRAINING] == ["T-HAPPE"]
-    assert [c.label for c in EVERY if c.keys is Keys.ACT] == ["T-HAPPE", "O-HAPPE", "B-HAPPE"]
+    assert [c.label for c in EVERY if c.keys is Keys.ACT] == ["T-HAPPE", "O-HAPPE", "B-HAPPE", "L-HAPPE"]

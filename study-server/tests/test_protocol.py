@@ -124,6 +124,7 @@ def test_of_ten_thousand_mistakes_a_hundred_are_told() -> None:
         ("paper-a5", ["ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE"], 1, 1),
         ("paper-a3", ["fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-5"], 10, 10),
         ("crossover", ["T-HAPPE", "ondemand", "ondemand+indicator", "O-HAPPE", "B-HAPPE"], 4, 4),
+        ("extended", ["T-HAPPE", "O-HAPPE", "L-HAPPE"], 2, 2),
     ],
 )
 def test_the_protocols_that_ship_are_good(name: str, conditions: list[str], sequences: int, block: int) -> None:
@@ -133,16 +134,16 @@ def test_the_protocols_that_ship_are_good(name: str, conditions: list[str], sequ
     assert [condition.label for condition in protocol.conditions] == conditions
     assert len(protocol.sequences) == sequences
     assert protocol.block_size == block
-    assert [(app.key, app.seconds, app.cpu) for app in protocol.applications] == [
-        (key, 120, 0) for key in ("torcs", "quake3", "glest", "trackballs")
-    ]
+    four = [(key, 120, 0) for key in ("torcs", "quake3", "glest", "trackballs")]
+    one = [("torcs", 900, None)]
+    assert [(app.key, app.seconds, app.cpu) for app in protocol.applications] == (one if name == "extended" else four)
 
 
 def test_no_other_protocol_ships() -> None:
-    assert {path.stem for path in EXAMPLES.iterdir()} == {"paper-a5", "paper-a3", "crossover"}
+    assert {path.stem for path in EXAMPLES.iterdir()} == {"paper-a5", "paper-a3", "crossover", "extended"}
 
 
-@pytest.mark.parametrize("name", ["paper-a3", "crossover"])
+@pytest.mark.parametrize("name", ["paper-a3", "crossover", "extended"])
 def test_what_participants_of_a_blinded_study_read_names_no_condition(name: str) -> None:
     protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
     texts = [protocol.title, protocol.consent.text, protocol.handout.text, protocol.rating.question]
@@ -153,7 +154,7 @@ def test_what_participants_of_a_blinded_study_read_names_no_condition(name: str)
 
 
 def test_each_condition_is_the_right_guess_of_one_answer_and_nobody_must_know() -> None:
-    for name in ("crossover.toml", "paper-a3.toml"):
+    for name in ("crossover.toml", "paper-a3.toml", "extended.toml"):
         text = (EXAMPLES / name).read_text(encoding="utf-8").replace("ask = false", "ask = true")
         protocol = read_protocol(text.encode())
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import records
 from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.runs.records.demand import Ladder
 from happe_study.runs.records.lessons import learn
+from happe_study.runs.records.probes import Probe, probes
 from happe_study.runs.records.record import Lesson, RunRecord, run_record
 from uploads import GOOD
 
@@ -36,22 +38,29 @@ def as_record(header: Json, lines: list[Json], decisions: list[Json]) -> Json:
     known = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
     before = known.get(who) if who else None
     levels = before or new_uafp(header)
-    learned, decided = [], dict[int, int]()
+    learned, probes, decided = [], list[Json](), dict[int, int]()
     for line, decision in zip(lines, decisions, strict=True):
         if lesson := decision.get("learned"):
             learned.append(as_lesson(line, lesson, levels, header, decided))
             levels = lesson["uafp_khz"]
+        if event := decision.get("probe"):
+            probes.append({"t_us": line["t_us"], "event": event, "sham": decision.get("sham", False)})
         decided |= {policy["id"]: policy["cur_khz"] for policy in line["policies"] if "cur_khz" in policy}
         decided |= {target["policy"]: target["khz"] for target in decision.get("targets", [])}
     span = {"started_us": 0, "ended_us": lines[-1]["t_us"] + 1, "header": header, "observations": lines}
     after = levels if learned else before
-    return records.make() | span | {"profile_before": before, "profile_after": after, "learned": learned}
+    taught = {"profile_before": before, "profile_after": after, "learned": learned}
+    return records.make() | span | taught | ({"probes": probes} if probes else {})
 
 
 def new_uafp(header: Json) -> list[int]:
     """A new UAFP, worked out apart from what is tested."""
     ladders = list(header["ladders_khz"].values())
-    return [min(ladder[0] * max(map(max, ladders)) // ladder[-1] for ladder in ladders)] * 10
+    top = max(map(max, ladders))
+    if header.get("settings", {}).get("middle_start"):
+        (fastest,) = (ladder for ladder in ladders if ladder[-1] == top)
+        return [min(khz for khz in fastest if khz >= top // 2)] * 10
+    return [min(ladder[0] * top // ladder[-1] for ladder in ladders)] * 10
 
 
 def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided: dict[int, int]) -> Json:
@@ -71,8 +80,8 @@ def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided
     together = sorted(map(sorted, header.get("domains", [[each["id"]] for each in listed])))
     domain = max(together, key=lambda ids: sum(normalised(each) for each in listed if each["id"] in ids))
     policy = max((each for each in listed if each["id"] in domain), key=normalised)
-    keys = [press["key"] for press in line["keys"]]
-    return {
+    keys = [press["key"] for press in line.get("keys", [])]
+    return ({} if keys else {"probe": True}) | {
         "t_us": line["t_us"],
         "key": "performance" if "performance" in keys else "power",
         "policy": policy["id"],
@@ -85,11 +94,10 @@ def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided
 
 
 def one_profile(vector: Json) -> bool:
-    """Whether a vector could be a run: one user, one application, and nothing learned without a press."""
+    """Whether a vector could be a run: one user, one application."""
     served = {(line["user"], line["app"]) for line in vector["observations"] if None not in (line["user"], line["app"])}
     named = {(line["user"], line["app"]) for line in vector["observations"]} - {(None, None)}
-    unasked = {"descent", "middle_start"} & set(vector["header"].get("settings", {}))
-    return len(served) <= 1 and named == served and not unasked
+    return len(served) <= 1 and named == served
 
 
 LOADED = [json.loads(path.read_text(encoding="utf-8")) for path in VECTORS]
@@ -110,6 +118,50 @@ def test_a_vector_derived_by_hand_makes_a_record_that_passes(subtests: pytest.Su
             assert [lesson.level for lesson in taken.learned] == [
                 decision["learned"]["level"] for decision in vector["expected"] if "learned" in decision
             ]
+
+
+def with_probes() -> Json:
+    """The record of a vector with a sham probe that is accepted and a real one that is refused."""
+    (vector,) = (each for each in LOADED if each["name"] == "descent-sham-probe-teaches-nothing")
+    return as_record(vector["header"], vector["observations"], vector["expected"])
+
+
+@pytest.mark.parametrize(
+    ("at", "change", "says"),
+    [
+        (0, {"sham": False}, "/probes/0/sham: is not what probe_seed draws"),
+        (2, {"sham": True}, "/probes/2/sham: is not what probe_seed draws"),
+        (1, {"t_us": 21_000_000}, "/probes/1/t_us: is not the t_us of an observation that serves somebody"),
+        (2, {"t_us": 80_000_000}, "/probes/2/t_us: must be later than the event before"),
+        (2, {"event": "ended"}, "/probes/2/event: needs a probe that runs"),
+        (0, {"event": "accepted"}, "/probes/0/event: needs a probe that runs"),
+    ],
+)
+def test_probes_that_do_not_follow_are_refused(at: int, change: Json, says: str) -> None:
+    record = with_probes()
+    record["probes"][at] |= change
+
+    with pytest.raises(BadDocumentError) as refused:
+        accept(record)
+
+    assert says in str(refused.value)
+
+
+def test_an_accepted_probe_and_its_lesson_belong_together() -> None:
+    (vector,) = (each for each in LOADED if each["name"] == "descent-probe-is-accepted")
+    record = as_record(vector["header"], vector["observations"], vector["expected"])
+    assert accept(record).learned[0].probe
+    del record["probes"][1]
+
+    with pytest.raises(BadDocumentError, match="disagree about the accepted probe"):
+        accept(record)
+
+
+def test_the_probes_of_a_record_have_their_outcomes() -> None:
+    assert list(probes(with_probes())) == [
+        Probe(20_000_000, sham=True, outcome="accepted", served_us=210_000_000),
+        Probe(200_000_000, sham=False, outcome="refused", served_us=210_000_000),
+    ]
 
 
 @given(seconds=st.integers(0, 40), seed=st.integers(0, 10**9), kernel=st.booleans())

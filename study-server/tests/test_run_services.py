@@ -149,6 +149,26 @@ def test_each_start_tells_the_laptop_what_its_key_alone_opens(world: World) -> N
         }
 
 
+def test_both_modes_begin_raised_and_only_mode_extended_has_probes(world: World) -> None:
+    # Given
+    sitting = Sitting(world, small(scheme="extended"))
+    key = sitting.laptop.key
+    assert key
+    told = {}
+    for run in sitting.runs:
+        # When
+        document = json.loads(SealedBox(key).decrypt(people.completed(world, run.code, sitting.laptop)))
+        # Then
+        assert SCHEMA.is_valid(document)
+        extra = {name: document[name] for name in ("raised", "probe_seed") if name in document}
+        told[document["condition"], run.application] = extra
+    assert {condition for condition, _application in told} == {"T-HAPPE", "O-HAPPE", "L-HAPPE"}
+    for (condition, _application), extra in told.items():
+        seed = extra.pop("probe_seed", None)
+        assert extra == ({} if condition == "T-HAPPE" else {"raised": True})
+        assert (seed is None) == (condition != "L-HAPPE")
+
+
 def test_no_row_says_the_condition(sitting: Sitting) -> None:
     for run in sitting.runs[:1]:
         people.completed(sitting.world, run.code, sitting.laptop)

@@ -23,13 +23,22 @@ from happe_study.design.allocation.sealing import (
     open_condition,
     open_seed,
     open_slot,
+    probe_seed,
     seal_condition,
     seal_for_device,
     seal_seed,
     seal_slot,
 )
 from happe_study.design.protocol import reading as protocol_module
-from happe_study.design.protocol.conditions import B_HAPPE, O_HAPPE, ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, Condition
+from happe_study.design.protocol.conditions import (
+    B_HAPPE,
+    L_HAPPE,
+    O_HAPPE,
+    ONDEMAND,
+    ONDEMAND_INDICATOR,
+    T_HAPPE,
+    Condition,
+)
 from happe_study.design.protocol.reading import Ondemand, read_protocol
 from happe_study.design.protocol.sections import Epp
 from happe_study.people.participants.models import Participant
@@ -42,7 +51,15 @@ EXAMPLES = Path(protocol_module.__file__).with_name("examples")
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 SEED, SALT = b"e" * 32, b"a" * 32
 CODE, OTHER_CODE = "0A1B2C3D", "0A1B2C3E"
-EVERY = (ONDEMAND, ONDEMAND_INDICATOR, T_HAPPE, O_HAPPE, B_HAPPE, *(Condition(f"fixed-{n}") for n in range(1, 65)))
+EVERY = (
+    ONDEMAND,
+    ONDEMAND_INDICATOR,
+    T_HAPPE,
+    O_HAPPE,
+    B_HAPPE,
+    L_HAPPE,
+    *(Condition(f"fixed-{n}") for n in range(1, 65)),
+)
 NAMES = ("crossover", "torcs")  # of study and application
 LONGEST_NAMES = ("s" * 40, "a" * 40)
 DEVICE = PrivateKey(b"d" * 32)
@@ -62,7 +79,10 @@ def told(condition: Condition, names: tuple[str, str] = NAMES) -> dict[str, obje
     """The document that a laptop gets for a run under a condition."""
     study, application = names
     participant, run = Participant(code="ZZZZZZZZ"), Run(code=CODE, application=application)
-    return condition_document(study, participant, run, condition, Ondemand()) | {"epp": max(Epp, key=len)}
+    document = condition_document(study, participant, run, condition, Ondemand()) | {"epp": max(Epp, key=len)}
+    if condition.extended:
+        document |= {"raised": True, "probe_seed": 2**63 - 1}
+    return document
 
 
 def opened(sealed: bytes) -> Any:  # noqa: ANN401 - JSON
@@ -133,7 +153,7 @@ def test_a_seed_of_another_length_is_refused() -> None:
         seal_seed(KEY, "x", SEED + b"x", SALT)
 
 
-@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover"])
+@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover", "extended"])
 def test_slots_come_back_from_their_seals_which_have_one_length(name: str) -> None:
     protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
     slots = plan(protocol, SEED, SALT)[""]
@@ -155,6 +175,13 @@ def test_a_slots_seal_does_not_open_at_another_place(place: tuple[str, str, int]
 def test_a_seal_of_one_kind_does_not_open_as_another() -> None:
     with pytest.raises(SealError):
         open_condition(KEY, CODE, seal_seed(KEY, CODE, SEED, SALT))
+
+
+def test_the_seed_of_a_runs_probes_follows_from_key_and_run_alone() -> None:
+    seeds = {probe_seed(key, code) for key in (KEY, OTHER_KEY) for code in (CODE, "00000000")}
+    assert len(seeds) == 4
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert probe_seed(KEY, CODE) in seeds, "the same again"
 
 
 # On the way to a device.

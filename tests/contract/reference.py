@@ -148,6 +148,7 @@ class Probe:
 
     levels: list[int]
     level: int
+    sham: bool
     quiet_us: int = 0
 
 
@@ -170,6 +171,7 @@ class Governor:
     probed_us: int | None = None  # when a probe was begun last
     last_us: int | None = None  # of the line before, if it served the same
     lasted_us: int = 0  # the present line's time
+    drawn: int = 0  # probes of which was drawn whether they are shams
 
     def entry(self, ladder: Ladder, value: int) -> int:
         """Answer a UAFP's `value`; with `power_saver` one entry lower."""
@@ -200,7 +202,7 @@ class Governor:
 
     def tried(self, name: Name) -> list[int]:
         """Return the ten kHz that look-ups use: a running probe's, else the UAFP's."""
-        return self.uafp(name) if self.probe is None else self.probe.levels
+        return self.uafp(name) if self.probe is None or self.probe.sham else self.probe.levels
 
     def measure(self, seen: Json) -> Measured:
         """Read one entry of an observation's `policies`."""
@@ -222,6 +224,16 @@ class Governor:
             khz = ladder.step(khz, up=False)
         return ladder.share(khz)
 
+    def draw_sham(self) -> bool:
+        """Return whether the next probe is a sham: the highest bit of the next value of splitmix64."""
+        if "probe_seed" not in self.settings:
+            return False
+        self.drawn += 1
+        z = (self.settings["probe_seed"] + self.drawn * 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return bool((z ^ (z >> 31)) >> 63)
+
     def pressed_on(self, patience: Patience, *, up: bool) -> str | None:
         """Take a press that counts into account; return what happens to a probe."""
         patience.quiet_us = 0
@@ -238,7 +250,9 @@ class Governor:
                 self.probe.quiet_us += self.lasted_us
             if self.probe.quiet_us < ACCEPTED_US:
                 return None
-            self.uafps[name], self.probe = self.probe.levels, None
+            if not self.probe.sham:
+                self.uafps[name] = self.probe.levels
+            self.probe = None
             return "accepted"
         patience.quiet_us = min(patience.quiet_us + self.lasted_us, MOST_WAIT_US)
         known = self.uafp(name)
@@ -247,7 +261,7 @@ class Governor:
         if patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
             return None
         patience.quiet_us, self.probed_us = 0, t_us
-        self.probe = Probe(learn(known, level, lower), level)
+        self.probe = Probe(learn(known, level, lower), level, self.draw_sham())
         return "begun"
 
     def press(self, demand: Demand, name: Name, level: int, *, up: bool, refused: bool) -> Json:
@@ -262,6 +276,12 @@ class Governor:
             target = max(target, seen.ladder.entry(self.uafp(name)[level]))
         self.uafps[name] = learn(self.uafp(name), level, seen.ladder.share(target))
         return self.learned(name, level)
+
+    @staticmethod
+    def told(event: str | None, learned: Json, probe: Probe | None) -> Json:
+        """Return what a decision says of a lesson, and of what happened to a probe."""
+        sham = {"sham": True} if event and probe and probe.sham else {}
+        return ({"learned": learned} if learned else {}) | ({"probe": event} if event else {}) | sham
 
     def learned(self, name: Name, level: int) -> Json:
         """Return a decision's `learned`."""
@@ -294,8 +314,9 @@ class Governor:
             first = max(demands, key=lambda domain: demands[domain].normalised)  # the first of equals
             key = "performance" if "performance" in begun else "power"
             acts = bool(begun) and not self.sham
+            tried = self.probe
             probe, learned = self.teach(name, first, demands[first], line, key if acts else None)
-            answer = ({"learned": learned} if learned else {}) | ({"probe": probe} if probe else {})
+            answer = self.told(probe, learned, tried or self.probe)
             if acts and learned:
                 values[first] = learned["khz"]
         for first, demand in demands.items():
@@ -323,7 +344,9 @@ class Governor:
             return None, {}
         tried = self.probe
         probe = self.try_less(name, level, demand.fastest.ladder, line["t_us"])
-        return probe, self.learned(name, tried.level) if tried and probe == "accepted" else {}
+        if tried is None or tried.sham or probe != "accepted":
+            return probe, {}
+        return probe, self.learned(name, tried.level)
 
 
 def start(header: Json) -> Governor:

@@ -40,6 +40,7 @@ def record(client: Client, run: str) -> Json:
         ("ondemand", {"up_threshold": 80}),
         ("T-HAPPE", {}),
         ("B-HAPPE", {}),
+        ("L-HAPPE", {"probe_seed": 2**63 - 1}),
         ("O-HAPPE", {"keys": "sham"}),
         ("fixed-2", {}),
     ],
@@ -71,6 +72,28 @@ def test_a_second_run_begins_with_what_the_first_has_taught(experimenter: Client
     assert document["profile_before"] == taught["profile_after"]
     read = run_record(schemas.read(Kind.RUN_RECORD, seals.compact(document)), run=seals.RUN, client_id=document["id"])
     assert [lesson.key for lesson in read.learned] == ["power"]
+
+
+@pytest.mark.parametrize("condition", ["O-HAPPE", "L-HAPPE"])
+def test_a_raised_run_begins_a_step_higher_and_teaches_no_later_run(experimenter: Client, condition: str) -> None:
+    trained = begin(experimenter, "T-HAPPE")
+    pressed(experimenter, "performance")
+    taught = record(experimenter, trained)["profile_after"]
+    first = begin(experimenter, condition, raised=True)
+    pressed(experimenter, "performance")
+    learned = record(experimenter, first)
+    second = begin(experimenter, condition, raised=True)
+
+    document = record(experimenter, second)
+
+    validator("run-record.schema.json").validate(learned)
+    steps = document["header"]["ladders_khz"]["0"]
+    assert learned["profile_before"] == [min(k for k in [*steps, steps[-1] + 1] if k > khz) for khz in taught]
+    assert document["profile_before"] == learned["profile_before"] != learned["profile_after"]
+    assert document["raised"] is True
+    patience = [each["wait_us"] for each in document["header"].get("patience", [])]
+    assert patience == ([130_000_000] if condition == "L-HAPPE" else [])
+    run_record(schemas.read(Kind.RUN_RECORD, seals.compact(learned)), run=seals.RUN, client_id=learned["id"])
 
 
 def test_a_run_shorter_than_a_period_has_a_record_too(experimenter: Client) -> None:

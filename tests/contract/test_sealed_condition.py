@@ -38,6 +38,7 @@ CONDITIONS = [
     ),
     Condition("T-HAPPE"),
     Condition("B-HAPPE", indicator=True),
+    Condition("L-HAPPE"),
     *(Condition(f"fixed-{step}") for step in (1, 5)),
 ]
 
@@ -77,6 +78,8 @@ VALUES: dict[str, list[Any]] = {
     "keys": ["act", "sham", "Act", "", None],
     "sampling_rate_us": [1, 10_000_000, 10_000_001, 0, -1, "1", None],
     "up_threshold": [1, 100, 101, 0, True, 80.5],
+    "probe_seed": [0, 2**63 - 1, 2**63, -1, 0.5, "1", None],
+    "raised": [True, False, 1, None],
     "epp": ["performance", "balance_performance", "balance_power", "power", "leave", "default", "", 128, None],
     "pad": ["", "...", "x", None, 3],
     "more": [1],

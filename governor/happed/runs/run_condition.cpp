@@ -26,6 +26,9 @@ Result<RunCondition> parse(const std::string& name, std::size_t steps) {
     if (name == "O-HAPPE" || name == "B-HAPPE") {
         return RunCondition{.rule = Rule::Operating};
     }
+    if (name == "L-HAPPE") {
+        return RunCondition{.rule = Rule::Operating, .extended = true};
+    }
     constexpr std::string_view kFixed = "fixed-";
     std::size_t step = 0;
     if (name.starts_with(kFixed)) {
@@ -35,7 +38,8 @@ Result<RunCondition> parse(const std::string& name, std::size_t steps) {
     }
     if (step == 0) {
         return failure(fmt::format(
-            "condition: must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-1 to fixed-{} on this machine", steps));
+            "condition: must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, or fixed-1 to fixed-{} on this machine",
+            steps));
     }
     return RunCondition{.rule = Rule::Fixed, .step = step - 1};
 }

@@ -13,14 +13,16 @@ namespace happe {
 struct RunCondition {
     enum class Rule : std::uint8_t { Ondemand, Training, Operating, Fixed };
     Rule rule = Rule::Ondemand;
-    std::size_t step = 0;  // of Fixed: 0 is the ladder's lowest
+    std::size_t step = 0;   // of Fixed: 0 is the ladder's lowest
+    bool extended = false;  // of Operating: in mode `extended`
 
     [[nodiscard]] bool is_happe() const { return rule == Rule::Training || rule == Rule::Operating; }
     bool operator==(const RunCondition&) const = default;
 };
 
 // The condition of a plan that a machine with so many frequencies can run: "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE"
-// (which to the daemon is O-HAPPE), "fixed-1" to "fixed-`steps`". An error names the plan's member that is wrong.
+// (which to the daemon is O-HAPPE), "L-HAPPE" (O-HAPPE in mode `extended`), "fixed-1" to "fixed-`steps`". An error
+// names the plan's member that is wrong.
 [[nodiscard]] Result<RunCondition> condition_of(const RunPlan& plan, std::size_t steps);
 
 }  // namespace happe

@@ -85,7 +85,8 @@ Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
     const bool training = terms.condition.rule == RunCondition::Rule::Training;
     const Status erased = training ? store_.erase(whom) : Status();
     return erased.and_then([&] { return store_.find(whom); }).and_then([&](const std::optional<Uafp>& profile) {
-        return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(), profile, monotonic_now());
+        return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(),
+                                 {.profile = profile, .patience = store_.patience(whom)}, monotonic_now());
     });
 }
 
@@ -196,7 +197,7 @@ Status RunDesk::end() {
     turned();
     take_back();
     const Status ended = session_->end(monotonic_now());
-    session_.reset();
+    const auto outlives_its_loop = std::exchange(session_, nullptr);
     hooks_.changed();
     return ended;
 }

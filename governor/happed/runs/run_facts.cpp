@@ -101,6 +101,9 @@ void RunFacts::turned(const Turn& turn) {
         learned_.push_back({turn.at, *turn.decision.lesson});
         after_ = *turn.uafp;
     }
+    if (turn.decision.probe) {
+        probed_.push_back({turn.at, *turn.decision.probe, turn.decision.sham});
+    }
 }
 
 void RunFacts::interrupted(MonoTime at, std::string_view reason, const std::string& detail) {
@@ -140,6 +143,12 @@ std::string RunFacts::document(MonoTime ended, const std::string& version) const
                      {"software", {{"happed", version}}}};
     for (const auto& [at, lesson] : learned_) {
         document["learned"].push_back(lesson_json(at, lesson));
+    }
+    if (raised_) {
+        document["raised"] = true;
+    }
+    for (const auto& [at, event, sham] : probed_) {
+        document["probes"].push_back({{"t_us", micros(at)}, {"event", name_of(event)}, {"sham", sham}});
     }
     for (const Interruption& each : interruptions_) {
         Json entry = {{"t_us", micros(each.from)}};

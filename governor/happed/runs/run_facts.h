@@ -31,7 +31,9 @@ class RunFacts {
 public:
     static constexpr std::size_t kMostInterruptions = 1000;  // the rest is not kept
 
-    RunFacts(MonoTime started, bool indicator) : started_(started), indicator_(indicator) {}
+    // `raised`: of the plan, as `indicator`.
+    RunFacts(MonoTime started, bool indicator, bool raised = false)
+        : started_(started), indicator_(indicator), raised_(raised) {}
 
     void begins_with(const std::optional<Uafp>& profile) { before_ = after_ = profile; }
     void runs_on(MachineFacts machine) { machine_ = std::move(machine); }
@@ -55,6 +57,11 @@ private:
         std::string reason;
         std::string detail;
     };
+    struct Probed {
+        MonoTime at;
+        ProbeEvent event;
+        bool sham;
+    };
     struct Learned {
         MonoTime at;
         Lesson lesson;
@@ -62,10 +69,12 @@ private:
 
     MonoTime started_;
     bool indicator_;
+    bool raised_;
     std::optional<Uafp> before_;
     std::optional<Uafp> after_;
     std::optional<MachineFacts> machine_;
     std::vector<Learned> learned_;
+    std::vector<Probed> probed_;
     std::vector<Interruption> interruptions_;
     std::optional<std::size_t> lasting_;  // into interruptions_
 };

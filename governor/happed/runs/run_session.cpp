@@ -6,18 +6,31 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 namespace happe {
+namespace {
+
+// One step higher on the fastest ladder. A subject whom no training taught anything begins above its lowest step.
+Uafp raised(const std::optional<Uafp>& profile, std::span<const Policy> policies) {
+    const auto top = [](const Policy& policy) { return policy.ladder.top(); };
+    const Ladder& ladder = std::ranges::max_element(policies, {}, top)->ladder;
+    Uafp::Values values = profile.value_or(Uafp(ladder.lowest())).values();
+    std::ranges::transform(values, values.begin(), [&](Khz khz) { return ladder.above(khz); });
+    return *Uafp::from(values);
+}
+
+}  // namespace
 
 Served RunSession::subject_of(const RunPlan& plan) {
     return {.user = "subject:" + plan.subject, .app = plan.application};
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
-                                                      const std::optional<Uafp>& profile, MonoTime now) {
+                                                      Known known, MonoTime now) {
     std::unique_ptr<RunSession> run(new RunSession(traces, std::move(terms), policies, now));
     auto begun = traces.begin(run->kept());
     if (!begun) {
@@ -25,18 +38,32 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
     }
     run->code_ = std::move(begun->run);
     run->trace_ = std::move(begun->trace);
-    run->facts_.begins_with(profile);
-    return run->record(header_line(run->header(policies, profile))).map([&] { return std::move(run); });
+    if (run->terms_.plan.raised) {
+        const Served whom = subject_of(run->terms_.plan);
+        known = {.profile = raised(known.profile, policies), .patience = kRaisedPatience};
+        run->own_.profiles.emplace(whom, *known.profile);
+        run->own_.waits.emplace(whom, known.patience);
+    }
+    run->facts_.begins_with(known.profile);
+    return run->record(header_line(run->header(policies, known))).map([&] { return std::move(run); });
 }
 
 RunSession::RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now)
-    : traces_(traces), terms_(std::move(terms)), domains_(domains_of(policies)), facts_(now, terms_.plan.indicator) {}
+    : traces_(traces),
+      terms_(std::move(terms)),
+      domains_(domains_of(policies)),
+      facts_(now, terms_.plan.indicator, terms_.plan.raised) {}
 
 LoopSettings RunSession::settings() const {
-    return {.sham = terms_.plan.sham && is_happe(), .domains = domains_};
+    LoopSettings settings{.sham = terms_.plan.sham && is_happe(), .domains = domains_};
+    if (terms_.condition.extended) {
+        settings.algorithm = kExtended;
+        settings.algorithm.probe_seed = terms_.plan.probe_seed;
+    }
+    return settings;
 }
 
-TraceHeader RunSession::header(std::span<const Policy> policies, const std::optional<Uafp>& profile) const {
+TraceHeader RunSession::header(std::span<const Policy> policies, const Known& known) const {
     const LoopSettings settings = this->settings();
     TraceHeader header{.settings = settings.algorithm,
                        .immediate = settings.feedback == Feedback::Immediate,
@@ -46,8 +73,11 @@ TraceHeader RunSession::header(std::span<const Policy> policies, const std::opti
                        .ladders = ladders_of(policies),
                        .domains = settings.domains,
                        .profiles = {}};
-    if (profile && is_happe()) {
-        header.profiles.push_back({subject_of(terms_.plan), *profile});
+    if (known.profile && is_happe()) {
+        header.profiles.push_back({subject_of(terms_.plan), *known.profile});
+    }
+    if (settings.algorithm.descent) {
+        header.patience.emplace_back(subject_of(terms_.plan), known.patience);
     }
     return header;
 }

@@ -3,6 +3,7 @@
 
 #include "governor/bus/services.h"
 #include "governor/core/loop.h"
+#include "governor/core/memory_profiles.h"
 #include "governor/documents/trace_reader.h"
 #include "governor/happed/runs/run_condition.h"
 #include "governor/happed/runs/run_facts.h"
@@ -28,19 +29,30 @@ public:
         Sight sight = Sight::Blind;
     };
 
+    // What HAPPE knows of the subject as the run begins.
+    struct Known {
+        std::optional<Uafp> profile;
+        Patience patience;  // with mode `extended`
+    };
+
     // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
-    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's;
-    // `profile`: the subject's as the run begins, if there is one.
+    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's. A run
+    // of a raised profile begins one step higher than `known`, and with
+    // kRaisedPatience.
     static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
-                                                     const std::optional<Uafp>& profile, MonoTime now);
+                                                     Known known, MonoTime now);
 
     [[nodiscard]] const std::string& code() const { return code_; }
     [[nodiscard]] const Terms& terms() const { return terms_; }
     [[nodiscard]] bool is_happe() const { return terms_.condition.is_happe(); }
     [[nodiscard]] bool blind() const { return terms_.sight != Sight::Open; }
-    [[nodiscard]] LoopSettings settings() const;  // the paper's
+    [[nodiscard]] LoopSettings settings() const;  // the paper's, or those of mode `extended`
+
+    // Where its loop finds and stores profiles: in `store`; but what a raised run learns ends with the run, so that
+    // every raised run of a subject begins with the same profile.
+    [[nodiscard]] ProfileStore& profiles(ProfileStore& store) { return terms_.plan.raised ? own_ : store; }
 
     // What came between, and the machine. Lives as long as the run.
     [[nodiscard]] RunFacts& facts() { return facts_; }
@@ -54,7 +66,7 @@ public:
 
 private:
     RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now);
-    [[nodiscard]] TraceHeader header(std::span<const Policy> policies, const std::optional<Uafp>& profile) const;
+    [[nodiscard]] TraceHeader header(std::span<const Policy> policies, const Known& known) const;
     [[nodiscard]] Status record(const std::string& line);
     [[nodiscard]] Status close_trace();
     [[nodiscard]] KeptRun kept() const { return {.uid = terms_.owner.uid, .blind = blind(), .facts = {}}; }
@@ -66,6 +78,7 @@ private:
     FileDescriptor trace_;
     Status recorded_;
     RunFacts facts_;
+    MemoryProfiles own_;
 };
 
 }  // namespace happe

@@ -29,6 +29,7 @@ TEST(ConditionOf, KnowsThePapersConditions) {
     EXPECT_EQ(condition_of(plan_of("T-HAPPE"), 5).value(), RunCondition{Rule::Training});
     EXPECT_EQ(condition_of(plan_of("O-HAPPE"), 5).value(), RunCondition{Rule::Operating});
     EXPECT_EQ(condition_of(plan_of("B-HAPPE"), 5).value(), RunCondition{Rule::Operating});
+    EXPECT_EQ(condition_of(plan_of("L-HAPPE"), 5).value(), (RunCondition{.rule = Rule::Operating, .extended = true}));
     EXPECT_EQ(condition_of(plan_of("fixed-1"), 5).value(), (RunCondition{Rule::Fixed, 0}));
     EXPECT_EQ(condition_of(plan_of("fixed-5"), 5).value(), (RunCondition{Rule::Fixed, 4}));
 }
@@ -73,7 +74,8 @@ struct RunSessionTest : testing::Test {
                                    .plan = plan,
                                    .condition = *condition_of(plan, 5),
                                    .sight = sight},
-                                  machine, profile, at(1'000'000));
+                                  machine, {.profile = profile, .patience = {.wait = std::chrono::seconds{600}}},
+                                  at(1'000'000));
     }
     [[nodiscard]] Status turn(RunSession& run, std::int64_t micros) const {
         return run.turned({.at = at(micros), .served = &subject, .decision = Decision(), .uafp = &profile});
@@ -129,6 +131,42 @@ TEST_F(RunSessionTest, OfAKernelConditionHasNoProfileInItsTraceAndNoShamKeys) {
     const auto sham = begin(plan);
     EXPECT_TRUE(sham->settings().sham);
     EXPECT_EQ(trace_of(sham->code())[0]["keys"], "sham");
+}
+
+TEST_F(RunSessionTest, InModeExtendedSaysSoAndWithWhatPatienceItBegins) {
+    RunPlan plan = plan_of("L-HAPPE");
+    plan.probe_seed = 7;
+    const auto run = begin(plan);
+    Settings wanted = kExtended;
+    wanted.probe_seed = 7;
+    EXPECT_EQ(run->settings().algorithm, wanted);
+    const json header = trace_of(run->code())[0];
+    EXPECT_EQ(header["mode"], "extended");
+    EXPECT_EQ(header["settings"]["probe_seed"], 7);
+    EXPECT_EQ(header["patience"][0]["wait_us"], 600'000'000);
+    EXPECT_EQ(header["uafp"][0]["khz"][0], 1'600'000);
+    MemoryProfiles store;
+    EXPECT_EQ(&run->profiles(store), &store);
+    EXPECT_FALSE(trace_of(begin(plan_of("O-HAPPE"))->code())[0].contains("settings")) << "the paper's";
+}
+
+TEST_F(RunSessionTest, OfARaisedProfileBeginsAStepHigherAndLeavesTheStoreAlone) {
+    RunPlan plan = plan_of("O-HAPPE");
+    plan.raised = true;
+    const auto run = begin(plan);
+    MemoryProfiles store;
+    EXPECT_EQ(run->profiles(store).find(subject).value(), Uafp(Khz{2'200'000}));
+    EXPECT_EQ(trace_of(run->code())[0]["uafp"][0]["khz"], json(std::vector<int>(10, 2'200'000)));
+    EXPECT_TRUE(store.profiles.empty());
+
+    plan.condition = "L-HAPPE";
+    const auto extended = begin(plan);
+    EXPECT_EQ(extended->profiles(store).patience(subject), kRaisedPatience);
+    EXPECT_EQ(trace_of(extended->code())[0]["patience"][0]["wait_us"], 130'000'000);
+    ASSERT_TRUE(extended->end(at(2'000'000)));
+    const json facts = json::parse(traces.kept(extended->code())->facts);
+    EXPECT_EQ(facts["profile_before"][9], 2'200'000);
+    EXPECT_EQ(facts["raised"], true);
 }
 
 TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {

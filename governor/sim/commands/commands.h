@@ -14,6 +14,7 @@ inline constexpr std::size_t kMostParticipants = 100'000;
 void add_replay(CLI::App& program, int& status);
 void add_play(CLI::App& program, int& status);
 void add_study(CLI::App& program, int& status);
+void add_field(CLI::App& program, int& status);
 void add_observe(CLI::App& program, int& status);
 
 // "happe-sim: ..." on standard error; the status for the caller to return.

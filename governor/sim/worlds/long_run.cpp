@@ -22,8 +22,6 @@ constexpr Micros kFirstContact = std::chrono::minutes{10};  // of the time spent
 constexpr double kNeedDriftSeconds = 2 * 3600.0;            // correlation time
 constexpr double kSceneSeconds = 120.0;                     // mean length
 
-constexpr Settings kExtended{.middle_start = true, .hold = true, .descent = true};
-
 constexpr std::array kContenders{
     std::pair{"ondemand", Contender::Ondemand},   std::pair{"ondemand-now", Contender::OndemandNow},
     std::pair{"schedutil", Contender::Schedutil}, std::pair{"conservative", Contender::Conservative},

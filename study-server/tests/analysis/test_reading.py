@@ -81,7 +81,7 @@ def test_presses_less_than_a_second_apart_are_one_whether_counted_or_not() -> No
     records = [{"run": "R"}]
     times = [0, 999_999, 1_999_998, 2_999_998, 5_000_000]
     keys = [{"run": "R", "key": "power", "t_us": at} for at in times]
-    assert reading._presses(keys, records) == {"R": (0, 3)}  # noqa: SLF001 - the rule by itself
+    assert reading._presses(reading._times(keys), records) == {"R": (0, 3)}  # noqa: SLF001 - the rule by itself
 
 
 def test_a_formulas_apostrophe_is_taken_off(tmp_path: Path) -> None:

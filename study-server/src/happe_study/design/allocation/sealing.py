@@ -37,6 +37,7 @@ TRACE_KEYS, MANIFESTS, PART_DIGESTS = (
 )  # the purpose of a derived key; at most 16 bytes
 DOCUMENT_BYTES = 512  # of a device's document, padded
 DOCUMENT_FORMAT = "happe-condition/1"
+PROBES = b"happe probes"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
 
 _OVERHEAD = nacl.secret.Aead.NONCE_SIZE + nacl.secret.Aead.MACBYTES
@@ -134,6 +135,12 @@ def open_manifest(key: bytes, trace: str, sealed: bytes) -> bytes:
 def part_digest(key: bytes, size: int, sha256: str) -> str:
     """The stored digest of a part's size and SHA-256. Holders of the key can recognise the same part."""
     return hmac.digest(_derived(key, PART_DIGESTS), f"{size} {sha256}".encode(), "sha256").hex()
+
+
+def probe_seed(key: bytes, run_code: str) -> int:
+    """What a run's probes are drawn from, 0 to 2^63 - 1: nobody without the server's key can foretell it."""
+    digest = hmac.digest(_derived(key, PROBES), run_code.encode(), "sha256")
+    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def check_public_key(public_key: bytes) -> None:

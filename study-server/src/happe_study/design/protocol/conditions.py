@@ -12,7 +12,7 @@ from happe_study.design.protocol.designs import williams
 MOST_LEVELS = 64
 FEWEST_LEVELS = 2
 
-_GOVERNOR = re.compile(r"ondemand|[TOB]-HAPPE|fixed-([1-9]|[1-5][0-9]|6[0-4])")
+_GOVERNOR = re.compile(r"ondemand|[TOBL]-HAPPE|fixed-([1-9]|[1-5][0-9]|6[0-4])")
 _WITH_INDICATOR = "+indicator"
 
 
@@ -22,6 +22,7 @@ class Scheme(StrEnum):
     PAPER = "paper"
     LEVELS = "levels"
     CROSSOVER = "crossover"
+    EXTENDED = "extended"
 
 
 class Phase(StrEnum):
@@ -42,7 +43,7 @@ class Keys(StrEnum):
 class Condition:
     """What controls the processor, and whether the battery indicator is shown. B-HAPPE always shows it."""
 
-    governor: str  # ondemand, T-HAPPE, O-HAPPE, B-HAPPE, or fixed-N with N from 1 (the lowest frequency) to 64
+    governor: str  # ondemand, T-, O-, B- or L-HAPPE, or fixed-N with N from 1 (the lowest frequency) to 64
     indicator: bool = False
 
     def __post_init__(self) -> None:
@@ -68,6 +69,11 @@ class Condition:
         return condition
 
     @property
+    def extended(self) -> bool:
+        """Whether HAPPE is in mode `extended`, and tries less by itself."""
+        return self.governor == "L-HAPPE"
+
+    @property
     def phase(self) -> Phase:
         """T-HAPPE is the training phase (section A.5.1.3)."""
         return Phase.TRAINING if self.governor == "T-HAPPE" else Phase.MAIN
@@ -83,9 +89,11 @@ ONDEMAND_INDICATOR = Condition("ondemand", indicator=True)
 T_HAPPE = Condition("T-HAPPE")
 O_HAPPE = Condition("O-HAPPE")
 B_HAPPE = Condition("B-HAPPE", indicator=True)
+L_HAPPE = Condition("L-HAPPE")
 
 _PAPER = (ONDEMAND, T_HAPPE, O_HAPPE, B_HAPPE)
 _CROSSOVER = (ONDEMAND, ONDEMAND_INDICATOR, O_HAPPE, B_HAPPE)
+_EXTENDED = (O_HAPPE, L_HAPPE)
 
 
 def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ...]:
@@ -95,6 +103,8 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
             return _PAPER
         case Scheme.CROSSOVER:
             return (T_HAPPE, *_CROSSOVER)
+        case Scheme.EXTENDED:
+            return (T_HAPPE, *_EXTENDED)
         case Scheme.LEVELS:
             return tuple(Condition(f"fixed-{level}") for level in range(1, _checked(levels) + 1))
 
@@ -102,7 +112,8 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
 def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Condition, ...], ...]:
     """The orders in which an application is run under the conditions; each condition is once in each.
 
-    paper: one order, the paper's. levels: a Williams design. crossover: T-HAPPE, then a Williams design of the others.
+    paper: one order, the paper's. levels: a Williams design. crossover and extended: T-HAPPE, then a Williams design
+    of the others.
     """
     every = conditions(scheme, levels)
     match scheme:
@@ -110,7 +121,7 @@ def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Conditio
             return (every,)
         case Scheme.LEVELS:
             return tuple(tuple(every[treatment] for treatment in row) for row in williams(len(every)))
-        case Scheme.CROSSOVER:
+        case Scheme.CROSSOVER | Scheme.EXTENDED:
             main = every[1:]
             return tuple((T_HAPPE, *(main[treatment] for treatment in row)) for row in williams(len(main)))
 

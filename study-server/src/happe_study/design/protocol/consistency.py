@@ -57,6 +57,8 @@ def _unused_sections(protocol: Protocol, data: dict[str, Any]) -> Iterator[Compl
         for section in ("ondemand", "battery", "keys"):
             if section in data:
                 yield (section,), 'has no meaning with order.scheme = "levels"; remove it'
+    if protocol.order.scheme is Scheme.EXTENDED and "ondemand" in data:
+        yield ("ondemand",), 'has no meaning with order.scheme = "extended"; remove it'
 
 
 def _keys(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:

@@ -315,14 +315,21 @@ class Protocol:
 
 
 def _guesses(scheme: Scheme, every: tuple[Condition, ...]) -> tuple[GuessChoice, ...]:
-    """True if participants guess each level; false if they guess whether HAPPE governed."""
+    """What participants guess: each level, whether HAPPE tried less by itself, or whether HAPPE governed."""
     if scheme is Scheme.LEVELS:
         return tuple(
             GuessChoice(f"level-{n}", f"Speed {n} of {len(every)} (1 is the slowest)", frozenset({condition.label}))
             for n, condition in enumerate(every, start=1)
         )
+    labels = frozenset(condition.label for condition in every)
+    if scheme is Scheme.EXTENDED:
+        trying = frozenset(condition.label for condition in every if condition.extended)
+        return (
+            GuessChoice("keys-only", "A control that only the two keys change", labels - trying),
+            GuessChoice("trying", "A control that now and then tries to save power by itself", trying),
+        )
     learning = frozenset(condition.label for condition in every if condition.governor.endswith("-HAPPE"))
-    usual = frozenset(condition.label for condition in every) - learning
+    usual = labels - learning
     return (
         GuessChoice("usual", "The computer's usual control", usual),
         GuessChoice("learning", "A control that learns from the two keys", learning),

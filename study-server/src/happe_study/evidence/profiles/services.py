@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from happe_contract.strict_json import Json
     from happe_study.base.config import Secrets
+    from happe_study.runs.records.record import Lesson
     from happe_study.runs.records.record import RunRecord as Content
 
 log = structlog.get_logger(__name__)
@@ -132,11 +133,16 @@ def _keep(session: Session, learned: Sequence[Learned]) -> None:
         for moment, khz in (("before", each.record.profile_before), ("after", each.record.profile_after))
         if khz
     ]
-    events = [{"run_id": each.run_id, **vars(lesson)} for each in learned for lesson in each.record.learned]
-    served = [_taught_run(each) for each in learned if each.record.served is not None]
+    events = [_event(each.run_id, it) for each in learned for it in each.record.learned if not it.probe]
+    lasting = [each for each in learned if each.record.served is not None and not each.record.raised]
+    served = [_taught_run(each) for each in lasting]
     for statement, rows in ((_UAFPS, uafps), (_EVENTS, events), (_RUNS, served)):
         if rows:
             session.execute(statement, rows)
+
+
+def _event(run_id: int, lesson: Lesson) -> dict[str, Any]:
+    return {"run_id": run_id, **{name: value for name, value in vars(lesson).items() if name != "probe"}}
 
 
 def _taught_run(learned: Learned) -> dict[str, Any]:

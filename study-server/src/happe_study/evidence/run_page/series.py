@@ -89,7 +89,8 @@ def _cpus(line: Json) -> Iterator[tuple[str, float]]:
 
 def _presses(record: Json) -> Iterator[Press]:
     """Each press. One counted if its line has a lesson of its key, and it begins a series, the first on that line."""
-    lessons = {(each["t_us"], each["key"]): (number, each) for number, each in enumerate(record["learned"], start=1)}
+    taught = [each for each in record["learned"] if not each.get("probe", False)]
+    lessons = {(each["t_us"], each["key"]): (number, each) for number, each in enumerate(taught, start=1)}
     last: dict[str, int] = {}
     for line in record["observations"]:
         for press in line.get("keys", ()):

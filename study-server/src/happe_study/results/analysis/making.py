@@ -23,6 +23,7 @@ from happe_study.results.analysis.sections import (
     people,
     pictures,
     power,
+    probes,
     ratings,
     runs,
     specifications,
@@ -48,6 +49,7 @@ SECTIONS: tuple[Callable[[Study], Section], ...] = (
     power.model_section,
     power.period_section,
     people.presses_section,
+    probes.section,
     people.blinding_section,
     people.groups_section,
     diagnostics.section,
@@ -84,6 +86,8 @@ def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Repo
     study, warnings = _study(given, export)
     made = []
     for section in SECTIONS:
+        if section is probes.section and not probes.has_probes(study):
+            continue
         progress(f"{section.__module__.rpartition('.')[2]}: {section.__name__.replace('_', ' ')}")
         made.append(_sound(section(study)))
     data = {each.key: each.data for each in made}

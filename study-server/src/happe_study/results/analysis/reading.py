@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 
 from happe_study.base.tables.formats import FORMULA, Format
 from happe_study.evidence.documents.reading import InputError
+from happe_study.results.analysis.noticing import WINDOW_US, Trial
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from happe_study.evidence.documents.reading import Measure
@@ -37,9 +38,19 @@ TOO_MUCH = (
 )
 Row = dict[str, Any]
 Place = tuple[int, str]
+Times = dict[tuple[str, str], list[int]]  # by run and key
+
+
+def flag(value: object) -> bool:
+    """True or false, of any format of an export. ValueError for anything else."""
+    known = {"true": True, "false": False}
+    if (text := str(value).lower()) not in known:
+        raise ValueError(text)
+    return known[text]
+
 
 # The columns that are needed of each table, and what they are; tables after the first three may be absent.
-NEEDED: dict[str, dict[str, type]] = {
+NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "runs": {
         "run": str,
         "participant": str,
@@ -53,10 +64,11 @@ NEEDED: dict[str, dict[str, type]] = {
     "participants": {"participant": str, "state": str},
     "records": {"run": str, "started_us": int, "ended_us": int},
     "keys": {"run": str, "t_us": int, "key": str},
+    "probes": {"run": str, "t_us": int, "sham": flag, "served_us": int},
     "study": {"study": str, "protocol_sha256": str, "protocol": str},
     "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
 }
-OPTIONAL = ("records", "keys", "samples", "study")
+OPTIONAL = ("records", "keys", "probes", "samples", "study")
 MAY_BE_EMPTY = {"guess", "cur_khz"}
 BLINDED = {"condition", "guess", "protocol"}
 
@@ -93,6 +105,7 @@ class Export:
     samples: Mapping[str, tuple[Sample, ...]]  # by run
     digests: Mapping[str, str]
     protocol: str | None = None
+    trials: tuple[Trial, ...] = ()
 
 
 def read_export(folder: Path) -> Export:
@@ -103,7 +116,8 @@ def read_export(folder: Path) -> Export:
     places = _places(tables["runs"])
     counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
     ratings = {row["run"]: row for row in tables["ratings"]}
-    presses = _presses(tables.get("keys"), tables.get("records"))
+    times = _times(tables.get("keys", ()))
+    presses = _presses(times, tables.get("records")) if "keys" in tables else {}
     lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in tables.get("records", ())}
     runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
     return Export(
@@ -115,6 +129,7 @@ def read_export(folder: Path) -> Export:
         samples=_samples(tables.get("samples", ())),
         digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
+        trials=tuple(_trials(tables.get("probes", ()), times, tables["runs"])),
     )
 
 
@@ -216,7 +231,8 @@ def _faults(table: str, row: Row, where: str) -> Iterable[str]:
         try:
             row[column] = kind(value)
         except ValueError:
-            yield f"{where}: {column}: must be a whole number, is {value!r}"
+            wanted = "true or false" if kind is flag else "a whole number"
+            yield f"{where}: {column}: must be {wanted}, is {value!r}"
 
 
 def _sorted_out(
@@ -288,26 +304,36 @@ def _in_order(runs: Iterable[Run], places: Mapping[str, Place]) -> Iterable[Run]
         yield replace(run, place=place, before=before)
 
 
-def _presses(keys: Iterable[Row] | None, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:
-    """Counted presses of the performance and the power key by run, for every run that has a record."""
-    if keys is None or records is None:
-        return {}
+def _times(keys: Iterable[Row]) -> Times:
+    """When presses of each run and key began a series, ascending."""
     times: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in keys:
         times[row["run"], row["key"]].append(row["t_us"])
+    return {key: _series(sorted(found)) for key, found in times.items()}
+
+
+def _series(ordered: list[int]) -> list[int]:
+    """The presses that begin a series: those at least a second after the press before."""
+    before = [ordered[0] - SERIES_US, *ordered]
+    return [at for last, at in zip(before, ordered, strict=False) if at - last >= SERIES_US]
+
+
+def _presses(times: Times, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:
+    """Counted presses of the performance and the power key by run, for every run that has a record."""
     return {
-        row["run"]: (_series(times[row["run"], "performance"]), _series(times[row["run"], "power"])) for row in records
+        row["run"]: (len(times.get((row["run"], "performance"), ())), len(times.get((row["run"], "power"), ())))
+        for row in records or ()
     }
 
 
-def _series(times_us: list[int]) -> int:
-    """How many presses begin a series: those at least a second after the press before."""
-    ordered = sorted(times_us)
-    return (
-        sum(at - before >= SERIES_US for before, at in zip([ordered[0] - SERIES_US, *ordered], ordered, strict=False))
-        if ordered
-        else 0
-    )
+def _trials(probes: Iterable[Row], times: Times, runs: Iterable[Row]) -> Iterable[Trial]:
+    """The probes whose window was served to its end, and whether a press followed."""
+    people = {row["run"]: row["participant"] for row in runs}
+    for row in probes:
+        begin, end = row["t_us"], row["t_us"] + WINDOW_US
+        if row["served_us"] >= end:
+            pressed = any(begin < at <= end for at in times.get((row["run"], "performance"), ()))
+            yield Trial(row["run"], people[row["run"]], row["sham"], pressed)
 
 
 def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[str, str]]:

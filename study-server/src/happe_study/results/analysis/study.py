@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 KERNEL = "ondemand"
+LEARNING = "O-HAPPE"
 SCALE = (1, 5)  # of the paper's ratings
 HUGE = 1e9  # of which no decimals are shown
 MOST_NOTES = 10  # below a table
@@ -40,11 +41,11 @@ class Study(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """What others are compared with: the protocol's, else ondemand, else the last (the highest frequency)."""
+        """What others are compared with: the protocol's, else ondemand, O-HAPPE or the highest frequency."""
         wanted = self.protocol.analysis.reference if self.protocol and self.protocol.analysis else KERNEL
         if wanted in self.runs.conditions or not self.runs.conditions:
             return wanted
-        return self.runs.conditions[-1]
+        return LEARNING if LEARNING in self.runs.conditions else self.runs.conditions[-1]
 
     @property
     def scale(self) -> tuple[int, int]:

@@ -135,7 +135,7 @@ class Runs:
         return Runs(tuple(run for run in self.rows if run.condition in conditions))
 
 
-_ORDER = ("ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE")
+_ORDER = ("ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE", "L-HAPPE")
 
 
 def condition_order(condition: str) -> tuple[int, int, str]:

@@ -18,6 +18,7 @@ from happe_study.people.participants.models import Participant
 from happe_study.results.exports.table import Table
 from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
 from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.probes import probes
 from happe_study.runs.records.stored import opened
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ def _keys(record: Json) -> Iterator[Row]:
             yield {"run": record["run"], "t_us": press["t_us"], "key": press["key"]}
 
 
+def _probes(record: Json) -> Iterator[Row]:
+    for probe in probes(record):
+        yield {"run": record["run"], **vars(probe)}
+
+
 RECORDS = Table(
     "records",
     "The laptops' records of runs: one row a record.",
@@ -151,5 +157,19 @@ KEYS = Table(
         Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     ),
     inside(_keys),
+    blinded=True,
+)
+
+PROBES = Table(
+    "probes",
+    "Trials of a lower frequency in L-HAPPE runs, real and sham ones.",
+    (
+        RUN,
+        Column("t_us", Kind.INTEGER, "The end of the sample period in which it began.", LAPTOP_US),
+        Column("sham", Kind.BOOLEAN, "Whether it changed nothing, so that only chance makes anybody press."),
+        Column("outcome", Kind.TEXT, "accepted, refused or ended. Empty: the run's end or a break cut it short."),
+        Column("served_us", Kind.INTEGER, "How long HAPPE served the participant without a break.", LAPTOP_US),
+    ),
+    inside(_probes),
     blinded=True,
 )

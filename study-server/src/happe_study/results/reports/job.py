@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from happe_study.jobs.work import Work
 
 REPORT = "report"
-TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "study")
+TABLES = ("runs", "ratings", "participants", "records", "keys", "probes", "samples", "study")
 SECTIONS = 12  # of the analysis, with reading
 PAGE = "page.json"
 

@@ -6,7 +6,7 @@ Units are the trace's: kHz, ppm and microseconds, all integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from happe_contract.faults import Fault
 from happe_study.runs.records.demand import LEVELS, Ladder, Seen, level
@@ -33,10 +33,14 @@ def domains(header: Json) -> dict[int, frozenset[int]]:
 
 
 def untaught(header: Json) -> list[int]:
-    """A new UAFP: docs/traces.md, New UAFPs."""
+    """A new UAFP: docs/traces.md, New UAFPs and middle_start."""
     known = header["ladders_khz"].values()
     ref = max(khz[-1] for khz in known)
-    return [min(khz[0] * ref // khz[-1] for khz in known)] * LEVELS
+    lowest = min(khz[0] * ref // khz[-1] for khz in known)
+    if header.get("settings", {}).get("middle_start", False):
+        fastest = min((int(policy), khz) for policy, khz in header["ladders_khz"].items() if khz[-1] == ref)[1]
+        lowest = max(lowest, next(khz for khz in fastest if khz >= ref // 2))
+    return [lowest] * LEVELS
 
 
 def learn(levels: list[int], at: int, khz: int) -> list[int]:
@@ -45,10 +49,22 @@ def learn(levels: list[int], at: int, khz: int) -> list[int]:
     return [*below, khz, *(max(value, khz) for value in levels[at + 1 :])]
 
 
+class Rules(NamedTuple):
+    """What a level follows from: ladders and domains by policy, and whether the highest recent level counts."""
+
+    known: Mapping[int, Ladder]
+    together: Mapping[int, frozenset[int]]
+    held: bool
+
+    @classmethod
+    def of(cls, header: Json) -> Rules:
+        """Those of a header without faults."""
+        return cls(ladders(header), domains(header), header.get("settings", {}).get("hold", False))
+
+
 def lesson_faults(document: Json) -> Iterator[Fault]:
     """What is wrong with `learned`, in a record whose header and observations are without faults."""
-    known = ladders(document["header"])
-    together = domains(document["header"])
+    rules = Rules.of(document["header"])
     lines = {line["t_us"]: line for line in document["observations"]}
     last = -1
     for number, lesson in enumerate(document["learned"]):
@@ -63,7 +79,8 @@ def lesson_faults(document: Json) -> Iterator[Fault]:
             yield Fault(at, "was learned while HAPPE governed for no user")
         else:
             yield from _disagreements(at, lesson, line)
-            yield from _level_faults(at, lesson, line, known, together)
+            if not lesson.get("probe", False):  # its level is that of the line which began the probe
+                yield from _level_faults(at, lesson, line, rules)
 
 
 def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
@@ -72,7 +89,8 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
     if seen is None:
         yield Fault(f"{at}/policy", "is not among the observation's policies")
         return
-    if all(press["key"] != lesson["key"] for press in line.get("keys", ())):
+    pressed = any(press["key"] == lesson["key"] for press in line.get("keys", ()))
+    if not pressed and not lesson.get("probe", False):
         yield Fault(f"{at}/key", "was not pressed in the observation")
     if seen.get("cur_khz", lesson["cur_khz"]) != lesson["cur_khz"]:
         yield Fault(f"{at}/cur_khz", f"is {seen['cur_khz']} in the observation")
@@ -80,11 +98,12 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
         yield Fault(f"{at}/util_ppm", f"is {busiest} in the observation")
 
 
-def _level_faults(
-    at: str, lesson: Json, line: Json, known: Mapping[int, Ladder], together: Mapping[int, frozenset[int]]
-) -> Iterator[Fault]:
-    """Whether a lesson's level is its domain's. Where a setting of the domain was left out, nobody can tell."""
-    domain = together.get(lesson["policy"], frozenset())
+def _level_faults(at: str, lesson: Json, line: Json, rules: Rules) -> Iterator[Fault]:
+    """Whether a lesson's level is its domain's, or with the setting hold not below it.
+
+    Where a setting of the domain was left out, nobody can tell.
+    """
+    domain = rules.together.get(lesson["policy"], frozenset())
     listed = {policy["id"]: policy for policy in line["policies"] if policy["id"] in domain}
     if lesson["policy"] not in listed:
         return
@@ -93,10 +112,11 @@ def _level_faults(
     if any("cur_khz" not in policy for policy in listed.values()):
         return
     seen = [
-        Seen(known[number], policy["cur_khz"], policy.get("ran_khz"), policy["util_ppm"])
+        Seen(rules.known[number], policy["cur_khz"], policy.get("ran_khz"), policy["util_ppm"])
         for number, policy in listed.items()
     ]
-    if (found := level(seen, alone=len(domain) == 1)) != lesson["level"]:
+    found = level(seen, alone=len(domain) == 1)
+    if found != lesson["level"] and not (rules.held and found < lesson["level"]):
         yield Fault(f"{at}/level", f"is {found} by util_ppm and cur_khz")
 
 

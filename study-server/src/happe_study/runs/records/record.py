@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from happe_contract.faults import Fault, refuse_if_any
 from happe_study.runs.records.lessons import lesson_faults, profile_faults
 from happe_study.runs.records.observations import header_faults, monotonic, observation_faults, served, served_faults
+from happe_study.runs.records.probes import probe_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ LONGEST_US = (4 * 3600 + 60) * 1_000_000  # four hours of samples, and a minute 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one press taught one entry of the UAFP. Times are microseconds of the record's clock."""
+    """What one press, or one accepted probe, taught one entry of the UAFP. Times are of the record's clock, in us."""
 
     t_us: int
     key: str  # performance or power
@@ -30,6 +31,7 @@ class Lesson:
     to_khz: int
     cur_khz: int
     util_ppm: int
+    probe: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class RunRecord:
     profile_after: tuple[int, ...] | None
     learned: tuple[Lesson, ...]
     indicator: bool
+    raised: bool  # what it learned ended with the run
     rating: int | None
     backend: str
 
@@ -77,6 +80,7 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
         profile_after=_profile(document["profile_after"]),
         learned=tuple(Lesson(**lesson) for lesson in document["learned"]),
         indicator=document["indicator"],
+        raised=document.get("raised", False),
         rating=document.get("rating"),
         backend=document["machine"]["backend"],
     )
@@ -123,3 +127,4 @@ def _learning_faults(document: Json) -> Iterator[Fault]:
         yield Fault("/profile_before", "is not what the header's uafp has of this user and application")
     yield from lesson_faults(document)
     yield from profile_faults(document)
+    yield from probe_faults(document)

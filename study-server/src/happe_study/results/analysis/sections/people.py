@@ -15,6 +15,7 @@ from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
 from happe_study.results.analysis.design import of_application, of_condition
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
+from happe_study.results.analysis.sections.probes import has_probes
 from happe_study.results.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
 from happe_study.results.analysis.tidy import watts
 
@@ -39,6 +40,7 @@ BLINDING = (
     "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: jackknife by "
     "participant, Student's t. The published standard error takes every guess as another person's."
 )
+TRYING_ARMS = ("control by the keys alone", "control that tries less")
 GROUPS = (
     "The mean over applications and HAPPE conditions of the group's improvement (section A.5.6), and Welch's analysis "
     "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions; those "
@@ -112,7 +114,7 @@ def _interval(rate: key_presses.Rate) -> str:
 def blinding_section(study: Study) -> Section:
     """The blinding indices."""
     refused: list[str] = []
-    arms = ("usual control", "learning control")
+    arms = TRYING_ARMS if has_probes(study) else ("usual control", "learning control")
     found = attempt(refused, "indices", lambda: blinding_index.indices(_guesses(study), arms))
     table = Table(
         "Blinding indices",
@@ -134,15 +136,21 @@ def blinding_section(study: Study) -> Section:
 
 
 def _guesses(study: Study) -> list[Guess]:
-    """Guesses of main runs: arm 0 is the kernel's control, arm 1 HAPPE's. T-HAPPE, which comes first, is left out."""
-    answers = {"usual": 0, "learning": 1, "dont-know": DONT_KNOW}
+    """Guesses of main runs. T-HAPPE, which comes first, is left out.
+
+    Arm 1 is HAPPE and arm 0 the kernel's control; or L-HAPPE and O-HAPPE, where these are compared.
+    """
+    trying = has_probes(study)
+    answers = {"keys-only": 0, "trying": 1} if trying else {"usual": 0, "learning": 1}
+    answers["dont-know"] = DONT_KNOW
+    treated = "L-HAPPE" if trying else "-HAPPE"
     found = [
-        Guess(run.participant, int(run.condition.endswith("-HAPPE")), answers[run.guess])
+        Guess(run.participant, int(run.condition.endswith(treated)), answers[run.guess])
         for run in study.runs.rows
         if run.guess in answers and run.condition != "T-HAPPE"
     ]
     if not found:
-        raise Refusal("nobody was asked to guess between the usual and the learning control")
+        raise Refusal("nobody was asked to guess between the two kinds of control")
     return found
 
 

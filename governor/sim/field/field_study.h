@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A field study in which people meet real and sham probes for hours a day, and notice a known share of the real ones.
+// From it the analysis of probes is checked, and studies are planned.
+#pragma once
+
+#include "governor/core/result.h"
+#include "governor/core/units.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+namespace happe {
+
+struct FieldPlan {
+    std::size_t people = 12;
+    std::size_t days = 5;
+    Micros day = std::chrono::hours{2};  // of each day a run under L-HAPPE
+    double notice = 0.3;                 // the chance that a real probe makes its person press "faster" within 58 s
+    double slips_an_hour = 0.3;          // presses of "faster" for other reasons
+    std::uint64_t seed = 1;
+};
+
+// Runs the study on the machine with 32 frequencies, and writes what a study server would export of it. Each day is
+// an application of its own, and begins with the same profile, as a raised run does.
+[[nodiscard]] Status write_field_study(const FieldPlan& plan, const std::filesystem::path& folder);
+
+}  // namespace happe

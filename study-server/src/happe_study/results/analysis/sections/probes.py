@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Probes of L-HAPPE runs: what people notice when HAPPE tries less by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from happe_study.results.analysis.noticing import Noticed, noticed
+from happe_study.results.analysis.report import Section, Table, Weight
+from happe_study.results.analysis.study import attempt, p_value, percent, plain
+
+if TYPE_CHECKING:
+    from happe_study.results.analysis.study import Study
+
+ABOUT = (
+    'In L-HAPPE runs HAPPE now and then tries a lower frequency for a minute. A press of "faster" refuses it. A sealed '
+    "seed made about half of these probes shams, which changed nothing. So the share of real probes with a press "
+    "within 60 s, less that of sham ones, is the share that people notice. Regression with errors by participant; "
+    "Student's t."
+)
+
+
+def has_probes(study: Study) -> bool:
+    """Whether HAPPE tried less in any run."""
+    return "L-HAPPE" in study.runs.conditions
+
+
+def section(study: Study) -> Section:
+    """The share of probes that people notice."""
+    refused: list[str] = []
+    mine = {run.run for run in study.runs.rows}
+    trials = [trial for trial in study.export.trials if trial.run in mine]
+    found = attempt(refused, "share noticed", lambda: noticed(trials))
+    tables = (_table(found),) if found else ()
+    data = plain(found) | {"trials": len(trials)} if found else None
+    return Section("probes", "Probes: what people notice", Weight.ESTIMATED, (ABOUT,), tables, (), tuple(refused), data)
+
+
+def _table(found: Noticed) -> Table:
+    rows = tuple(
+        (name, str(kind.probes), str(kind.pressed), percent(kind.share, 1), "", "")
+        for name, kind in (("Real", found.real), ("Sham", found.sham))
+    )
+    interval = f"{percent(found.low, 1)} to {percent(found.high, 1)}"
+    rows = (*rows, ("Noticed: real less sham", "", "", percent(found.value, 1), interval, p_value(found.p)))
+    notes = (
+        f"{found.participants} participants. Probes that the run's end or a break cut short within 60 s are left out.",
+    )
+    columns = ("Probes", "Number", "With a press", "Share, %", "95 % interval", "p")
+    return Table("Presses of the performance key within 60 s of a probe", columns, rows, notes)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What people notice of probes: the estimate, its refusals, and simulated field studies that put a share in."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import given_exports as given
+from happe_study.evidence.documents.reading import InputError
+from happe_study.results.analysis.making import Given, make
+from happe_study.results.analysis.noticing import Trial, noticed
+from happe_study.results.analysis.reading import read_export
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[3]
+HAPPE_SIM = ROOT / "build/bin/happe-sim"
+STUDIES = int(os.environ.get("HAPPE_FIELD_STUDIES", "12"))
+FIRST_SEED = 5001
+NOTICE, OTHER_AN_HOUR = 0.3, 0.3
+BY_CHANCE = 1 - math.exp(-OTHER_AN_HOUR / 60)  # a press within a minute for another reason
+MINUTE_US = 60_000_000
+
+
+def people(counts: Sequence[tuple[int, int, int, int]]) -> list[Trial]:
+    """Of each person: real probes with a press and without, sham probes with a press and without."""
+    kinds = ((False, True), (False, False), (True, True), (True, False))
+    return [
+        Trial(f"R{who}", f"P{who}", sham, pressed)
+        for who, mine in enumerate(counts)
+        for (sham, pressed), count in zip(kinds, mine, strict=True)
+        for _ in range(count)
+    ]
+
+
+def test_the_share_noticed_is_real_less_sham_with_errors_by_participant() -> None:
+    found = noticed(people([(2, 2, 0, 4), (1, 3, 1, 3), (3, 1, 0, 4), (2, 2, 0, 4), (1, 3, 0, 4), (0, 4, 1, 3)]))
+
+    assert (found.real.probes, found.real.pressed, found.sham.probes, found.sham.pressed) == (24, 9, 24, 2)
+    assert found.value == pytest.approx(9 / 24 - 2 / 24)
+    own = np.array([2 / 4, 0, 3 / 4, 2 / 4, 1 / 4, -1 / 4])  # with as many probes of each kind: a plain mean
+    assert found.error == pytest.approx(own.std(ddof=1) / math.sqrt(6))
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize(
+    ("trials", "why"),
+    [
+        ([], "0 real probes; the comparison needs at least 10"),
+        (people([(1, 2, 0, 1)] * 6), "6 sham probes; the comparison needs at least 10"),
+        (people([(1, 4, 0, 5)] * 4), "4 participants; an interval needs at least 5"),
+        (people([(0, 4, 0, 4)] * 6), "do not differ between people"),
+        (people([(3, 9, 0, 12), *[(0, 0, 0, 1)] * 5]), "depend on a single participant"),
+    ],
+)
+def test_too_little_is_refused(trials: list[Trial], why: str) -> None:
+    with pytest.raises(Refusal, match=why):
+        noticed(trials)
+
+
+def export_with(tmp_path: Path, probes: list[dict[str, Any]], keys: list[dict[str, Any]]) -> Path:
+    """An export in which the first run has these probes and presses."""
+    files = given.paper_files()
+    run = files.tables["runs"][0]["run"]
+    files.tables["probes"] = [{"run": run, "outcome": "", **probe} for probe in probes]
+    files.tables["keys"] = [{"run": run, **press} for press in keys]
+    return files.write(tmp_path)
+
+
+def test_a_probe_counts_if_its_minute_was_served_and_by_the_series_that_begins_in_it(tmp_path: Path) -> None:
+    begins = [0, 100_000_000, 200_000_000, 300_000_000, 400_000_000]
+    served = [MINUTE_US, 160_000_000, 259_999_999, 360_000_000, 460_000_000]
+    presses = [
+        *({"key": "performance", "t_us": at} for at in (MINUTE_US, 300_000_000, 300_999_999, 460_000_001)),
+        {"key": "power", "t_us": 110_000_000},
+    ]
+    probes = [
+        {"t_us": begin, "sham": begin == 0, "served_us": until} for begin, until in zip(begins, served, strict=True)
+    ]
+
+    trials = read_export(export_with(tmp_path, probes, presses)).trials
+
+    assert [(trial.sham, trial.pressed) for trial in trials] == [
+        (True, True),
+        (False, False),  # the power key; the third probe's minute was not served to its end
+        (False, False),  # a press at the begin, and one of its series
+        (False, False),  # after the minute
+    ]
+
+
+def test_what_is_neither_true_nor_false_is_named(tmp_path: Path) -> None:
+    export = export_with(tmp_path, [{"t_us": 0, "sham": "perhaps", "served_us": 1}], [])
+
+    with pytest.raises(InputError, match=r"probes\.csv: row 1: sham: must be true or false, is 'perhaps'"):
+        read_export(export)
+
+
+def field_study(folder: Path, seed: int, **changes: object) -> Path:
+    """A simulated field study, two hours a day; its export."""
+    wanted = {"notice": NOTICE, "other": OTHER_AN_HOUR, "participants": 12, "days": 5, "hours": 2} | changes
+    options = [word for name, value in wanted.items() for word in (f"--{name}", str(value))]
+    subprocess.run([HAPPE_SIM, "field", *options, "--seed", str(seed), "--out", folder], check=True)
+    return folder / "export"
+
+
+@pytest.mark.slow
+def test_simulated_field_studies_give_back_the_share_that_was_put_in(tmp_path: Path) -> None:
+    """A 95 % interval: of 200 studies about 10 miss it; more than 19 do in fewer than 1 of 200 such runs."""
+    truth = NOTICE * (1 - BY_CHANCE)
+    found = [
+        noticed(read_export(field_study(tmp_path / str(seed), seed)).trials)
+        for seed in range(FIRST_SEED, FIRST_SEED + STUDIES)
+    ]
+
+    missed = sum(not each.low <= truth <= each.high for each in found)
+    mean = float(np.mean([each.value for each in found]))
+    half = float(np.mean([each.high - each.low for each in found])) / 2
+    probes = float(np.mean([each.real.probes + each.sham.probes for each in found]))
+    print(
+        f"{STUDIES} studies: {truth:.4f} put in, {mean:.4f} found in the mean, half an interval {half:.3f}, "
+        f"{probes:.0f} probes; {missed} intervals miss it"
+    )
+    assert missed <= 0.05 * STUDIES + 3 * math.sqrt(0.05 * 0.95 * STUDIES)
+    assert mean == pytest.approx(truth, abs=4 * half / 2 / math.sqrt(STUDIES))
+
+
+@pytest.mark.slow
+def test_nobody_who_notices_nothing_is_said_to_notice(tmp_path: Path) -> None:
+    export = field_study(tmp_path, FIRST_SEED, notice=0, other=3)
+
+    report = make(Given(export))
+
+    (section,) = (each for each in report.sections if each.key == "probes")
+    assert section.data["low"] < 0 < section.data["high"]
+    assert abs(section.data["real"]["probes"] - section.data["sham"]["probes"]) < 100
+    assert section.tables[0].rows[2][0] == "Noticed: real less sham"
