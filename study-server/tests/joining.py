@@ -65,7 +65,7 @@ class Browser:
 
 @dataclass(frozen=True)
 class Joined:
-    """How somebody fared: whether they got a place, what they were told, and the seconds of each step."""
+    """How somebody fared: whether they got a place, the last answer of the server, and the seconds of each step."""
 
     placed: bool
     told: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A database and a folder that the code of version 0.1 wrote: today's program takes them over, and gives them back."""
+"""Today's program upgrades a database and a folder that the code of version 0.1 wrote, and downgrades them again."""
 
 from __future__ import annotations
 

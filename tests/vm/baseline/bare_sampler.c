@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The least a governor can do that samples once a second and keeps to the limits of others: waits as a daemon does that
 // also has keys and a bus, reads the files that it is given, /proc/stat and some of cpufreq, reads their numbers, and
-// does nothing with them. What happed costs is told as a multiple of this.
+// does nothing with them. The documents state the cost of happed as a multiple of this.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>

@@ -90,8 +90,8 @@ class Rule:
     """The rule of an endpoint. A right that does not belong to one study is required in some study, or in every study.
 
     `fresh`: staff must have given their password in the last minutes, or use a token for which it was: what can't be
-    undone takes more than a session left open, or a token left in a script. `by_site`: the view keeps to the site of
-    who sees one site only; a view about participants that does not is closed to them.
+    undone takes more than a session left open, or a token left in a script. `by_site`: the view shows an account
+    that may see one site only nothing of the others. Such an account can't open other views about participants.
     """
 
     who: Who

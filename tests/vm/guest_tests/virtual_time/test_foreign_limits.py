@@ -70,7 +70,7 @@ def change_limits(policy: Policy, moments: random.Random, cap: int) -> int:
 
 def is_left(policy: Policy, limit: int) -> None:
     """Nothing of happed's is left, and the newest limit is in force."""
-    wait_until(lambda: not FOUND.exists(), "nothing is left to give back")
+    wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
     wait_until(lambda: policy.khz("scaling_max_freq") == limit, f"the limit is the newest, {limit}", timeout_s=5)
 
 
