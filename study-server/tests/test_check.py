@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 import given_jobs
 import given_traces
-from happe_study.operations import trace_files
+from happe_study.evidence.traces import storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ def test_a_part_that_no_row_names_is_an_orphan_once_it_is_old(
 ) -> None:
     parts[0].with_name("00007.sealed").write_bytes(b"what an upload left that died before its commit")
     assert verdicts(operated.run("check", "--json"))["traces"] == {"ok"}
-    monkeypatch.setattr(trace_files, "LEFT_ALONE_SECONDS", -1)
+    monkeypatch.setattr(storage, "LEFT_ALONE_SECONDS", -1)
     ran = operated.run("check", "--json")
     assert ran.status == 0
     assert one(ran, "warn")["detail"].startswith("the database does not know ")

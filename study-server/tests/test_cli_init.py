@@ -17,6 +17,7 @@ import pytest
 import given_accounts
 from happe_study.app.assembly import create_app
 from happe_study.base.config import load_config, load_secrets
+from happe_study.base.s3 import S3
 from operated import PASSWORD, SOURCES, happe_server
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ def test_an_owner_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_the_file_that_is_written_says_every_default(tmp_path: Path) -> None:
     init(tmp_path)
-    written = (tmp_path / "etc/server.toml").read_text()
+    written = (tmp_path / "etc/server.toml").read_text().replace('#bucket = ""', '#bucket = "happe"')
     config = load_config(tmp_path / "etc/server.toml")
     uncommented = "\n".join(
         line.removeprefix("#") if line.startswith("#") and not line.startswith("# ") else line
@@ -300,4 +301,5 @@ def test_the_file_that_is_written_says_every_default(tmp_path: Path) -> None:
     )
     whole = tmp_path / "etc/whole.toml"
     whole.write_text(uncommented)
-    assert json.loads(load_config(whole).model_dump_json()) == json.loads(config.model_dump_json())
+    bucket = {"s3": S3(bucket="happe").model_dump()}
+    assert json.loads(load_config(whole).model_dump_json()) == json.loads(config.model_dump_json()) | bucket
