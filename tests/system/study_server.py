@@ -7,6 +7,7 @@ Of its insides it knows how to open a part of a power trace, to see that it is w
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import resource
@@ -111,11 +112,8 @@ class StudyServer:
             row = session.scalars(select(Trace).where(Trace.client_id == trace)).one_or_none()
             parts = {path: seal_of(row, int(path.stem), key) for path in files} if row else {}
         database.dispose()
-        found = {}
-        for path, seal in parts.items():
-            with path.open("rb") as file:
-                found[seal.number] = hashlib.sha256(seal.whole(file)).hexdigest()
-        return found
+        opened = {seal.number: seal.whole(io.BytesIO(path.read_bytes())) for path, seal in parts.items()}
+        return {number: hashlib.sha256(part).hexdigest() for number, part in opened.items()}
 
     def _pids(self) -> list[int]:
         assert self._process is not None

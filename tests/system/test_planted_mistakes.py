@@ -74,7 +74,7 @@ def checks(made: MeasuredStudy, measures: Measures, *, deep: bool = False) -> di
             session,
             made.study(session),
             KEY,
-            storage_of(made.world.config),
+            made.storage,
             measures=measures_in(raw, "measures.json"),
             deep=deep,
         )
@@ -293,9 +293,8 @@ def test_a_run_that_is_there_twice(copy: MeasuredStudy, measures: Measures) -> N
 def test_before_unblinding_no_record_and_no_watt_is_looked_at(study: MeasuredStudy, measures: Measures) -> None:
     raw = json.dumps({"format": "happe-power-measures/1", "measures": measures}).encode()
     with study.world.database.reading() as session:
-        storage = storage_of(study.world.config)
         power = measures_in(raw, "measures.json")
-        made = check_study(session, study.study(session), KEY, storage, measures=power, conditions=False)
+        made = check_study(session, study.study(session), KEY, study.storage, measures=power, conditions=False)
         found = {each.key: each for each in made}
     assert {key: str(each.verdict) for key, each in found.items()} == {
         "clock": "ok",
