@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+MARGIN = """
+[analysis]
+margin = 0.5
+reason = "A demonstration: nobody has asked people how much less satisfaction they would accept."
+"""
 PROTOCOLS = ROOT / "study-server/src/happe_study/design/protocol/examples"
 CONSENT = r'(?<=\n)(text) = """.*?"""'  # its words, in which the protocol leaves names to be filled in
 
@@ -73,6 +78,10 @@ class Course:
         protocol = re.sub(CONSENT, '\\1 = "This is a demonstration."', protocol, count=1, flags=re.DOTALL)
         file = self.at.folder / f"{self.study}.toml"
         file.write_text(protocol)
+        if self.study == BLINDED:
+            file.write_text(protocol + MARGIN)
+            planned = self.at.office("plan", file, "--participants", str(self.places), "--register")
+            file.write_text(protocol + MARGIN + planned)
         self.at.office("study", "create", file)
 
     def equip(self, rigs: int) -> None:

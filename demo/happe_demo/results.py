@@ -57,8 +57,8 @@ def await_watts(browser: Browser, study: str) -> None:
         time.sleep(0.2)
 
 
-def report(browser: Browser, study: str) -> Json:
-    """Make the server write its report, as a researcher does. Returns the report's figures."""
+def report(browser: Browser, study: str, file: Path) -> Json:
+    """Make the server write its report, as a researcher does, and download the PDF. Returns the report's figures."""
     place = f"/studies/{study}/report"
     browser.open(place)
     browser.send(place)
@@ -67,6 +67,7 @@ def report(browser: Browser, study: str) -> Json:
         if 'class="state bad"' in page or time.monotonic() > deadline:
             raise DemoError(f"the report failed: {place} says why")
         time.sleep(0.2)
+    file.write_bytes(browser.download(f"{place}/1/report.pdf"))
     figures: Json = json.loads(browser.open(f"{place}/1/results.json"))
     return figures
 

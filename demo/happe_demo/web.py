@@ -55,14 +55,23 @@ class Browser:
 
     def open(self, path: str) -> str:
         """A page, wherever it leads."""
+        return self._page(self._follow("GET", path))
+
+    def download(self, path: str) -> bytes:
+        """A file."""
         return self._follow("GET", path)
 
     def send(self, path: str, **fields: str) -> str:
         """The form of the page that is open, with these fields filled in; the page after it."""
         body = urlencode(self._hidden | fields).encode()
-        return self._follow("POST", path, body, "application/x-www-form-urlencoded")
+        return self._page(self._follow("POST", path, body, "application/x-www-form-urlencoded"))
 
-    def _follow(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> str:
+    def _page(self, content: bytes) -> str:
+        text = content.decode()
+        self._hidden = {name: unescape(value) for name, value in HIDDEN.findall(text)}
+        return text
+
+    def _follow(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> bytes:
         address = urljoin(self._url + "/", path)
         while True:
             headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
@@ -73,11 +82,9 @@ class Browser:
             if answer.status not in (HTTPStatus.FOUND, HTTPStatus.SEE_OTHER):
                 break
             method, body, address = "GET", None, urljoin(address, answer.headers["Location"])
-        text = answer.data.decode()
         if answer.status != HTTPStatus.OK:
             raise DemoError(f"{method} {path}: {answer.status}")
-        self._hidden = {name: unescape(value) for name, value in HIDDEN.findall(text)}
-        return text
+        return answer.data
 
     def _keep(self, lines: list[str]) -> None:
         for line in lines:

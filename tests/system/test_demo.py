@@ -25,6 +25,7 @@ import pytest
 from happe_demo.demonstration import PAPER
 from happe_demo.results import tables
 from patience import PATIENCE_S, spend, until
+from printed import pages as pages_of
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
     assert b"suspect" not in demo.said
     assert b"Watts           ok" in demo.said
     truth = simulated(happe_sim, tmp_path / "study")
+    assert_report_is_printed((kept / "report.pdf").read_bytes())
     measures = {each["run"]: each for each in json.loads((kept / "measures.json").read_bytes())["measures"]}
     runs = {str(run["run"]): run for run in lines(kept / "export/paper-a5-runs.jsonl")}
     ratings = {run["run"]: run["rating"] for run in lines(kept / "export/paper-a5-ratings.jsonl")}
@@ -179,6 +181,20 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
     assert any(computers != games for computers, games in experience)
     drifts = [drift_ppm(file) for file in kept.glob("paper-a5/meter-*/spool/*/*/clocks.jsonl")]
     assert sorted(drifts) == pytest.approx(sorted(PPM[:PARTICIPANTS]), abs=5)
+
+
+def assert_report_is_printed(report: bytes) -> None:
+    """The PDF has the answer first, then Table A.1 with its watts, and the reason where there is no test."""
+    assert report.startswith(b"%PDF-1.")
+    assert report.rstrip().endswith(b"%%EOF")
+    pages = pages_of(report)
+    assert len(pages) > 5
+    assert "The answer" in pages[0]
+    assert f"{PARTICIPANTS} participants; 100.0 % of the runs have a rating, 100.0 % have power" in pages[0]
+    whole = " ".join(" ".join(pages).split())
+    assert re.search(r"Torcs, a car race ondemand 3 [34]\d\.\d\d", whole), whole
+    assert "the locked protocol fixes no margin" in whole
+    assert "\N{REPLACEMENT CHARACTER}" not in whole
 
 
 def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
