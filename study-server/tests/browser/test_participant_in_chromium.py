@@ -88,6 +88,22 @@ def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactor
     world.close()
 
 
+def test_a_german_page_is_accessible_and_its_language_can_be_switched(lab_on_a_port: Lab, browser: Browser) -> None:
+    window = Watched(browser, lab_on_a_port.server.url)
+    _row, token = people.participant(lab_on_a_port.world, lab_on_a_port.study, enrolled=False)
+    window.page.goto(f"/p/{token}")
+    press(window.page, "Deutsch")
+    assert window.axe() == []
+    press(window.page, "Beginnen")
+    assert window.page.locator("html").get_attribute("lang") == "de"
+    assert window.axe() == []
+    assert window.overflow() == 0
+    press(window.page, "English")
+    assert window.page.locator("html").get_attribute("lang") == "en"
+    assert window.wrong == []
+    window.close()
+
+
 def press(page: Page, name: str) -> None:
     """Press a button or follow a link, and wait for the next page."""
     with page.expect_navigation():

@@ -14,7 +14,7 @@ from happe_study.app.job_kinds import KINDS
 from happe_study.app.metrics import Metrics
 from happe_study.audit import pages as audit_pages
 from happe_study.audit import routes as audit_routes
-from happe_study.base import problems
+from happe_study.base import languages, problems
 from happe_study.base.config import Config, Secrets, load_secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
@@ -96,6 +96,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
     if config.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
     problems.handle_problems(app)
+    languages.install(app)
     staff_page.install(app, NAVIGATION)
     job_pages.install(app, KINDS)
     openapi.install(app)

@@ -76,6 +76,13 @@ class Epp(StrEnum):
     POWER = "power"
 
 
+class Language(StrEnum):
+    """The languages that participants' pages have."""
+
+    ENGLISH = "en"
+    GERMAN = "de"
+
+
 class Withdrawal(StrEnum):
     """The choices for the data of a person who withdraws."""
 
@@ -259,6 +266,7 @@ class Protocol:
 
     name: Slug
     title: Line
+    language: Language | None = None
     participants: Annotated[StrictInt, Field(ge=1, le=10_000)]
     applications: Annotated[tuple[Application, ...], Field(alias="application", min_length=1, max_length=16)]
     order: Order

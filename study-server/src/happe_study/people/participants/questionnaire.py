@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from happe_study.base.languages import gettext
 from happe_study.design.protocol.reading import Item, ItemKind
 
 if TYPE_CHECKING:
@@ -60,21 +61,24 @@ def _problem(item: Item, text: str) -> str | None:
         case ItemKind.CHOICE:
             return None if text in map(clean, item.options) else _missing(item.kind)
         case ItemKind.NUMBER:
-            return None if _NUMBER.fullmatch(text) else "Write a number, such as 12 or 3.5."
+            return None if _NUMBER.fullmatch(text) else gettext("Write a number, such as 12 or 3.5.")
         case ItemKind.TEXT:
             return _problem_of_text(text)
 
 
 def _problem_of_text(text: str) -> str | None:
     if len(text) > LONGEST_ANSWER:
-        return f"Please use at most {LONGEST_ANSWER} characters. You have written {len(text)}."
+        said = gettext("Please use at most %(most)s characters. You have written %(count)s.")
+        return said % {"most": LONGEST_ANSWER, "count": len(text)}
     if _UNPRINTABLE.search(text):
-        return "There is a character in it that can't be shown. Please type your answer again."
+        return gettext("There is a character in it that can't be shown. Please type your answer again.")
     return None
 
 
 def _missing(kind: ItemKind) -> str:
-    return "Choose one of the answers." if kind is ItemKind.CHOICE else "Please answer this question."
+    if kind is ItemKind.CHOICE:
+        return gettext("Choose one of the answers.")
+    return gettext("Please answer this question.")
 
 
 def _number(text: str) -> Answer:

@@ -10,6 +10,7 @@ from apiflask import APIBlueprint
 from flask import Response, request
 
 from happe_study.access.rules import caller, participant
+from happe_study.base.languages import gettext
 from happe_study.base.parts import parts
 from happe_study.people.participants.models import OnWithdrawal, Participant
 from happe_study.results.withdrawal import services
@@ -37,9 +38,10 @@ def withdrawal() -> Response:
 @participant
 def withdraw() -> AnyResponse:
     """Withdraw, once the word has been typed."""
-    if request.form.get("confirm", "").strip().lower() != CONFIRMATION:
+    if request.form.get("confirm", "").strip().lower() not in (CONFIRMATION, gettext(CONFIRMATION)):
         with parts().database.reading() as session:
-            wrong = {"confirm": f"Type the word {CONFIRMATION}, or go back if you want to stay."}
+            said = gettext("Type the word %(word)s, or go back if you want to stay.")
+            wrong = {"confirm": said % {"word": gettext(CONFIRMATION)}}
             return _withdrawal(here(session), wrong)
     with parts().database.writing() as session:
         row = session.get_one(Participant, caller().id)
@@ -50,5 +52,5 @@ def withdraw() -> AnyResponse:
 def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:
     chosen = OnWithdrawal(at.participant.on_withdrawal or OnWithdrawal.ERASE)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
-    facts = {"chosen": chosen, "word": CONFIRMATION, "errors": errors or {}}
-    return page("withdraw", at, "Withdraw from the study", status, **facts)
+    facts = {"chosen": chosen, "word": gettext(CONFIRMATION), "errors": errors or {}}
+    return page("withdraw", at, gettext("Withdraw from the study"), status, **facts)

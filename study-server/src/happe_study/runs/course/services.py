@@ -17,6 +17,7 @@ from happe_study.audit.chain import append
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, probe_seed, seal_for_device
 from happe_study.design.protocol.conditions import Phase, Scheme
@@ -161,7 +162,7 @@ def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -
         run.rating, run.rating_id = rating, client_id
         _log(session, "rated", run, participant, who)
     elif (run.rating, run.rating_id) != (rating, client_id):
-        raise conflict("rated", "This run is already rated. The first rating stays.")
+        raise conflict("rated", gettext("This run is already rated. The first rating stays."))
 
 
 def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) -> None:
@@ -178,7 +179,7 @@ def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) 
         run.guess, run.guess_id = choice, client_id
         _log(session, "guessed", run, participant, who)
     elif (run.guess, run.guess_id) != (choice, client_id):
-        raise conflict("guessed", "You have already guessed for this run. The first guess stays.")
+        raise conflict("guessed", gettext("You have already guessed for this run. The first guess stays."))
 
 
 def recorded(session: Session, run: Run, study: Study) -> None:

@@ -16,7 +16,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from happe_study.access.rules import Who, caller
-from happe_study.base import limits
+from happe_study.base import languages, limits
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, of_fault
 from happe_study.design.study import Study
@@ -109,6 +109,15 @@ def prepare(blueprint: Blueprint) -> None:
             limits.count("participant", "participant", str(who.id))  # a classroom may have one address
         else:
             limits.count("participant", "address", limits.address())
+
+    languages.speak(blueprint)
+
+    @blueprint.before_request
+    def _study_language() -> None:
+        who = g.get("happe_caller")
+        if who is not None and who.study_id is not None and not languages.is_chosen():
+            with parts().database.looking_up() as session:
+                languages.prefer(protocol_of(session.get_one(Study, who.study_id)).language)
 
     @blueprint.errorhandler(Problem)
     def _problem(problem: Problem) -> Response:

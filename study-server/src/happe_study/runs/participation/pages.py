@@ -11,6 +11,8 @@ from apiflask import APIBlueprint
 from flask import Response, make_response, redirect, render_template, request, url_for
 
 from happe_study.access.rules import Who, anybody, caller, participant
+from happe_study.base import languages
+from happe_study.base.languages import gettext, ngettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
 from happe_study.design.protocol.reading import paragraphs
@@ -21,6 +23,7 @@ from happe_study.people.participants.questionnaire import echo
 from happe_study.runs.course.steps import Step
 from happe_study.runs.participation import browser, services
 from happe_study.runs.participation.browser import errors_of, go_on, here, page
+from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -30,6 +33,10 @@ pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_open
 browser.prepare(pages)
 
 LONGEST_LEAD_IN = 5  # words
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 
 
 @pages.app_template_filter("paragraphs")
@@ -48,15 +55,22 @@ def _lead_in(paragraph: str) -> tuple[str, str]:
 def _day(at_us: int | None) -> str:
     """A date in words, UTC; today without a time."""
     moment = datetime.now(UTC) if at_us is None else datetime.fromtimestamp(at_us / 1_000_000, UTC)
-    return f"{moment.day} {moment:%B %Y}"
+    return gettext("%(day)s %(month)s %(year)s") % {
+        "day": moment.day,
+        "month": gettext(MONTHS[moment.month - 1]),
+        "year": moment.year,
+    }
 
 
 @pages.app_template_filter("duration")
 def _duration(seconds: int) -> str:
     """`90` as "1 minute 30 seconds"."""
     minutes, rest = divmod(seconds, 60)
-    named = [(minutes, "minute"), (rest, "second")]
-    return " ".join(f"{number} {name}{'s' * (number != 1)}" for number, name in named if number)
+    named = [
+        (minutes, ngettext("%(count)s minute", "%(count)s minutes", minutes)),
+        (rest, ngettext("%(count)s second", "%(count)s seconds", rest)),
+    ]
+    return " ".join(name % {"count": number} for number, name in named if number)
 
 
 @pages.get("/<token>")
@@ -66,6 +80,7 @@ def link(token: str) -> Response:
     with parts().database.reading() as session:
         row = _of_token(session, token)
         study = session.get_one(Study, row.study_id)
+        languages.prefer(protocol_of(study).language)
         text = render_template("participant/link.html", title=study.title, participant=row, study=study)
         return make_response(text)
 
@@ -93,7 +108,7 @@ def start() -> AnyResponse:
 def consent() -> Response:
     """The consent: to be given, or to read again what was agreed to."""
     with parts().database.reading() as session:
-        return page("consent", here(session), "Taking part")
+        return page("consent", here(session), gettext("Taking part"))
 
 
 @pages.post("/consent")
@@ -111,7 +126,7 @@ def decide() -> AnyResponse:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
         with parts().database.reading() as session:
-            return page("consent", here(session), "Taking part", problem.status, errors=errors_of(problem))
+            return page("consent", here(session), gettext("Taking part"), problem.status, errors=errors_of(problem))
     return go_on()
 
 
@@ -135,7 +150,7 @@ def questionnaire() -> AnyResponse:
         at = here(session)
         if at.step is not Step.QUESTIONNAIRE:
             return go_on()
-        return page("questionnaire", at, "About you", values={}, errors={})
+        return page("questionnaire", at, gettext("About you"), values={}, errors={})
 
 
 @pages.post("/questionnaire")
@@ -152,7 +167,7 @@ def answer() -> AnyResponse:
         with parts().database.reading() as session:
             values = {name: echo(text) for name, text in request.form.items()}
             facts = {"values": values, "errors": errors_of(problem)}
-            return page("questionnaire", here(session), "About you", problem.status, **facts)
+            return page("questionnaire", here(session), gettext("About you"), problem.status, **facts)
     return go_on()
 
 
@@ -164,7 +179,7 @@ def handout() -> AnyResponse:
         at = here(session)
         if at.step in (Step.CONSENT, Step.QUESTIONNAIRE):
             return go_on()
-        return page("handout", at, "Instructions")
+        return page("handout", at, gettext("Instructions"))
 
 
 @pages.post("/handout")
@@ -182,7 +197,7 @@ def done() -> AnyResponse:
     """Thanks."""
     with parts().database.reading() as session:
         at = here(session)
-        return page("done", at, "Thank you") if at.step is Step.DONE else go_on()
+        return page("done", at, gettext("Thank you")) if at.step is Step.DONE else go_on()
 
 
 @pages.post("/leave")
@@ -197,7 +212,7 @@ def leave() -> AnyResponse:
 def goodbye() -> Response:
     """The last page for somebody who declined, withdrew or left. It knows nothing but what its address says."""
     why = request.args.get("why", "")
-    return make_response(render_template("participant/goodbye.html", title="Goodbye", why=why))
+    return make_response(render_template("participant/goodbye.html", title=gettext("Goodbye"), why=why))
 
 
 def _of_token(session: Session, token: str) -> Participant:

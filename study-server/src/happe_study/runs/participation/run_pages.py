@@ -16,6 +16,7 @@ from apiflask import APIBlueprint
 from flask import Response, request, url_for
 
 from happe_study.access.rules import caller, participant
+from happe_study.base.languages import gettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
 from happe_study.runs.course import services
@@ -32,11 +33,11 @@ browser.prepare(pages)
 WATCH_SECONDS = 10
 ASKS = {Moment.RATES: "rating", Moment.GUESSES: "guess"}
 TITLES = {
-    Moment.WAITS: "Run {} of {} comes next",
-    Moment.PLAYS: "Run {} of {} is in progress",
-    Moment.RATES: "Rate run {} of {}",
-    Moment.GUESSES: "Your guess about run {} of {}",
-    Moment.STOPPED: "Run {} of {} was stopped",
+    Moment.WAITS: "Run %(number)s of %(total)s comes next",
+    Moment.PLAYS: "Run %(number)s of %(total)s is in progress",
+    Moment.RATES: "Rate run %(number)s of %(total)s",
+    Moment.GUESSES: "Your guess about run %(number)s of %(total)s",
+    Moment.STOPPED: "Run %(number)s of %(total)s was stopped",
 }
 
 
@@ -65,7 +66,7 @@ def rate() -> AnyResponse:
     """Store a rating."""
     chosen = request.form.get("rating", "")
     if not (chosen.isascii() and chosen.isdigit() and len(chosen) <= 3):  # noqa: PLR2004 - digits of 100
-        return _again("rating", "Choose one of the numbers.")
+        return _again("rating", gettext("Choose one of the numbers."))
     try:
         with parts().database.writing() as session:
             found = services.find_own(session, caller().id, request.form.get("run", ""))
@@ -74,7 +75,7 @@ def rate() -> AnyResponse:
     except Problem as problem:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
-        return _again("rating", "Choose one of the numbers.")
+        return _again("rating", gettext("Choose one of the numbers."))
     return go_on()
 
 
@@ -89,7 +90,7 @@ def guess() -> AnyResponse:
     except Problem as problem:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
-        return _again("guess", "Choose one of the answers.")
+        return _again("guess", gettext("Choose one of the answers."))
     return go_on()
 
 
@@ -128,7 +129,7 @@ def _client_id() -> str:
 
 
 def _title(now: Present) -> str:
-    return TITLES[now.moment].format(now.number, now.total)
+    return gettext(TITLES[now.moment]) % {"number": now.number, "total": now.total}
 
 
 def _application(at: Here, now: Present) -> str:

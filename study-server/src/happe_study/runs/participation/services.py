@@ -19,6 +19,7 @@ from happe_study.audit.chain import append
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
 from happe_study.design.study import Study, StudyState
 from happe_study.people.accounts import tokens
@@ -91,12 +92,12 @@ def consent(session: Session, participant: Participant, version: str, on_withdra
     if participant.state != ParticipantState.INVITED:
         if (participant.consent_version, participant.on_withdrawal) == (version, on_withdrawal):
             return
-        raise conflict("consented", "You have already agreed. The text that you agreed to stays valid.")
+        raise conflict("consented", gettext("You have already agreed. The text that you agreed to stays valid."))
     if version != protocol.consent.version:
-        raise unprocessable("The text of the consent has changed. Please read it again.")
+        raise unprocessable(gettext("The text of the consent has changed. Please read it again."))
     if on_withdrawal not in protocol.consent.withdrawal:
-        wrong = FieldError("on_withdrawal", "Choose what should happen to your data if you withdraw.")
-        raise unprocessable("Please say what should happen to your data if you withdraw.", wrong)
+        wrong = FieldError("on_withdrawal", gettext("Choose what should happen to your data if you withdraw."))
+        raise unprocessable(gettext("Please say what should happen to your data if you withdraw."), wrong)
     participant.consent_version, participant.consent_us = version, now_us()
     participant.on_withdrawal = OnWithdrawal(on_withdrawal)
     participant.state = ParticipantState.CONSENTED
@@ -117,10 +118,10 @@ def answer(
     if participant.state != ParticipantState.CONSENTED:
         if participant.answers is not None and participant.answers == found.kept:
             return
-        raise conflict("answered", "The questionnaire is closed now. Your earlier answers stay valid.")
+        raise conflict("answered", gettext("The questionnaire is closed now. Your earlier answers stay valid."))
     if found.wrong:
         errors = [FieldError(key, detail) for key, detail in found.wrong.items()]
-        raise unprocessable("Some answers are missing or can't be used.", *errors)
+        raise unprocessable(gettext("Some answers are missing or can't be used."), *errors)
     participant.answers = found.kept
     participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else participant.site
     planning.enrol(session, participant, study, protocol, secrets)
