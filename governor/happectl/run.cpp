@@ -337,10 +337,10 @@ void add_run(CLI::App& program, Task& task) {
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     add_afterwards(*command, options, task);
     command->footer(
-        "Begins a run with the paper's settings (L-HAPPE: mode extended), ends it with the command, after the time or on Ctrl-C, and saves the\n"
-        "trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed, --study, --run and\n"
-        "--out. In a sealed run only happed knows the condition, and no program shows its decisions. Ctrl-C saves the\n"
-        "trace too. The exit status is the command's. Only for administrators.\n\n"
+        "Begins a run with the paper's settings (L-HAPPE: mode extended), ends it with the command, after the time or on\n"
+        "Ctrl-C, and saves the trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed,\n"
+        "--study, --run and --out. In a sealed run only happed knows the condition, and no program shows its decisions.\n"
+        "Ctrl-C saves the trace too. The exit status is the command's. Only for administrators.\n\n"
         "Examples:\n"
         "  happectl run --condition O-HAPPE --subject P07 --application torcs --out p07.jsonl -- torcs\n"
         "  happectl run --condition ondemand --up-threshold 80 --subject P07 --application torcs --blind \\\n"

@@ -479,6 +479,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         "doctor",
         "profiles",
         "events",
+        "explain",
         "hold",
         "feedback",
         "keys",
