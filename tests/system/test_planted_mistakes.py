@@ -21,7 +21,6 @@ from happe_study.evidence.documents.reading import measures_in
 from happe_study.evidence.profiles.models import Uafp
 from happe_study.evidence.profiles.summaries import refresh
 from happe_study.evidence.traces.models import Trace
-from happe_study.evidence.traces.stores import storage_of
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened, stored
