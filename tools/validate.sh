@@ -87,7 +87,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field worlds undo mutants fuzz per_cpu profiles bench packages debian"
+all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -25,7 +25,7 @@ FOLDERS = (
 PATH = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)+/?")
 INSTALLED = re.compile(r"(?<![\w./~-])/(?:etc|var/lib|run|usr)/[\w./-]*happe[\w./@-]*\w")
 OWN = ("/usr/local/", "/etc/polkit-1/", "/etc/cron.d/", "/etc/bash_completion.d/")  # an administrator's own files
-KIND = re.compile(r"\.(cpp|h|py|service|socket|conf|sh|toml|install|postinst|rules|txt)$")
+KIND = re.compile(r"\.(cpp|h|py|service|socket|conf|sh|toml|install|postinst|postrm|rules|txt)$")
 TARGET = re.compile(r"[a-z][a-z-]*")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 

@@ -20,7 +20,7 @@ QColor colour_of(Key key) {
     return key == Key::Performance ? QColor(0xC0, 0x39, 0x2B) : QColor(0x1E, 0x84, 0x49);
 }
 
-// Up for faster, down for slower.
+// Up for faster, down for save power.
 QPainterPath triangle(const QPointF& middle, Key key) {
     const qreal tip = key == Key::Performance ? -kTriangle : kTriangle;
     QPainterPath path(middle + QPointF(0, tip));
