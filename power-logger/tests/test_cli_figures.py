@@ -223,7 +223,7 @@ def test_a_trace_without_estimates_has_no_server_time_but_its_own(run: Callable[
     assert "--own-clock" in run("measure", folder).err
     said = json.loads(run("measure", folder, "--own-clock", "--json").out)
     assert said["from_us"] == power_traces.REALTIME_US
-    assert "not of the server's" in said["notes"][0]
+    assert "not the server's" in said["notes"][0]
 
 
 def test_estimates_that_contradict_each_other_are_refused(run: Callable[..., Ended], folder: Path) -> None:

@@ -172,7 +172,7 @@ def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
             '[record.source]\nkind = "sim"\ndrop = ["1:1", "a,b"]',
             "4: record.source.drop: a comma or a control character",
         ),
-        ('[record.source]\nkind = "file"\nchannels = ["a+b"]', "4: record.source.channels: + cannot stand in"),
+        ('[record.source]\nkind = "file"\nchannels = ["a+b"]', "4: record.source.channels: + is not allowed in"),
         ('[record.source]\nkind = "file"', '3: record.source.kind: lacks "channels"'),
         ('[record.source]\nkind = "sim"\nplace = 3', "4: record.source.place: must be a text"),
     ],

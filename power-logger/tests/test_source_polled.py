@@ -126,9 +126,9 @@ def test_a_counter_that_grew_more_than_it_can_began_anew() -> None:
 
 
 def test_a_counter_beyond_its_span_is_refused() -> None:
-    with pytest.raises(SourceError, match="stands at 1001, but its max_energy_range_uj is 1000"):
+    with pytest.raises(SourceError, match="has the value 1001, but its max_energy_range_uj is 1000"):
         Counter(990, span=1000).advance(1001, 1000)
-    with pytest.raises(SourceError, match="stands at -1"):
+    with pytest.raises(SourceError, match="has the value -1"):
         Counter(990, span=1000).advance(-1, 1000)
 
 

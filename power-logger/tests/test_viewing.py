@@ -283,7 +283,7 @@ def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
 def test_a_range_with_nothing_in_it_is_told(config: Path, given: Given, times: tuple[str, str]) -> None:
     ran = happe_power("--config", config, "export", given.id, "-", *times)
     assert ran.status == os.EX_DATAERR
-    assert "the trace has 4.000 s" in ran.err
+    assert "it is 4.000 s long" in ran.err
 
 
 def test_seconds_and_indices_are_each_others_inverse(given: Given) -> None:

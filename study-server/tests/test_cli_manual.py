@@ -103,7 +103,7 @@ def test_every_example_is_a_command_that_there_is() -> None:
         (
             ["study", ""],
             {"allocation", "check", "create", "export", "list", "lock", "measure"}
-            | {"preregister", "status", "traces", "unblind", "verify"},
+            | {"preregister", "retention", "status", "traces", "unblind", "verify"},
         ),
         (["--ver"], {"--version"}),
         (["user", "grant", "ana@example.org", "cust"], {"custodian"}),

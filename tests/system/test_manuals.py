@@ -68,7 +68,7 @@ def test_the_configurations_page_has_the_options_that_the_document_has() -> None
     ("words", "offered"),
     [
         (["st"], {"study"}),
-        ([""], {"replay", "study", "play", "observe"}),
+        ([""], {"replay", "study", "play", "observe", "field"}),
         (["--ver"], {"--version"}),
         (["study", "--pro"], {"--protocol"}),
         (["study", "--protocol", ""], {"paper", "a3"}),
