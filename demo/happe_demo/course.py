@@ -34,13 +34,6 @@ reason = "A demonstration: nobody has asked people how much less satisfaction th
 PROTOCOLS = ROOT / "study-server/src/happe_study/design/protocol/examples"
 CONSENT = r'(?<=\n)(text) = """.*?"""'  # its words, in which the protocol leaves names to be filled in
 
-# What a study of one's own fixes before its data exist; the example leaves the margin to its researchers.
-ANALYSIS = """
-[analysis]
-margin = 0.25
-reason = "An example. A real study says here why nobody would mind a loss as small as this."
-"""
-
 WALL_US = 1_700_000  # how far the meters' wall clocks are off
 METER_PPM = (80.0, -45.0, 62.0, -80.0)
 LAPTOP_PPM = (12.0, 3.0, 25.0, 8.0)
@@ -74,7 +67,6 @@ class Course:
         """Create the study from the example of its name; the blinded one with an analysis."""
         protocol = (PROTOCOLS / f"{self.study}.toml").read_text()
         protocol = protocol.replace("participants = 24", f"participants = {self.places}")
-        protocol += ANALYSIS if self.study == BLINDED else ""
         protocol = re.sub(CONSENT, '\\1 = "This is a demonstration."', protocol, count=1, flags=re.DOTALL)
         file = self.at.folder / f"{self.study}.toml"
         file.write_text(protocol)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 BROKEN = 125
-MEMORY_MIB = 1024
+MEMORY_MIB = 1280
 RESULTS_MIB = 256  # room for results; a sparse file
 NANOSECONDS_SHIFT = 2  # virtual time: 2^2 ns for each instruction
 CONSOLE_TAIL = 40

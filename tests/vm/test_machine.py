@@ -101,7 +101,7 @@ def test_a_folder_is_for_all_boots_or_for_one() -> None:
 def test_a_boot_has_the_processor_and_the_memory_it_asks_for(tmp_path: Path) -> None:
     paper = machine.qemu(Image(tmp_path), Boot(), tmp_path, person=False)
     newer = machine.qemu(Image(tmp_path), Boot(newer_processor=True, memory_mib=1536), tmp_path, person=False)
-    assert [paper[paper.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo", "1024"]
+    assert [paper[paper.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo", "1280"]
     assert [newer[newer.index(option) + 1] for option in ("-cpu", "-m")] == ["core2duo,+sse4.1,+sse4.2,+popcnt", "1536"]
 
 
