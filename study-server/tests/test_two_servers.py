@@ -195,10 +195,14 @@ def sweep(lab: Lab) -> None:
 
 
 def require_nothing_on_disks(lab: Lab) -> None:
-    """Assert that no folder has anything of a trace, or of a job that has ended."""
-    for data in lab.data:
-        files = [path for name in ("traces", "jobs") for path in (data / name).rglob("*") if path.is_file()]
-        assert [path for path in files if ".matplotlib" not in path.parts] == []
+    """Assert that no folder has anything of a trace, or of a job that has ended. Its worker removes that afterwards."""
+    until(lambda: not left_on_disks(lab), "no disk has anything of a trace or of a job that has ended")
+
+
+def left_on_disks(lab: Lab) -> list[Path]:
+    """The files of traces and jobs on all machines."""
+    files = [path for data in lab.data for name in ("traces", "jobs") for path in (data / name).rglob("*")]
+    return [path for path in files if path.is_file() and ".matplotlib" not in path.parts]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one server
