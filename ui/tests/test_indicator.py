@@ -82,8 +82,7 @@ def test_says_it_in_german(bus: PrivateBus) -> None:
     with happed(bus):
         said = run("--battery", "simulated", "--status", LANG="de_DE.UTF-8", LC_ALL="", **buses(bus))
     assert (
-        said.stdout.splitlines()[0]
-        == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5, 1,6 GHz. Akku bei 100 %."
+        said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5, 1,6 GHz. Akku bei 100 %."
     )
 
 

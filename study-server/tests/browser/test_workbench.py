@@ -87,7 +87,9 @@ def test_a_press_of_an_unusual_profile_is_three_actions_from_the_study_s_page_an
     _follow(window, "main a[href$='/profiles/reviews']")
     _follow(window, "tr:has(th:has-text('Most unusual')) td a")
     assert "number 1 of" in page.locator("dl.facts").inner_text()
-    said = re.search(r"Lesson \d+, (\d+):(\d+) into run \w+: . (faster|save power) at", page.locator("#state").inner_text())
+    said = re.search(
+        r"Lesson \d+, (\d+):(\d+) into run \w+: . (faster|save power) at", page.locator("#state").inner_text()
+    )
     assert said
     pressed_s, key = 60 * int(said[1]) + int(said[2]), said[3]
     _follow(window, "#state a:has-text('See the seconds around it')")
