@@ -108,7 +108,7 @@ sbom: setup ## List what HAPPE is made of, in CycloneDX's format: build/sbom.cdx
 locks: setup ## Renew the pinned versions of Python packages
 	@tools/locks.sh
 
-outdated: ## List the Python libraries that the packages carry, with their age and newer releases (status 2: there are some)
+outdated: ## List the Python libraries that the packages carry, with their age and newer releases (status 3: there are some)
 	@tools/outdated.sh
 
 clean: ## Remove what was built

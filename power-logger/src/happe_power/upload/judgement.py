@@ -49,7 +49,7 @@ def judge(answer: Answer, what: str) -> None:
     if status in LATER:
         raise LaterError(f"{what}: {answer.detail}", answer.retry_after_s, status)
     if status in NOT_OURS:
-        advice = "enrol the device again, then `happe-power enrol --again`; what was recorded is kept"
+        advice = "enrol the device again, then `happe-power enrol --again`; the recordings stay"
         raise RefusedError(f"the server refuses this host's token ({status}: {answer.detail}); {advice}")
     raise StoppedError(f"{what}: {_meaning(status)} ({status}: {answer.detail})")
 

@@ -91,8 +91,8 @@ def check_files(wish: Wish) -> Config:
 def set_up(wish: Wish, config: Config, password: str, operator: str, lab: Sequence[Person]) -> dict[str, str]:
     """Make the server; the first passwords of its people by their addresses.
 
-    The lab's first person chose this password. If anything fails, what was made is removed (but not what is in
-    PostgreSQL).
+    The lab's first person chose this password. If a step fails, the server's folders and files are removed;
+    PostgreSQL keeps what it has.
     """
     first_passwords = {person.email: secrets.token_urlsafe(FIRST_PASSWORD_BYTES) for person in lab[1:]}
     with making(wish, config):
