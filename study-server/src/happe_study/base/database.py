@@ -78,8 +78,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that discards its changes."""
-        with Session(self.engine, autoflush=False) as session:
+        """A session that discards its changes. After the block it refuses a question, which would keep a connection."""
+        with Session(self.engine, autoflush=False, close_resets_only=False) as session:
             yield session
 
     def row(self, statement: Select[*tuple[Any, ...]], values: dict[str, Any]) -> Row[*tuple[Any, ...]] | None:
@@ -90,7 +90,7 @@ class Database:
     @contextmanager
     def looking_up(self) -> Iterator[Session]:
         """A session for a look at a row or two, as each request begins with: PostgreSQL is asked once, not thrice."""
-        with Session(self._looking, autoflush=False) as session:
+        with Session(self._looking, autoflush=False, close_resets_only=False) as session:
             yield session
 
     @contextmanager

@@ -100,6 +100,7 @@ def run(study: str, code: str) -> Response:
         facts |= {"rating": row.rating} if outcomes else {}
         application = protocol.application(row.application).name
         others = neighbours(session, row, facts["participant"])
+        has_profile = profile_of(session, found.id, facts["participant"], row.application) is not None
         closed = _closed(found, row)
         record = None if closed else _record(session, row)
         traces = measured(session, row, record, _files(), keep=_has_room()) if record and outcomes else []
@@ -114,7 +115,7 @@ def run(study: str, code: str) -> Response:
         "others": others,
         "outcomes": outcomes,
         "whose": whose,
-        "has_profile": profile_of(session, found.id, facts["participant"], row.application) is not None,
+        "has_profile": has_profile,
     }
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
