@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,7 +114,8 @@ def measure(folder: Path, rate_hz: int, rounds: int) -> tuple[dict[str, Look], d
         other = given_power.measured_run(world, "for-the-browser", seconds=SECONDS, rate_hz=rate_hz)
         token = world.account(Role.ANALYST)
         given_accounts.account(world, Role.ANALYST, email=EMAIL)
-        said_there = in_browser(world, other.path)
+        with redirect_stdout(sys.stderr):  # of the server, which logs each request
+            said_there = in_browser(world, other.path)
     finally:
         world.close()
     command = [sys.executable, __file__, "--rounds", str(rounds), "--looks"]
