@@ -15,7 +15,7 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.tools.numdiff import approx_hess
 
 import given_exports as given
-from happe_study.results.analysis import key_presses, power_model, ratings_clmm
+from happe_study.results.analysis import clustered, key_presses, power_model, ratings_clmm
 from happe_study.results.analysis.design import changing_places, period_terms
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import indicators
@@ -400,3 +400,17 @@ def test_presses_without_an_answer_are_refused(
     who = [str(people[n // 2 % len(people)]) for n in range(12)]
     with pytest.raises(Refusal, match=why):
         key_presses.fit(y, [minutes] * 12, x.reshape(-1, 1).astype(float), ["x"], who)
+
+
+@pytest.mark.parametrize("seed", range(6, 12))
+def test_rounding_does_not_hide_that_all_depends_on_one_participant(seed: int) -> None:
+    # given four people whose runs say the same of two of three parameters, so that rounding alone tells a third
+    draw = np.random.default_rng(seed)
+    known = draw.normal(size=(2, 3))
+    people = [
+        sum(part * np.outer(one, one) for part, one in zip(draw.uniform(size=2), known, strict=True)) for _ in range(4)
+    ]
+    # when one more person says all of the third, then there are no errors by participant
+    only = draw.normal(size=3)
+    with pytest.raises(Refusal, match="depend on a single participant"):
+        clustered.jackknifed(draw.normal(size=(5, 3)), np.array([*people, np.outer(only, only)]))

@@ -30,7 +30,9 @@ def jackknifed(scores: Floats, informations: Floats) -> Floats:
     """
     rest = informations.sum(axis=0) - informations
     rest = (rest + rest.transpose(0, 2, 1)) / 2
-    if np.linalg.eigvalsh(rest).min() <= 0:
+    spread = np.linalg.eigvalsh(rest)
+    rounding = rest.shape[1] * np.finfo(float).eps * spread[:, -1]
+    if (spread[:, 0] <= rounding).any():
         raise Refusal("the estimates depend on a single participant")
     moves = np.linalg.solve(rest, scores[:, :, None])[:, :, 0]
     covariance: Floats = (len(scores) - 1) / len(scores) * moves.T @ moves
