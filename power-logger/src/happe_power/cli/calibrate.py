@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel
     from happe_power.sources.source import Source
 
-MORE = """A record needs two readings. The first, with every input shorted, gives each channel's zero and noise.
-The second, with a known resistor in the laptop's place and its voltage by a multimeter, gives the shunt's
-resistance, the divider's ratio, and the gain of a channel in amperes or watts. U is one standard
-uncertainty (k = 1); a multimeter's limits +-L stand for U = L / 1.73.
+MORE = """A record needs two readings. For the first, short every input: it gives each channel's zero and noise.
+For the second, put a known resistor in the laptop's place, and measure its voltage with a multimeter.
+It gives the shunt's resistance, the divider's ratio, and the gain of a channel in amperes or watts. U
+is one standard uncertainty (k = 1); a multimeter's limits +-L stand for U = L / 1.73.
 
 In a terminal the command asks for missing values. A script must give all of them and --no-wait, and
 --load-source if the second reading comes from another source. --no-load makes a record with zeros only.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from happe_power.verify import Report
 
-MORE = """Reads every file again. Checks sizes, SHA-256, footers, rows and the order of times; that each index
-is in one part or in one gap; and that summaries agree with samples. Of a trace in progress it checks the closed
-parts. The exit status is 1 if something is wrong. --repair ends a trace that a recorder left open, and makes
-its summaries again. It never changes a part.
+MORE = """Reads every file again. Checks sizes, SHA-256, footers, rows and the order of times; that each index is
+in one part or in one gap; and that summaries agree with samples. In a trace in progress it checks only
+the closed parts. The exit status is 1 if something is wrong. --repair ends a trace that a recorder left
+open, and makes its summaries again. It never changes a part.
 
 Examples:
   happe-power verify 2b1e5a52

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MORE = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
 the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the
 protocol at /api/v1/studies/STUDY/commitment. The exit status is 1 if seed and salt do not match the
-commitment. docs/protocol.md defines the computation, so that other programs can repeat it.
+commitment. docs/allocation.md defines the computation, so that other programs can repeat it.
 
 Examples:
   happe-server study allocation paper-a3.toml --commitment 9f86d0... --seed 60303a... --salt 1b4f0e...
@@ -53,7 +53,7 @@ class _Hexadecimal(click.ParamType[bytes]):
 def allocation(file: Path, commitment: bytes, seed: bytes, salt: bytes, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Compute a study's allocation again, from its protocol and the published seed.
 
-    Prints the runs of each slot in their order. The study's export has what each participant got.
+    Prints the runs of each slot in their order. The study's export has the runs that each participant got.
     """
     try:
         slots = recompute(checked(file, protocol_text(file)), commitment.hex(), seed, salt)

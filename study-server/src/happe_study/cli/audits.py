@@ -41,7 +41,7 @@ def audit() -> None:
 @json_option
 @pass_server
 def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Print the log's last link, to be noted elsewhere."""
+    """Print the log's last link, for you to note elsewhere."""
     with server.reading() as session:
         row = session.get_one(AuditHead, 1)
         found = Head(row.number, row.chain_sha256)
@@ -53,7 +53,7 @@ def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 
 @audit.command(epilog=examples("happe-server audit verify", 'happe-server audit verify --expect "$(cat head.txt)"'))
 @click.option(
-    "--expect", type=_Noted(), metavar="NUMBER:SHA256", help="A head that was noted earlier: it must be in the log"
+    "--expect", type=_Noted(), metavar="NUMBER:SHA256", help="A head that you noted earlier: it must be in the log"
 )
 @json_option
 @pass_server

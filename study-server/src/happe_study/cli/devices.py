@@ -58,7 +58,7 @@ def device() -> None:
 def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Make a device, and a code that it enrols with.
 
-    The code works once, for 24 hours, and is shown only once. A device that was revoked gets a new one.
+    The code works once, for 24 hours, and is shown only once. Give a revoked device a new code.
     """
     with server.writing() as session:
         found = named.study(session, study)
@@ -118,13 +118,13 @@ def participant() -> None:
 @click.option(
     "--count", type=click.IntRange(1, MOST_INVITED), default=1, show_default=True, metavar="N", help="How many"
 )
-@click.option("--site", metavar="SITE", help="The site of the protocol for which they come")
+@click.option("--site", metavar="SITE", help="The site of the protocol where they take part")
 @json_option
 @pass_server
 def invite(server: Server, study: str, count: int, site: str | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Make participants, and the link of each.
 
-    A link lets whoever has it take part as that participant, and is shown only once: hand it to one person.
+    With a link its holder takes part as that participant. The command shows it only once: hand it to one person.
     """
     with server.writing() as session:
         found = named.study(session, study)

@@ -86,7 +86,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 @number_argument
 @pass_server
 def cancel(server: Server, number: int) -> None:
-    """End a job that waits or runs; it has no effect."""
+    """End a waiting or running job, so that it has no effect."""
     with server.writing() as session:
         found = _found(session, number)
         services.cancel(found)
@@ -97,7 +97,7 @@ def cancel(server: Server, number: int) -> None:
 @number_argument
 @pass_server
 def retry(server: Server, number: int) -> None:
-    """Begin a job again that failed or was cancelled."""
+    """Begin a failed or cancelled job again."""
     with server.writing() as session:
         found = _found(session, number)
         services.retry(session, found)

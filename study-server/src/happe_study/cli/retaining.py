@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server study retention`: when a study forgets whose its data are."""
+"""`happe-server study retention`: when a study erases its participants' identities."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Examples:
 @json_option
 @pass_server
 def retention(server: Server, name: str, erase: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
-    """Show when a study forgets whose its data are."""
+    """Show when a study erases its participants' identities."""
     with server.reading() as session:
         plan = planning.plan(session, named.study(session, name))
     number = _ask(server, name) if erase else None

@@ -102,8 +102,8 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     """Draw and seal the allocation, and open the study to participants.
 
     From then on the protocol stays as it is. Note the commitment elsewhere, or publish it: when the study is
-    unblinded, it shows that the allocation was not changed in between. Refused while a part of the protocol must
-    still be filled in, or the study has no investigator or no custodian.
+    unblinded, it shows that nobody changed the allocation in between. The command refuses while the protocol
+    still has parts to fill in, or while the study has no investigator or no custodian.
     """
     with server.reading() as session:
         services.require_ready(session, named.study(session, name))

@@ -21,10 +21,11 @@ from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.stores import storage_of
 
 MORE = """Writes FOLDER/UUID for each trace, in the format of `happe-power`'s spool: header, parts, gaps, clock
-estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with what
-the meter sent. It skips sealed traces that exist already, so it continues an interrupted download. It
-fetches a trace again that was not sealed then. Traces stay sealed until the study is unblinded, because
-power reveals conditions. The audit log has each download. The exit status is 1 if a trace is incomplete.
+estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with
+what the meter sent. It skips sealed traces that exist already, so it continues an interrupted download.
+If a trace was not sealed at the last download, it fetches that trace again. Traces stay sealed until
+the study is unblinded, because power reveals conditions. The audit log has each download. The exit
+status is 1 if a trace is incomplete.
 
 Examples:
   happe-server study traces crossover --out traces

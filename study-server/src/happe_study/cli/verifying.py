@@ -53,7 +53,7 @@ def verify(  # noqa: PLR0913, PLR0917 - an option each
     deep: bool,  # noqa: FBT001 - click's flag
     as_json: bool,  # noqa: FBT001 - click's flag
 ) -> None:
-    """Check a study's data for mistakes; says of each check what it looked at and found."""
+    """Check a study's data for mistakes, and report the data and the result of each check."""
     given = {"measures": _read(power, measures_in), "model": _read(machine, model_in)}
     storage = storage_of(server.config)
     with server.reading() as session:

@@ -62,7 +62,7 @@ class StudyOut(StudyLine):
 class CommitmentOut(BaseModel):
     """SHA-256 of seed and salt, and after unblinding seed and salt themselves; all in hexadecimal.
 
-    docs/protocol.md says how to compute the allocation from them and from the protocol of this SHA-256.
+    docs/allocation.md says how to compute the allocation from them and from the protocol of this SHA-256.
     """
 
     study: str

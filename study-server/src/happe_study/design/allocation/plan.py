@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The allocation: who plays what under which condition, computed only from a protocol, a seed and a salt.
 
-Anyone who has the three after the reveal can compute it again; docs/protocol.md says how, to the bit.
+Anyone who has the three after the reveal can compute it again; docs/allocation.md says how, to the bit.
 """
 
 from __future__ import annotations
