@@ -6,7 +6,8 @@
 #   statistics   the intervals and tests of analysis and power logger, on many more simulated studies than in CI. Of the
 #                analysis it keeps each cell (method, world, size), and goes on with the next one after an interruption
 #   models       the models of the analysis beside R's, on 30 data sets. It installs R first
-#   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
+#   undo         10,000 random histories, undone one lesson at a time
+#   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
@@ -40,6 +41,10 @@ run() { # PART
         undo)
             HAPPE_HISTORIES=10000 build/bin/undo_test
             build/venv/bin/python -m pytest -p no:cacheprovider tests/system/test_kill9.py
+            ;;
+        reference)
+            HAPPE_TRACES=960 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider tests/contract/test_replay.py \
+                -k test_long_traces
             ;;
         field)
             HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
@@ -88,7 +93,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian"
+all="statistics models reference field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit
