@@ -1,4 +1,4 @@
-# Translations: ui/translations/happe_LANGUAGE.ts, renewed by `lupdate ui -ts FILE`; happe_en.ts, which has only the forms of
+# Translations: ui/translations/happe_LANGUAGE.ts, renewed by `lupdate ui governor/explain -ts FILE`; happe_en.ts, which has only the forms of
 # plurals, by `lupdate ui -pluralonly -ts FILE`.
 
 # happe_translations(TARGET): puts every language into TARGET as :/translations/happe_LANGUAGE.qm.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "governor/bus/run_request.h"
+#include "governor/bus/shown_state.h"
 #include "governor/core/frequency_control.h"
 #include "governor/core/policy_limits.h"
 #include "governor/documents/configuration.h"
@@ -24,15 +25,6 @@ namespace happe {
 inline constexpr const char* kDaemonName = "org.happe.Governor1";  // on the bus, and of the interface
 inline constexpr const char* kDaemonPath = "/org/happe/Governor1";
 
-// What a policy did in the last period.
-struct SampledPolicy {
-    PolicyId policy;
-    Khz current;
-    Ppm utilisation;
-    Level level;
-    bool operator==(const SampledPolicy&) const = default;
-};
-
 // Why a policy is not governed.
 struct ShownError {
     PolicyId policy;
@@ -44,14 +36,6 @@ struct ShownHold {
     std::string application;
     std::string reason;
     bool operator==(const ShownHold&) const = default;
-};
-
-// What mode `extended` tries for the profile in use.
-struct ShownDescent {
-    std::string state;          // "probing": it tries less now; "waiting": it will; empty: neither
-    Khz restored{0};            // probing: what a press of "faster" restores at least, in kHz of the fastest ladder
-    std::uint32_t seconds = 0;  // of quiet time until the probe is accepted, or until the next one
-    bool operator==(const ShownDescent&) const = default;
 };
 
 // The properties.

@@ -69,8 +69,7 @@ DaemonState governor_of(const QVariantMap& properties) {
     each_entry(properties.value(QStringLiteral("Sample")), "a(quuy)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         DaemonState::Sample sample;
-        uchar level = 0;
-        entry >> id >> sample.khz >> sample.utilisation_ppm >> level;
+        entry >> id >> sample.khz >> sample.utilisation_ppm >> sample.level;
         governor.samples.emplace(id, sample);
     });
     return governor;

@@ -31,6 +31,7 @@ struct DaemonState {
     struct Sample {
         std::uint32_t khz = 0;  // it ran at
         std::uint32_t utilisation_ppm = 0;
+        std::uint8_t level = 0;  // docs/traces.md
         bool operator==(const Sample&) const = default;
     };
 

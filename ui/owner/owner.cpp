@@ -2,6 +2,7 @@
 #include "ui/owner/owner.h"
 
 #include "ui/bus/bus_objects.h"
+#include "ui/owner/owner_reasons.h"
 
 #include <QDBusArgument>
 #include <QDBusPendingCallWatcher>
@@ -39,6 +40,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
     connect(&governor_, &PropertyWatch::signalled, this, [this](const QString& key) {
         ask_profiles();
         ask_presses();
+        ask_reasons();
         emit counted(key);
     });
     connect(this, &Owner::refused, this, [this] {
@@ -57,17 +59,24 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
 
 void Owner::governor_is(const QVariantMap& properties) {
     const OwnerState before = std::exchange(state_, owner_state_of(properties));
+    const Situation earlier = std::exchange(situation_, situation_of(properties));
     if (!state_.application.isEmpty() && !is_this_window(state_.application)) {
         served_ = state_.application;
     }
     if (!before.there || before.application != state_.application) {
         ask_profiles();
+        lessons_.clear();
+        ask_reasons();
+    } else if (earlier.profile != situation_.profile) {
+        ask_reasons();  // a probe may have taught it
     }
     show_profile();
 }
 
 void Owner::governor_gone() {
     state_ = {};
+    situation_ = {};
+    lessons_.clear();
     profiles_.clear();
     presses_.clear();
     served_.clear();
@@ -132,20 +141,34 @@ void Owner::ask_profiles() {
 }
 
 void Owner::ask_presses() {
-    const QString application = shown_.application;
+    ask_lessons(shown_.application, [this](const QString& application, std::vector<LearningEvent> lessons) {
+        if (application == shown_.application) {
+            presses_ = presses_of(lessons);
+            std::ranges::reverse(presses_);
+            presses_.resize(std::min(presses_.size(), kShownPresses));
+        }
+    });
+}
+
+// The window may show another application's profile meanwhile.
+void Owner::ask_reasons() {
+    ask_lessons(state_.application, [this](const QString& application, std::vector<LearningEvent> lessons) {
+        if (application == state_.application) {
+            lessons_ = std::move(lessons);
+        }
+    });
+}
+
+void Owner::ask_lessons(const QString& application,
+                        const std::function<void(const QString&, std::vector<LearningEvent>)>& take) {
     if (application.isEmpty()) {
         return;
     }
     ask(
         system_,
         to_governor(QStringLiteral("ListEvents")) << QString() << application << qlonglong{0} << uint{kMostEvents},
-        [this, application](const QList<QVariant>& answer) {
-            if (application != shown_.application) {
-                return;
-            }
-            presses_ = presses_of(answer.value(0));
-            std::ranges::reverse(presses_);
-            presses_.resize(std::min(presses_.size(), kShownPresses));
+        [this, application, take](const QList<QVariant>& answer) {
+            take(application, lessons_of(answer.value(0)));
             emit changed();
         },
         false);
@@ -196,6 +219,7 @@ void Owner::change_shown(const QString& method, const QList<QVariant>& more) {
             presses_.clear();
             ask_profiles();
             ask_presses();
+            ask_reasons();
         },
         true);
 }

@@ -5,6 +5,9 @@
 #include "ui/bus/extension_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
+#ifndef Q_MOC_RUN
+#include "governor/explain/reasons.h"
+#endif
 
 #include <QDBusConnection>
 #include <QDBusMessage>
@@ -28,6 +31,8 @@ public:
     [[nodiscard]] const OwnProfile& shown() const { return shown_; }
     // The last ones, newest first.
     [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
+    // Why the served application has its frequency; none where nothing is decided, or it is not for us to know.
+    [[nodiscard]] std::optional<Reasons> reasons() const { return happe::reasons(situation_, lessons_); }
     [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
     // Whether happe-indicator starts with the session; none where no systemd says so.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
@@ -62,6 +67,9 @@ private:
     void governor_gone();
     void ask_profiles();
     void ask_presses();
+    void ask_reasons();
+    void ask_lessons(const QString& application,
+                     const std::function<void(const QString&, std::vector<LearningEvent>)>& take);
     void ask_autostart();
     void ask_extension();
     void change_shown(const QString& method, const QList<QVariant>& more);
@@ -75,7 +83,9 @@ private:
     QTimer look_;
     OwnerState state_;
     std::vector<OwnProfile> profiles_;
-    QString served_;  // last, and not this program
+    Situation situation_;
+    std::vector<LearningEvent> lessons_;  // of the served application
+    QString served_;                      // last, and not this program
     QString chosen_;
     OwnProfile shown_;
     std::vector<Press> presses_;

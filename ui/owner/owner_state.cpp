@@ -12,7 +12,6 @@
 namespace happe::ui {
 namespace {
 
-constexpr const char* kEventType = "a(xxsquuuuux)";
 constexpr const char* kProfileType = "a(sau)";
 
 QVariantMap settings_of(const QVariantMap& properties) {
@@ -20,22 +19,12 @@ QVariantMap settings_of(const QVariantMap& properties) {
     return value.canConvert<QDBusArgument>() ? qdbus_cast<QVariantMap>(value.value<QDBusArgument>()) : value.toMap();
 }
 
-// docs/traces.md: the level is the tenth of utilisation * frequency / top frequency.
 std::optional<Work> work_of(const DaemonState& governor) {
     std::optional<Work> most;
-    for (const auto& policy : governor.policies) {
-        const auto target = governor.target_khz.find(policy.id);
-        const auto sample = governor.samples.find(policy.id);
-        if (policy.ladder_khz.empty() || policy.ladder_khz.back() == 0 || target == governor.target_khz.end() ||
-            sample == governor.samples.end()) {
-            continue;
-        }
-        const std::uint64_t done = std::uint64_t{sample->second.utilisation_ppm} * sample->second.khz;
-        const std::uint64_t level = done * kLevels / (std::uint64_t{1'000'000} * policy.ladder_khz.back());
-        const Work work{target->second, sample->second.utilisation_ppm,
-                        static_cast<int>(std::min<std::uint64_t>(level, kLevels - 1))};
-        if (!most || work.level > most->level) {
-            most = work;
+    for (const auto& [policy, sample] : governor.samples) {
+        const auto target = governor.target_khz.find(policy);
+        if (target != governor.target_khz.end() && sample.level < kLevels && (!most || sample.level > most->level)) {
+            most = Work{target->second, sample.utilisation_ppm, sample.level};
         }
     }
     return most;
@@ -67,29 +56,20 @@ OwnerState owner_state_of(const QVariantMap& properties) {
     return state;
 }
 
-std::vector<Press> presses_of(const QVariant& events) {
-    std::map<qlonglong, Press> standing;  // by number: not undone
-    each_entry(events, kEventType, [&](const QDBusArgument& entry) {
-        qlonglong number = 0;
-        qlonglong at_us = 0;
-        QString key;
-        ushort policy = 0;
-        uint level = 0;
-        Press press;
-        uint ran = 0;
-        uint utilisation = 0;
-        qlonglong undoes = 0;
-        entry >> number >> at_us >> key >> policy >> level >> press.from_khz >> press.to_khz >> ran >> utilisation >>
-            undoes;
-        standing.erase(undoes);
-        const auto known = key_of(key);
-        if (known && level < kLevels) {
-            press.at = QDateTime::fromMSecsSinceEpoch(at_us / 1000);
-            press.key = *known;
-            press.level = static_cast<int>(level);
-            standing.insert_or_assign(number, press);
+std::vector<Press> presses_of(std::span<const LearningEvent> lessons) {
+    std::map<std::int64_t, Press> standing;  // by number: not undone
+    for (const LearningEvent& event : lessons) {
+        standing.erase(event.undoes);
+        const Lesson& lesson = event.lesson;
+        if (event.undoes == 0 && !lesson.probe) {
+            standing.insert_or_assign(
+                event.seq, Press{.at = QDateTime::fromMSecsSinceEpoch(event.at.time_since_epoch().count() / 1000),
+                                 .key = lesson.key == happe::Key::Performance ? Key::Performance : Key::Power,
+                                 .level = lesson.level.value,
+                                 .from_khz = lesson.from.value,
+                                 .to_khz = lesson.to.value});
         }
-    });
+    }
     std::vector<Press> presses;
     std::ranges::copy(standing | std::views::values, std::back_inserter(presses));
     return presses;

@@ -2,6 +2,10 @@
 // What the owner's window shows, as happed tells it (docs/dbus.md).
 #pragma once
 
+#ifndef Q_MOC_RUN  // which fails at <concepts>
+#include <span>
+#include "governor/store/learning_event.h"
+#endif
 #include "ui/overlay/overlay_state.h"
 
 #include <QDateTime>
@@ -61,9 +65,9 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
-// Read the answers of ListEvents (oldest first, without undone lessons) and of ListProfiles. An answer of another type
-// gives an empty list.
-[[nodiscard]] std::vector<Press> presses_of(const QVariant& events);
+// Of lessons those that presses taught and that are not undone, oldest first.
+[[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> lessons);
+// The answer of ListProfiles; empty if it is of another type.
 [[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
 
 }  // namespace happe::ui

@@ -140,7 +140,7 @@ void OwnerWindow::update_all() {
     const OwnerState& state = owner_.state();
     const OwnProfile& shown = owner_.shown();
     say(*doing_, OwnerWords::doing(state));
-    say(*why_, OwnerWords::why(state, shown, !owner_.presses().empty()));
+    say(*why_, OwnerWords::why(state, owner_.reasons()));
     say(*keys_, OwnerWords::keys(state));
     update_profiles();
     update_presses();

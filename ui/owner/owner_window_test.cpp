@@ -4,6 +4,7 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
+#include "ui/owner/owner_reasons.h"
 #include "ui/owner/owner_words.h"
 
 #include <gtest/gtest.h>
@@ -34,6 +35,14 @@ OwnerState playing() {
 const OwnProfile kTaught{
     "torcs", {800'000, 800'000, 800'000, 1'200'000, 1'200'000, 1'200'000, 1'200'000, 2'200'000, 2'200'000, 2'300'000}};
 
+const Reasons kReasons{.decided = Khz{1'200'000},
+                       .level = Level{3},
+                       .taught = {},
+                       .limits = {},
+                       .descent = {.state = "probing", .restored = Khz{1'600'000}, .seconds = 41},
+                       .lowest = false,
+                       .saver = {}};
+
 TEST(Doing, SaysWhatAndForWhom) {
     EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5.");
     OwnerState state = playing();
@@ -56,19 +65,21 @@ TEST(Doing, TellsNothingOfARunsApplicationOrSpeed) {
     OwnerState state = playing();
     state.state = "run";
     EXPECT_FALSE(OwnerWords::doing(state).contains("torcs"));
-    EXPECT_EQ(OwnerWords::why(state, kTaught, true), "");
+    EXPECT_EQ(OwnerWords::why(state, kReasons), "");
 }
 
 TEST(Why, IsTheDaemonsReasonWhereItHasOne) {
-    EXPECT_EQ(OwnerWords::why({.there = true, .state = "held", .reason = "held by make: compiling"}, {}, false),
+    EXPECT_EQ(OwnerWords::why({.there = true, .state = "held", .reason = "held by make: compiling"}, {}),
               "Why: held by make: compiling");
 }
 
-TEST(Why, IsWhatWasTaughtForWhatTheCpuDoes) {
+TEST(Why, IsWhatHappectlExplainSays) {
+    EXPECT_EQ(OwnerWords::why(playing(), {}), "The CPU is 97 % busy, 30–40 % of its capacity at top speed.");
     EXPECT_EQ(
-        OwnerWords::why(playing(), kTaught, true),
-        "The CPU is 97 % busy, 30–40 % of its capacity at top speed. Your keys have taught HAPPE this speed for it.");
-    EXPECT_TRUE(OwnerWords::why(playing(), kTaught, false).contains("HAPPE has learned nothing yet"));
+        OwnerWords::why(playing(), kReasons),
+        "The CPU is 97 % busy, 30–40 % of its capacity at top speed. HAPPE gives torcs 1.2 GHz at a load of 30–40 "
+        "%, because HAPPE tries less than the 1.6 GHz that it had learned. If you press \"faster\", HAPPE goes "
+        "back to at least 1.6 GHz; otherwise it keeps 1.2 GHz in 41 s.");
 }
 
 TEST(Chart, IsToldInWordsLevelByLevel) {
@@ -82,7 +93,8 @@ TEST(OwnerStateOf, IsNothingWhereTheAnswerIsOfOtherTypes) {
     EXPECT_TRUE(state.there);
     EXPECT_TRUE(state.ladder_khz.empty());
     EXPECT_EQ(state.work, std::nullopt);
-    EXPECT_TRUE(presses_of(QVariant("x")).empty());
+    EXPECT_TRUE(lessons_of(QVariant("x")).empty());
+    EXPECT_FALSE(reasons(situation_of({{"Ladders", "x"}, {"Profile", "y"}, {"Descent", 3}}), {}));
     EXPECT_TRUE(profiles_of(QVariant()).empty());
 }
 

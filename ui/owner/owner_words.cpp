@@ -17,6 +17,11 @@ int step(const std::vector<std::uint32_t>& ladder, std::uint32_t khz) {
     return static_cast<int>(std::ranges::lower_bound(ladder, khz) - ladder.begin()) + 1;
 }
 
+QString local_time(WallTime at) {
+    return QLocale().toString(QDateTime::fromMSecsSinceEpoch(at.time_since_epoch().count() / 1000),
+                              QLocale::ShortFormat);
+}
+
 }  // namespace
 
 QString OwnerWords::speed(std::uint32_t khz) {
@@ -29,6 +34,10 @@ QString OwnerWords::level(int level) {
 
 QString OwnerWords::key(Key key) {
     return key == Key::Performance ? tr("Faster") : tr("Save power");
+}
+
+QString OwnerWords::application(const OwnerState& state) {
+    return is_this_window(state.application) ? tr("this window") : state.application;
 }
 
 QString OwnerWords::doing(const OwnerState& state) {
@@ -53,13 +62,12 @@ QString OwnerWords::doing(const OwnerState& state) {
     const QString what = state.state == QLatin1String("observing")
                              ? tr("HAPPE watches %1, and would choose %2, speed %3 of %4.")
                              : tr("HAPPE governs for %1: %2, speed %3 of %4.");
-    const QString whom = is_this_window(state.application) ? tr("this window") : state.application;
-    return what.arg(whom, speed(state.work->khz))
+    return what.arg(application(state), speed(state.work->khz))
         .arg(step(state.ladder_khz, state.work->khz))
         .arg(state.ladder_khz.size());
 }
 
-QString OwnerWords::why(const OwnerState& state, const OwnProfile& profile, bool taught) {
+QString OwnerWords::why(const OwnerState& state, const std::optional<Reasons>& reasons) {
     if (!state.reason.isEmpty()) {
         return tr("Why: %1").arg(state.reason);
     }
@@ -69,10 +77,18 @@ QString OwnerWords::why(const OwnerState& state, const OwnProfile& profile, bool
     const QString load = tr("The CPU is %1 % busy, %2 of its capacity at top speed.")
                              .arg(state.work->utilisation_ppm / kPpmOfPercent)
                              .arg(level(state.work->level));
-    const QString learned =
-        taught ? tr("Your keys have taught HAPPE this speed for it.")
-               : tr("HAPPE has learned nothing yet: it stays slow until you press the key for faster.");
-    return profile.application == state.application ? load + QLatin1Char(' ') + learned : load;
+    if (!reasons) {
+        return load;
+    }
+    const Wording wording{
+        .translated = [](const char* english) { return QCoreApplication::translate("Reasons", english).toStdString(); },
+        .frequency = [](Khz khz) { return speed(khz.value).toStdString(); },
+        .level = [](Level at) { return tr("a load of %1").arg(level(at.value)).toStdString(); },
+    };
+    const QString whom = application(state);
+    const std::string time = reasons->taught ? local_time(reasons->taught->at).toStdString() : std::string();
+    return load + QLatin1Char(' ') + QString::fromStdString(happe::why(*reasons, whom.toStdString(), time, wording)) +
+           QLatin1Char(' ') + QString::fromStdString(what_next(*reasons, wording));
 }
 
 QString OwnerWords::keys(const OwnerState& state) {

@@ -2,6 +2,7 @@
 // What the owner's window says, in the user's language.
 #pragma once
 
+#include "governor/explain/reasons.h"
 #include "ui/owner/owner_state.h"
 
 #include <QCoreApplication>
@@ -15,8 +16,8 @@ class OwnerWords {
 public:
     // What HAPPE does: "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5."
     [[nodiscard]] static QString doing(const OwnerState& state);
-    // Why; empty where that is all there is to say.
-    [[nodiscard]] static QString why(const OwnerState& state, const OwnProfile& profile, bool taught);
+    // Why, and what HAPPE tries next, as `happectl explain` says it; empty where that is all there is to say.
+    [[nodiscard]] static QString why(const OwnerState& state, const std::optional<Reasons>& reasons);
     [[nodiscard]] static QString keys(const OwnerState& state);
     // "1.2 GHz"
     [[nodiscard]] static QString speed(std::uint32_t khz);
@@ -25,6 +26,10 @@ public:
     [[nodiscard]] static QString key(Key key);
     // The whole chart in words: "0–10 %: 0.8 GHz. ..."
     [[nodiscard]] static QString chart(const OwnProfile& profile);
+
+private:
+    // The served one's name.
+    [[nodiscard]] static QString application(const OwnerState& state);
 };
 
 }  // namespace happe::ui

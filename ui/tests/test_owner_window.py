@@ -16,6 +16,7 @@ import pytest
 from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
+from happed_world import QUICK
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
@@ -36,6 +37,7 @@ SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
     <arg type="a(sss)" direction="out"/></method>
   <method name="Reload"/></interface></node>"""
 CHART = (60, 130, 560, 270)
+WHY = (40, 100)  # the sentences below the headline
 BOX = (30, 500, 250, 524)
 BLACK = 60
 SLOWER = (0x1E, 0x84, 0x49)
@@ -56,12 +58,12 @@ class Window:
     me: Client
     process: subprocess.Popen[str] = field(init=False)
 
-    def start(self, *options: str) -> Self:
+    def start(self, *options: str, language: str = "C.UTF-8") -> Self:
         """Open it."""
         address = self.happed.world.address
         buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
         command = (*AS_USER, program("happe-indicator"), *(options or ("--window",)))
-        self.process = self.desktop.start(*command, **buses, QT_QPA_PLATFORM="xcb")
+        self.process = self.desktop.start(*command, **buses, QT_QPA_PLATFORM="xcb", LC_ALL=language)
         return self
 
     def opens(self) -> None:
@@ -85,6 +87,12 @@ class Window:
             here = self.desktop.ask("xdotool", "search", "--onlyvisible", "--name", "^HAPPE$").split()
             return next((each for each in self.desktop.ask("xdotool", "getwindowfocus").split() if each in here), "")
         return ""
+
+    def says(self) -> str:
+        """Return the text below the headline, copied from it; nothing while it changes."""
+        self.desktop.click(*WHY)
+        self.key("ctrl+a")
+        return self.desktop.ask(program("happe-ui-window"), "selection").strip()
 
     def shows_a_press(self) -> bool:
         """Whether the chart has the mark of the last press, for "save power"."""
@@ -164,6 +172,41 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     owner.opens()
     owner.key("Escape")
     assert owner.process.wait(PATIENCE_S) == 0
+
+
+def mine(owner: Window, name: str) -> str:
+    """Return what the window says while it is served itself: until then a press would be another application's."""
+    says = owner.says()
+    return says if f" {name} " in says else ""
+
+
+def explained(owner: Window) -> str:
+    """Return the second sentence of happectl explain."""
+    bus = f"DBUS_SYSTEM_BUS_ADDRESS={owner.happed.world.address}"
+    explain = owner.desktop.ask(*AS_USER, "env", bus, program("happectl"), "explain", "--json")
+    return str(json.loads(explain)["next"])
+
+
+def test_it_says_why_and_what_comes_next_as_happectl_explains_it(owner: Window) -> None:
+    owner.start(language="de_DE.UTF-8").opens()
+    nobody = "für eine solche Last hat HAPPE noch nichts durch Tastendrücke gelernt und beginnt hier"
+    until(
+        lambda: f"denn {nobody}. HAPPE versucht nichts von sich aus" in mine(owner, "dieses Fenster"), "it has a cause"
+    )
+    owner.me("Feedback", "s", "power")
+    until(lambda: "„Strom sparen“ gedrückt. HAPPE versucht nichts" in owner.says(), "a press is the reason")
+    owner.key("Escape")
+    assert owner.process.wait(PATIENCE_S) == 0
+
+    owner.happed.world.allow("configure")
+    owner.happed.configure(QUICK + '[algorithm]\nmode = "extended"\n')
+    owner.me("Reload", "")
+    owner.start().opens()
+    until(lambda: mine(owner, "this window"), "it is served itself")
+    owner.me("Feedback", "s", "performance")
+    told = "HAPPE tries a lower frequency after "
+    until(lambda: told in owner.says(), "it tells of the next probe")
+    assert explained(owner).startswith(told)
 
 
 def test_another_application_is_chosen_by_keys(owner: Window) -> None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program that the tests put under the overlay: a full-screen window, black, white or noise, that tells of clicks.
 //   usage: happe-ui-window black|white|noise [small]
+//          happe-ui-window selection: prints the text that is selected in another program
+#include <QClipboard>
 #include <QFileInfo>
 #include <QFocusEvent>
 #include <QGuiApplication>
@@ -58,6 +60,10 @@ private:
 int main(int argc, char** argv) {
     const QGuiApplication application(argc, argv);
     QGuiApplication::setDesktopFileName(QFileInfo(QCoreApplication::arguments().value(0)).fileName());  // its app id
+    if (QCoreApplication::arguments().value(1) == "selection") {
+        std::puts(qPrintable(QGuiApplication::clipboard()->text(QClipboard::Selection)));
+        return 0;
+    }
     Window window(QCoreApplication::arguments().value(1));
     window.setTitle(QStringLiteral("game"));
     if (QCoreApplication::arguments().value(2) == "small") {

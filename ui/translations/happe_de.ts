@@ -192,12 +192,8 @@
         <translation>Die CPU ist zu %1 % ausgelastet. Das sind %2 ihrer Höchstleistung.</translation>
     </message>
     <message>
-        <source>Your keys have taught HAPPE this speed for it.</source>
-        <translation>Diese Geschwindigkeit hat HAPPE durch Ihre Tastendrücke gelernt.</translation>
-    </message>
-    <message>
-        <source>HAPPE has learned nothing yet: it stays slow until you press the key for faster.</source>
-        <translation>HAPPE hat noch nichts gelernt. Es bleibt langsam, bis Sie die Taste „Schneller“ drücken.</translation>
+        <source>a load of %1</source>
+        <translation>einer Last von %1</translation>
     </message>
     <message>
         <source>Faster: %1. Save power: %2.</source>
@@ -217,6 +213,61 @@
             <numerusform>Auf %n Tastatur gefunden.</numerusform>
             <numerusform>Auf %n Tastaturen gefunden.</numerusform>
         </translation>
+    </message>
+</context>
+<context>
+    <name>Reasons</name>
+    <message>
+        <source>HAPPE tries less than the {frequency} that it had learned</source>
+        <translation>HAPPE versucht es mit weniger als den gelernten {frequency}</translation>
+    </message>
+    <message>
+        <source>no key press has taught it anything for such a load, and HAPPE begins here</source>
+        <translation>für eine solche Last hat HAPPE noch nichts durch Tastendrücke gelernt und beginnt hier</translation>
+    </message>
+    <message>
+        <source>HAPPE tried it on {time}, and you did not press &quot;faster&quot;</source>
+        <translation>HAPPE hat es am {time} versucht, und Sie haben nicht „Schneller“ gedrückt</translation>
+    </message>
+    <message>
+        <source>you pressed &quot;faster&quot; on {time}</source>
+        <translation>Sie haben am {time} „Schneller“ gedrückt</translation>
+    </message>
+    <message>
+        <source>you pressed &quot;save power&quot; on {time}</source>
+        <translation>Sie haben am {time} „Strom sparen“ gedrückt</translation>
+    </message>
+    <message>
+        <source>HAPPE gives {application} {frequency} at {level}, because {cause}</source>
+        <translation>HAPPE wählt für {application} {frequency} bei {level}, denn {cause}</translation>
+    </message>
+    <message>
+        <source>; this is one step less than learned, as {saver} asks</source>
+        <translation>; das ist eine Stufe weniger als gelernt, weil {saver} darum bittet</translation>
+    </message>
+    <message>
+        <source>; another program or the kernel allows only {least} to {most}</source>
+        <translation>; ein anderes Programm oder der Kernel lässt nur {least} bis {most} zu</translation>
+    </message>
+    <message>
+        <source>If you press &quot;faster&quot;, HAPPE goes back to at least {restored}; otherwise it keeps {frequency} in {seconds} s.</source>
+        <translation>Drücken Sie „Schneller“, geht HAPPE auf mindestens {restored} zurück. Sonst behält es {frequency} nach {seconds} s bei.</translation>
+    </message>
+    <message>
+        <source>HAPPE tries nothing by itself: only key presses change what it has learned.</source>
+        <translation>HAPPE versucht nichts von sich aus: Nur Tastendrücke ändern, was es gelernt hat.</translation>
+    </message>
+    <message>
+        <source>HAPPE tries nothing lower while {saver} asks for less power.</source>
+        <translation>Solange {saver} um weniger Strom bittet, versucht HAPPE keine niedrigere Frequenz.</translation>
+    </message>
+    <message>
+        <source>HAPPE tries nothing lower, because this is the lowest frequency.</source>
+        <translation>HAPPE versucht keine niedrigere Frequenz, denn dies ist die niedrigste.</translation>
+    </message>
+    <message>
+        <source>HAPPE tries a lower frequency after {seconds} s more of use without a key press.</source>
+        <translation>HAPPE versucht eine niedrigere Frequenz nach weiteren {seconds} s Nutzung ohne Tastendruck.</translation>
     </message>
 </context>
 <context>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happectl/explain/reasons.h"
+#include "governor/explain/reasons.h"
 
 #include <gtest/gtest.h>
 
-namespace happe::ctl {
+namespace happe {
 namespace {
 
 LearningEvent lesson(std::int64_t seq, Key key, Khz to, bool probe = false) {
@@ -13,18 +13,19 @@ LearningEvent lesson(std::int64_t seq, Key key, Khz to, bool probe = false) {
 struct ReasonsTest : testing::Test {
     ReasonsTest() {
         state.policies = {{PolicyId{0}, {0, 1}, t61_ladder()}};
-        state.user = "alice";
-        state.application = "torcs";
         state.profile = Uafp(Khz{1'600'000});
         state.targets = {{PolicyId{0}, Khz{1'600'000}}};
         state.sample = {{PolicyId{0}, Khz{1'600'000}, Ppm{500'000}, Level{3}}};
     }
     [[nodiscard]] std::string says() const {
         const auto found = reasons(state, events);
-        return found ? why(*found, state.application, "Monday") + " " + what_next(*found) : "";
+        return found ? why(*found, "torcs", "Monday", wording) + " " + what_next(*found, wording) : "";
     }
 
-    Properties state;
+    Situation state;
+    Wording wording{.translated = [](const char* english) { return std::string(english); },
+                    .frequency = [](Khz khz) { return std::to_string(khz.value / 1'000) + " MHz"; },
+                    .level = [](Level level) { return "level " + std::to_string(level.value); }};
     std::vector<LearningEvent> events;
 };
 
@@ -32,9 +33,10 @@ TEST_F(ReasonsTest, NamesTheNewestPressThatTaughtTheFrequency) {
     events = {lesson(1, Key::Performance, Khz{1'600'000}), lesson(2, Key::Power, Khz{1'600'000}),
               lesson(3, Key::Performance, Khz{2'200'000})};
     EXPECT_EQ(reasons(state, events)->taught->seq, 2);
-    EXPECT_EQ(says(),
-              "HAPPE gives torcs 1.6 GHz at level 3, because you pressed \"save power\" on Monday. HAPPE tries nothing "
-              "by itself: only key presses change what it has learned.");
+    EXPECT_EQ(
+        says(),
+        "HAPPE gives torcs 1600 MHz at level 3, because you pressed \"save power\" on Monday. HAPPE tries nothing "
+        "by itself: only key presses change what it has learned.");
 }
 
 TEST_F(ReasonsTest, LeavesOutALessonThatWasUndone) {
@@ -49,16 +51,17 @@ TEST_F(ReasonsTest, SaysThatNobodyTaughtIt) {
 
 TEST_F(ReasonsTest, TellsOfAProbeAndWhatEndsIt) {
     state.descent = {.state = "probing", .restored = Khz{2'200'000}, .seconds = 41};
-    EXPECT_EQ(says(),
-              "HAPPE gives torcs 1.6 GHz at level 3, because HAPPE tries less than the 2.2 GHz that it had learned. If "
-              "you press \"faster\", HAPPE goes back to at least 2.2 GHz; otherwise it keeps 1.6 GHz in 41 s.");
+    EXPECT_EQ(
+        says(),
+        "HAPPE gives torcs 1600 MHz at level 3, because HAPPE tries less than the 2200 MHz that it had learned. If "
+        "you press \"faster\", HAPPE goes back to at least 2200 MHz; otherwise it keeps 1600 MHz in 41 s.");
 }
 
 TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
     state.descent = {.state = "waiting", .seconds = 90};
     events = {lesson(1, Key::Power, Khz{1'600'000}, true)};
     EXPECT_EQ(says(),
-              "HAPPE gives torcs 1.6 GHz at level 3, because HAPPE tried it on Monday, and you did not press "
+              "HAPPE gives torcs 1600 MHz at level 3, because HAPPE tried it on Monday, and you did not press "
               "\"faster\". HAPPE tries a lower frequency after 90 s more of use without a key press.");
     state.profile = Uafp(Khz{800'000});
     state.targets[0].khz = Khz{800'000};
@@ -67,15 +70,24 @@ TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
 
 TEST_F(ReasonsTest, NamesALimitThatHoldsAndWhoAsksForLess) {
     state.limits = {{PolicyId{0}, Khz{800'000}, Khz{1'200'000}}};
-    EXPECT_NE(says().find("; another program or the kernel allows only 0.8 GHz to 1.2 GHz."), std::string::npos);
+    EXPECT_NE(says().find("; another program or the kernel allows only 800 MHz to 1200 MHz."), std::string::npos);
     state.limits[0].most = Khz{1'600'000};
     EXPECT_EQ(says().find("allows only"), std::string::npos) << "it does not bind";
 
-    state.savers = {{"GNOME", ""}};
+    state.saver = "GNOME";
     state.descent = {.state = "waiting", .seconds = 90};
     state.targets[0].khz = Khz{1'200'000};
     EXPECT_NE(says().find("one step less than learned, as GNOME asks. HAPPE tries nothing lower while GNOME asks"),
               std::string::npos);
+}
+
+TEST_F(ReasonsTest, FillsATranslationInItsOwnOrderAndLeavesWhatItIsNotGiven) {
+    wording.translated = [](const char* english) -> std::string {
+        const std::string text(english);
+        return text.starts_with("HAPPE gives") ? "{level}: {frequency}, {application} { {nobody} {cause}" : "weil{";
+    };
+    EXPECT_EQ(why(*reasons(state, events), "{cause}", "Montag", wording),
+              "level 3: 1600 MHz, {cause} { {nobody} weil{.");
 }
 
 TEST_F(ReasonsTest, FindsTheHeldLevelThatWasLookedUp) {
@@ -86,12 +98,12 @@ TEST_F(ReasonsTest, FindsTheHeldLevelThatWasLookedUp) {
 }
 
 TEST_F(ReasonsTest, AreNoneIfNothingIsShown) {
-    state.user.clear();
+    state.profile.reset();
     EXPECT_FALSE(reasons(state, events));
-    state.user = "alice";
+    state.profile = Uafp(Khz{1'600'000});
     state.sample.clear();
     EXPECT_FALSE(reasons(state, events));
 }
 
 }  // namespace
-}  // namespace happe::ctl
+}  // namespace happe

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl explain: why this frequency, and what comes next.
-#include "governor/documents/printable.h"
+#include "governor/explain/reasons.h"
 #include "governor/happectl/commands.h"
-#include "governor/happectl/explain/reasons.h"
 #include "governor/happectl/view.h"
 
 #include <fmt/format.h>
@@ -38,6 +37,22 @@ Outcome<std::vector<LearningEvent>> lessons(DaemonProxy& daemon, const Propertie
     return all;
 }
 
+Situation situation_of(const Properties& state) {
+    return {.policies = state.policies,
+            .targets = state.targets,
+            .limits = state.limits,
+            .sample = state.sample,
+            .profile = state.user.empty() ? std::nullopt : state.profile,
+            .descent = state.descent,
+            .saver = state.savers.empty() ? std::string() : state.savers.front().application};
+}
+
+Wording english() {
+    return {.translated = [](const char* text) { return std::string(text); },
+            .frequency = gigahertz,
+            .level = [](Level level) { return fmt::format("level {}", level.value); }};
+}
+
 nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) {
     const auto& taught = reasons.taught;
     using nlohmann::ordered_json;
@@ -57,8 +72,8 @@ nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) 
             {"seconds", reasons.descent.state.empty() ? ordered_json() : ordered_json(reasons.descent.seconds)},
             {"limits_khz", limits},
             {"saver", reasons.saver.empty() ? ordered_json() : ordered_json(reasons.saver)},
-            {"why", why(reasons, state.application, taught ? utc_time(learned_us(*taught)) : "")},
-            {"next", what_next(reasons)}};
+            {"why", why(reasons, state.application, taught ? utc_time(learned_us(*taught)) : "", english())},
+            {"next", what_next(reasons, english())}};
 }
 
 Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
@@ -70,7 +85,7 @@ Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
     if (!events) {
         return pass_on(events);
     }
-    auto found = reasons(*state, *events);
+    auto found = reasons(situation_of(*state), *events);
     if (!found) {
         say(output.json ? json_text(nullptr)
                         : "HAPPE has set no frequency, or does not show you which: see happectl status.\n");
@@ -83,7 +98,8 @@ Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
     const Style style = output.style();
     found->saver = printable(found->saver, style);
     const std::string taught = found->taught ? local_time(learned_us(*found->taught)) : "";
-    say(why(*found, printable(state->application, style), taught) + "\n" + what_next(*found) + "\n");
+    say(why(*found, printable(state->application, style), taught, english()) + "\n" + what_next(*found, english()) +
+        "\n");
     return EX_OK;
 }
 
