@@ -149,6 +149,7 @@ private:
         application_ = static_cast<std::size_t>(chance.bits() % applications.size());
         const sim::ApplicationParameters& application = applications[application_];
         Familiar& familiar = familiar_[application_];
+        on_mains_ = plan_.world.mains_need != 1.0 && chance.uniform() < 0.5;
         whom_ = {"simulated", application.name};
         each<sim::Capped>([&](sim::Capped& capped) {
             if (contender_ == Contender::LearnedCap) {
@@ -176,6 +177,7 @@ private:
         }
         sim::Taste taste = familiar.taste;
         taste.need_khz *= std::exp(world.drift * familiar.drift + world.scenes * scene_);
+        taste.need_khz *= on_mains_ ? world.mains_need : 1.0;
         familiar.player->feel(taste);
         each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.feel(taste); });
     }
@@ -247,6 +249,7 @@ private:
     std::vector<Familiar> familiar_;
     std::size_t application_ = 0;
     double scene_ = 0.0;  // standard normal
+    bool on_mains_ = false;
     Served whom_;
     MonoTime now_;
     MemoryProfiles profiles_;

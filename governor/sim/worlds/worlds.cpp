@@ -11,6 +11,7 @@ constexpr std::array kWorlds{
     World{.name = "drift", .drift = 0.2},
     World{.name = "scenes", .scenes = 0.1},
     World{.name = "need-follows-demand", .need_follows = true},
+    World{.name = "mains-and-battery", .mains_need = 1.3},
     World{.name = "never-saves", .never_save = 1.0},
     World{.name = "accidents", .slips_an_hour = 2.0},
     World{

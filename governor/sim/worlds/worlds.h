@@ -18,6 +18,7 @@ struct World {
     double drift = 0.0;          // standard deviation of the need's logarithm over hours
     double scenes = 0.0;         // and between scenes of about two minutes
     bool need_follows = false;   // what a person needs is a share of the demand
+    double mains_need = 1.0;     // times the need, in sittings on mains: half of them, at random
     double slips_an_hour = 0.0;  // presses by accident, of either key
     double calm_share = 0.0;     // if above 0: of the time, in spells of `calm_seconds`
     double calm_seconds = 0.0;

@@ -57,6 +57,7 @@ TEST(Worlds, differ_as_their_names_say) {
     EXPECT_LT(of(happe("plausible"), Contender::Happe).power_presses, of(fitted, Contender::Happe).power_presses);
     EXPECT_LT(of(happe("mostly-idle"), Contender::Ondemand).watts, of(fitted, Contender::Ondemand).watts);
     EXPECT_GT(of(happe("load-jump"), Contender::Oracle).watts, of(happe("mostly-idle"), Contender::Oracle).watts);
+    EXPECT_GT(of(happe("mains-and-battery"), Contender::Oracle).watts, of(fitted, Contender::Oracle).watts);
     EXPECT_NE(of(happe("need-follows-demand"), Contender::Oracle).watts, of(fitted, Contender::Oracle).watts);
 }
 
