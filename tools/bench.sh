@@ -6,6 +6,7 @@ cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/upload_speed.py
 PYTHONPATH=study-server/src:study-server/tests:tests:profiles/python/src build/venv/bin/python study-server/bench/run_view.py
 PYTHONPATH=study-server/src:study-server/tests:tests:demo build/venv/bin/python study-server/bench/crowd.py
+PYTHONPATH=study-server/src:study-server/tests:tests:demo build/venv/bin/python study-server/bench/measuring.py
 # It makes four databases of 10,000 participants each, 1.5 GB and some minutes each.
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/pages.py
 # Its files go to the disk that the tree is on.

@@ -27,13 +27,20 @@ if TYPE_CHECKING:
 def work_off(world: World) -> list[str]:
     """Do every job that waits, here; the states of all jobs, the newest first."""
     parts = world.app.extensions["happe"]
-    while (number := services.waiting(world.database, ())) is not None:
-        job = services.take(world.database, number, "test")
-        assert job is not None
+    while services.waiting(world.database, ()) is not None:
         with TemporaryDirectory() as folder:
-            do(parts, job, Path(folder))
+            do(parts, taken(world), Path(folder))
     with world.database.reading() as session:
         return list(session.scalars(select(Job.state).order_by(Job.id.desc())))
+
+
+def taken(world: World) -> Job:
+    """The job that has waited longest, begun."""
+    number = services.waiting(world.database, ())
+    assert number is not None
+    begun = services.take(world.database, number, "test")
+    assert begun is not None
+    return begun
 
 
 def job(world: World, number: int = 1) -> Job:

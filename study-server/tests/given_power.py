@@ -120,9 +120,23 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     return run
 
 
-def uploaded(world: World, study: Study, laptop: given_devices.Enrolled, record: Json) -> str:
+def several(world: World, count: int, *, seconds: int = 40, rate_hz: int = 200, name: str = "measured") -> Study:
+    """A blinded study in which so many participants each played a run, at a laptop with a meter of its own."""
+    study = given_studies.study(world, name, protocol=given_studies.small(name, participants=count))
+    for number in range(count):
+        row, _link = people.participant(world, study)
+        laptop = people.laptop_with(world, study, row)
+        code = people.runs_of(world, row)[0].code
+        people.answered(world, code, laptop)
+        record = records.make(code, seconds, number + 1, client_id=str(uuid4()))
+        assert given_devices.put_record(world.client(laptop.token), record).status_code == HTTPStatus.CREATED
+        uploaded(world, study, laptop, record, rate_hz)
+    return study
+
+
+def uploaded(world: World, study: Study, laptop: given_devices.Enrolled, record: Json, rate_hz: int = 200) -> str:
     """The power of a run of a laptop, uploaded by a meter of its own that can be measured by; the trace."""
-    rate_hz, bandwidth_hz = 200, 3.0
+    bandwidth_hz = 3.0
     watts = _watts(record, len(record["observations"]), rate_hz, None)
     run = MeasuredRun(study.name, "", record["run"], record, "", watts, rate_hz)
     meter = given_devices.device(world, study, "meter")

@@ -14,11 +14,12 @@ from sqlalchemy import select
 
 import given_jobs
 import given_reports
+import given_studies
 from given_accounts import browser, post
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.jobs import services
-from happe_study.jobs.models import JobState
+from happe_study.jobs.models import Job, JobState
 from happe_study.jobs.work import GoneError, Work
 from happe_study.operations.working.worker import sweep
 from happe_study.results.reports.models import ReportFile
@@ -158,6 +159,61 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
     ended = given_jobs.job(world, number)
     assert (ended.state, ended.worker, ended.step, ended.result) == (JobState.DONE, "b:1", 1, {"said": 1})
     assert services.take(world.database, number, "a:1") is None
+
+
+def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None:
+    parts = world.app.extensions["happe"]
+    study = given_studies.study(world, protocol=given_studies.small())
+
+    def split() -> tuple[Job, list[Job]]:
+        """A job in two pieces, which two workers have begun."""
+        with world.database.writing() as session:
+            services.ask(session, "checks", "anna@example.org", study.id)
+        whole = given_jobs.taken(world)
+        Work(parts, whole, Path()).split("checks", [{"piece": 0}, {"piece": 1}])
+        # Nobody begins it again meanwhile, and what is asked for later comes before its pieces
+        assert services.take(world.database, whole.id, "b:1") is None
+        with world.database.writing() as session:
+            later = services.ask(session, "checks", "anna@example.org", study.id).id
+        assert services.waiting(world.database, ()) == later
+        with world.database.writing() as session:
+            services.cancel(session, services.find(session, later))
+        return whole, [given_jobs.taken(world), given_jobs.taken(world)]
+
+    # When both pieces are done, the second one first, the job begins again and has what they made
+    whole, (first, second) = split()
+    for piece in (second, first):
+        assert services.waiting(world.database, ()) is None
+        with Work(parts, piece, Path()).taking_effect(piece.arguments):
+            pass
+    again = given_jobs.taken(world)
+    assert (again.id, again.tries) == (whole.id, 1)
+    assert Work(parts, again, Path()).results() == [{"piece": 0}, {"piece": 1}]
+    with Work(parts, again, Path()).taking_effect():
+        pass
+    # When one fails, the job fails, and the other one has no effect
+    whole, (first, second) = split()
+    assert second.lease
+    services.fail(world.database, second.id, second.lease, "the disk is full")
+    failed = given_jobs.job(world, whole.id)
+    assert (failed.state, failed.failed) == (JobState.FAILED, "the disk is full")
+    with pytest.raises(GoneError):
+        Work(parts, first, Path()).doing("too late")
+    # When another one is cancelled, its pieces have no effect either
+    whole, (first, second) = split()
+    with world.database.writing() as session:
+        services.cancel(session, services.find(session, whole.id))
+    with pytest.raises(GoneError):
+        Work(parts, first, Path()).doing("too late")
+    # When its study's jobs are forgotten, its pieces go, too
+    whole, (first, second) = split()
+    with world.database.writing() as session:
+        services.forget(session, study.id, ["checks"])
+    with pytest.raises(GoneError):
+        Work(parts, first, Path()).doing("too late")
+    # And no piece is left
+    with world.database.reading() as session:
+        assert session.scalars(select(Job.id).where(Job.whole_id.is_not(None))).all() == []
 
 
 def test_a_job_whose_process_always_dies_fails(small_world: World) -> None:

@@ -7,4 +7,12 @@ from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
 from happe_study.results.withdrawal import retaining
 
-KINDS = {kind.name: kind for kind in (checks.KIND, measuring.KIND, reports.KIND, withdrawal.KIND, retaining.KIND)}
+_EVERY = (
+    checks.KIND,
+    measuring.KIND,
+    measuring.KIND_OF_PIECE,
+    reports.KIND,
+    withdrawal.KIND,
+    retaining.KIND,
+)
+KINDS = {kind.name: kind for kind in _EVERY}

@@ -58,7 +58,8 @@ number_argument = click.argument("number", type=click.IntRange(1), metavar="NUMB
 def list_(server: Server, study: str | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """List jobs, the newest first."""
     with server.reading() as session:
-        query = select(Job, Study.name).outerjoin(Study, Study.id == Job.study_id).order_by(Job.id.desc())
+        query = select(Job, Study.name).outerjoin(Study, Study.id == Job.study_id)
+        query = query.where(Job.whole_id.is_(None)).order_by(Job.id.desc())
         if study is not None:
             query = query.where(Job.study_id == named.study(session, study).id)
         rows = [_facts(each, name) for each, name in session.execute(query)]
@@ -89,7 +90,7 @@ def cancel(server: Server, number: int) -> None:
     """End a waiting or running job, so that it has no effect."""
     with server.writing() as session:
         found = _found(session, number)
-        services.cancel(found)
+        services.cancel(session, found)
         append(session, "job.cancelled", None, study_id=found.study_id, job=number, kind=found.kind)
 
 
@@ -105,7 +106,8 @@ def retry(server: Server, number: int) -> None:
 
 
 def _found(session: Session, number: int) -> Job:
-    if session.get(Job, number) is None:
+    job = session.get(Job, number)
+    if job is None or job.whole_id is not None:
         raise Failure(os.EX_NOINPUT, f"{number}: no such job; `happe-server job list` shows all")
     return services.find(session, number)
 

@@ -26,19 +26,25 @@ OPEN = (JobState.WAITING, JobState.RUNNING)
 
 
 class Job(Base):
-    """A piece of long work. The holder of `lease` does it; the work of anybody else for it has no effect."""
+    """A piece of long work. The holder of `lease` does it; the work of anybody else for it has no effect.
+
+    A job with a `whole_id` is a piece of the job that has this number, and exists while that one is open. It is no
+    foreign key: SQLite adds one only to a copy of the table, and would lose reports with the old one.
+    """
 
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("state IN ('waiting', 'running', 'done', 'failed', 'cancelled')", "state"),
         Index("ix_jobs_study_id_kind_id", "study_id", "kind", "id"),
         Index("ix_jobs_state", "state"),
+        Index("ix_jobs_whole_id", "whole_id"),
         {"sqlite_autoincrement": True},  # no number comes again
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     kind: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    whole_id: Mapped[int | None] = mapped_column(Serial)
     asked_by: Mapped[str] = mapped_column(Name)
     arguments: Mapped[dict[str, Any]]
     state: Mapped[str] = mapped_column(Name, default=JobState.WAITING)

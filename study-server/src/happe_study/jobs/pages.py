@@ -64,7 +64,7 @@ def change(study: str, number: int, how: str) -> AnyResponse:
             raise forbidden()
         title = _kind(job).titled(job)
         if how == "cancel":
-            services.cancel(job)
+            services.cancel(session, job)
         else:
             services.retry(session, job)
         said = {"cancel": "cancelled", "retry": "retried"}[how]

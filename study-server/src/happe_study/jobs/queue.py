@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 TASK = "happe.job"  # its argument `job` is the number of a row
+PIECE, WHOLE = -1, 0  # Procrastinate begins a higher number first
 
 
-def deliver(session: Session, job_id: int) -> None:
+def deliver(session: Session, job_id: int, priority: int = WHOLE) -> None:
     """Let a worker have a job when this transaction is committed, and never if it isn't."""
     connection = session.connection()
     if connection.dialect.name == "postgresql":
         driver = connection.connection.driver_connection
-        _sender().configure_task(TASK, connection=driver).defer(job=job_id)
+        _sender().configure_task(TASK, connection=driver, priority=priority).defer(job=job_id)
 
 
 @cache

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Jobs asked for, taken by a worker, ended, cancelled, asked for again.
+"""Jobs asked for, taken by a worker, split into pieces, ended, cancelled, asked for again.
 
 A worker takes a job with a new lease. Progress and effects count only under the lease that the row has (work.py). So a
 job takes effect once, even if its worker is cut off for a while and another one has begun it again.
+
+A job may split itself into pieces, which are jobs, too. It waits for them without a process. When the last one has
+ended, it begins again and puts their results together. A transaction locks a whole before its pieces.
 """
 
 from __future__ import annotations
@@ -10,16 +13,18 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy.orm import aliased
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
 from happe_study.jobs.models import OPEN, Job, JobState
-from happe_study.jobs.queue import deliver
+from happe_study.jobs.queue import PIECE, deliver
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from happe_study.base.database import Database
@@ -56,23 +61,79 @@ def open_one(session: Session, kind: str, study_id: int) -> Job | None:
 
 def of_study(session: Session, study_id: int | None, kind: str | None = None) -> Sequence[Job]:
     """The jobs of a study, or of none, the newest first."""
-    query = select(Job).where(Job.study_id == study_id).order_by(Job.id.desc())
+    query = select(Job).where(Job.study_id == study_id, Job.whole_id.is_(None)).order_by(Job.id.desc())
     return session.scalars(query if kind is None else query.where(Job.kind == kind)).all()
 
 
 def find(session: Session, job_id: int) -> Job:
     """A job, for a change. Raises Problem 404."""
-    job = session.scalar(select(Job).where(Job.id == job_id).with_for_update())
+    whole = Job.id == job_id, Job.whole_id.is_(None)
+    job = session.scalar(select(Job).where(*whole).with_for_update())
     if job is None:
         raise not_found()
     return job
 
 
-def cancel(job: Job) -> None:
+def split(session: Session, job: Job, kind: str, pieces: Iterable[dict[str, Any]]) -> None:
+    """Have workers do pieces of a locked job that runs: each is a job of `kind` with such arguments."""
+    made = [
+        Job(
+            kind=kind,
+            study_id=job.study_id,
+            whole_id=job.id,
+            asked_by=job.asked_by,
+            arguments=arguments,
+            requested_us=now_us(),
+        )
+        for arguments in pieces
+    ]
+    session.add_all(made)
+    job.lease, job.tries, job.step, job.steps = None, 0, 0, len(made)
+    session.flush()
+    for piece in made:
+        deliver(session, piece.id, PIECE)
+
+
+def results(database: Database, job_id: int) -> list[Any]:
+    """What the pieces of a job made, in their order; empty if it is not split."""
+    with database.reading() as session:
+        return list(session.scalars(select(Job.result).where(Job.whole_id == job_id).order_by(Job.id)))
+
+
+def finish(session: Session, job: Job, result: dict[str, Any] | None) -> None:
+    """End a locked job that is done. The last piece of a whole lets it begin again."""
+    job.state, job.lease, job.finished_us = JobState.DONE, None, now_us()
+    job.doing, job.result = "", result
+    session.flush()
+    _drop_pieces(session, job.id)
+    if job.whole_id is None:
+        return
+    whole = session.get_one(Job, job.whole_id)
+    left = select(func.count()).where(Job.whole_id == whole.id, Job.state.in_(OPEN))
+    whole.step = whole.steps - session.scalars(left).one()
+    if whole.step == whole.steps:
+        whole.state = JobState.WAITING
+        deliver(session, whole.id)
+
+
+def locked(session: Session, *which: ColumnElement[bool]) -> Job | None:
+    """A job that its worker changes, and its whole, locked in this order: whole, piece."""
+    whole = select(Job.whole_id).where(*which).scalar_subquery()
+    session.execute(select(Job.id).where(Job.id == whole).with_for_update())
+    return session.scalar(select(Job).where(*which).with_for_update())
+
+
+def _drop_pieces(session: Session, job_id: int) -> None:
+    """Remove the pieces of a job; those that run have no effect any more."""
+    session.execute(delete(Job).where(Job.whole_id == job_id))
+
+
+def cancel(session: Session, job: Job) -> None:
     """Let a job have no effect: its worker ends it. Raises Problem 409 if it has ended."""
     if job.state not in OPEN:
         raise conflict("job", f"The job is {job.state} already.")
     job.state, job.lease, job.finished_us = JobState.CANCELLED, None, now_us()
+    _drop_pieces(session, job.id)
 
 
 def retry(session: Session, job: Job) -> None:
@@ -86,24 +147,32 @@ def retry(session: Session, job: Job) -> None:
 
 def forget(session: Session, study_id: int, kinds: Collection[str]) -> None:
     """Remove a study's jobs of some kinds and what they made; one that runs has no effect any more."""
-    session.execute(delete(Job).where(Job.study_id == study_id, Job.kind.in_(kinds)))
+    gone = delete(Job).where(Job.study_id == study_id, Job.kind.in_(kinds)).returning(Job.id)
+    session.execute(delete(Job).where(Job.whole_id.in_(session.scalars(gone).all())))
 
 
 def waiting(database: Database, but: Collection[int]) -> int | None:
-    """The job that has waited longest, apart from some."""
-    query = select(Job.id).where(Job.state == JobState.WAITING, Job.id.not_in(but)).order_by(Job.id)
+    """The job that has waited longest, apart from some. Pieces come last, so that they keep no other job waiting."""
+    query = select(Job.id).where(Job.state == JobState.WAITING, Job.id.not_in(but), _whole_again())
+    query = query.order_by(Job.whole_id.is_not(None), Job.id)
     with database.reading() as session:
         return session.scalar(query.limit(1))
+
+
+def _whole_again() -> ColumnElement[bool]:
+    """That a job does not wait for a piece."""
+    piece = aliased(Job)
+    return ~exists().where(piece.whole_id == Job.id, piece.state.in_(OPEN))
 
 
 def take(database: Database, job_id: int, worker: str) -> Job | None:
     """Begin a job, which may have been begun before by a worker that died. None: there is nothing to do (any more)."""
     with database.writing() as session:
-        job = session.scalar(select(Job).where(Job.id == job_id, Job.state.in_(OPEN)).with_for_update())
+        job = locked(session, Job.id == job_id, Job.state.in_(OPEN), _whole_again())
         if job is None:
             return None
         if job.tries >= MOST_TRIES:
-            job.state, job.lease, job.finished_us, job.failed = JobState.FAILED, None, now_us(), ENDED
+            _fail(session, job, ENDED)
             return None
         job.state, job.lease, job.worker = JobState.RUNNING, secrets.token_hex(8), worker
         job.tries, job.started_us = job.tries + 1, now_us()
@@ -128,8 +197,17 @@ def let_go(database: Database, job_id: int, lease: str) -> bool:
 def fail(database: Database, job_id: int, lease: str, why: str) -> None:
     """End a job that can't be done."""
     with database.writing() as session:
-        ended = {"state": JobState.FAILED, "lease": None, "finished_us": now_us(), "failed": why[:LONGEST]}
-        session.execute(update(Job).where(Job.id == job_id, Job.lease == lease).values(**ended))
+        job = locked(session, Job.id == job_id, Job.lease == lease)
+        if job is not None:
+            _fail(session, job, why)
+
+
+def _fail(session: Session, job: Job, why: str) -> None:
+    """End a locked job, or the whole of which it is a piece."""
+    if job.whole_id is not None:
+        job = session.get_one(Job, job.whole_id)
+    job.state, job.lease, job.finished_us, job.failed = JobState.FAILED, None, now_us(), why[:LONGEST]
+    _drop_pieces(session, job.id)
 
 
 def take_back(database: Database) -> None:

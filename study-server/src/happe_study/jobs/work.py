@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 
-from happe_study.base.clock import now_us
-from happe_study.jobs.models import Job, JobState
+from happe_study.jobs import services
+from happe_study.jobs.models import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from sqlalchemy.orm import Session
@@ -39,7 +39,7 @@ class Kind:
     """A kind of job: its name in the database, its title (with its arguments), who may cancel it, what does it.
 
     `run` leaves nothing outside of `Work.folder` before it calls `Work.taking_effect`, unless doing it twice does no
-    harm. It may raise FailedError.
+    harm. It may raise FailedError. After `Work.split` it returns; it runs again when the pieces are done.
     """
 
     name: str
@@ -85,13 +85,29 @@ class Work:
             if session.scalar(told) is None:
                 raise GoneError
 
+    def split(self, kind: str, pieces: Iterable[dict[str, Any]]) -> None:
+        """Have workers do pieces of this job: jobs of `kind`, with such arguments. Then return: it begins again.
+
+        Raises GoneError.
+        """
+        with self.database.writing() as session:
+            services.split(session, self._held(session), kind, pieces)
+
+    def results(self) -> list[Any]:
+        """What the pieces made, in their order, when all are done; empty if the job is not split yet."""
+        return services.results(self.database, self.id)
+
     @contextmanager
     def taking_effect(self, result: dict[str, Any] | None = None) -> Iterator[Session]:
         """The transaction that has the job's effect and its end: both or nothing, and once. Raises GoneError."""
         with self.database.writing() as session:
-            job = session.scalar(select(Job).where(*self._mine).with_for_update())
-            if job is None:
-                raise GoneError
+            job = self._held(session)
             yield session
-            job.state, job.lease, job.finished_us = JobState.DONE, None, now_us()
-            job.doing, job.result = "", result
+            services.finish(session, job, result)
+
+    def _held(self, session: Session) -> Job:
+        """The job's row, locked. Raises GoneError."""
+        job = services.locked(session, *self._mine)
+        if job is None:
+            raise GoneError
+        return job

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that measures every complete run of an unblinded study, one trace after the other."""
+"""The job that measures every complete run of an unblinded study, in pieces that workers do beside each other."""
 
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -25,19 +26,31 @@ from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import FailedError, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from happe_contract.measuring.runs import StudyRun
     from happe_contract.server_time import ServerClock
     from happe_study.jobs.work import Work
 
 MEASURING = "measuring"
+PIECE = "measuring-piece"
+PIECE_BYTES = 64 << 20  # of parts, and more; a job's process takes some seconds to start
+RUN_BYTES = 1 << 20  # of parts that take as long as what a run needs apart from them
 LIMITS = Limits()
 
 
 def measure(work: Work) -> None:
-    """Measure the study as it is now; its document takes the place of the one before."""
-    made = list(_documents(work))
+    """Measure the study as it is now; its document takes the place of the one before.
+
+    How long that takes depends on workers, and what comes out does not: pieces follow from the study alone, and each
+    run is measured by itself.
+    """
+    done = work.results()
+    if not done and (pieces := _pieces(work)):
+        work.doing("measuring runs")
+        work.split(PIECE, [{"runs": codes} for codes in pieces])
+        return
+    made = sorted((each for piece in done for each in piece["measures"]), key=itemgetter("run"))
     document = {"format": FORMAT, "measures": made}
     check(Document.POWER_MEASURES, document)
     raw = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
@@ -48,13 +61,41 @@ def measure(work: Work) -> None:
         documents.keep_measured(session, session.get_one(Study, work.study_id), raw, work.asked_by)
 
 
+def measure_piece(work: Work) -> None:
+    """Measure some runs."""
+    made = list(_documents(work, work.arguments["runs"]))
+    with work.taking_effect({"measures": made}):
+        pass
+
+
 KIND = Kind(MEASURING, "Measured power", Right.EXPORT, measure)
+KIND_OF_PIECE = Kind(PIECE, "Measured power of some runs", Right.EXPORT, measure_piece)
 
 
-def _documents(work: Work) -> Iterator[dict[str, Any]]:
+def _pieces(work: Work) -> list[list[str]]:
+    """The codes of the runs, a trace's together: a part that runs share is opened once."""
     work.doing("reading records and clocks")
     with work.database.reading() as session:
         wanted = asked(session, work.study_id, work.server.secrets.allocation)
+        rows = select(Trace.id, Trace.stored_bytes).where(Trace.study_id == work.study_id)
+        sizes = dict(session.execute(rows).all())
+    groups = [(0, [run.run]) for run, _refusal in wanted.without]
+    groups += [(sizes.get(trace, 0), [each.run for each in runs]) for trace, runs in sorted(wanted.of_trace.items())]
+    pieces: list[list[str]] = []
+    room = 0
+    for size, codes in groups:
+        if room <= 0:
+            pieces.append([])
+            room = PIECE_BYTES
+        pieces[-1] += codes
+        room -= size + RUN_BYTES * len(codes)
+    return pieces
+
+
+def _documents(work: Work, codes: Collection[str]) -> Iterator[dict[str, Any]]:
+    work.doing("reading records and clocks")
+    with work.database.reading() as session:
+        wanted = asked(session, work.study_id, work.server.secrets.allocation, codes)
     for run, refusal in wanted.without:
         yield Measured(run, refusal).document()
     done = len(wanted.without)

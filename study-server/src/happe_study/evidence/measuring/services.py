@@ -48,7 +48,7 @@ def give_up(session: Session, study: Study) -> None:
     """Cancel what is being measured: an upload takes its place."""
     job = jobs.open_one(session, MEASURING, study.id)
     if job is not None:
-        jobs.cancel(job)
+        jobs.cancel(session, job)
 
 
 def _ask(session: Session, study: Study, who: Caller | None) -> Job:
