@@ -114,10 +114,10 @@ class Server:
         return next(run.code for run in runs_of if (run.position, run.attempt) == (position, attempt))
 
 
-def server(folder: Path, url: str, seed: int) -> Server:
+def server(folder: Path, url: str, seed: int, **config: object) -> Server:
     """A server whose study was locked with this seed, and on which everything has happened that can happen."""
     folder.mkdir(exist_ok=True)
-    world = World(folder, url, limits=NO_LIMITS)
+    world = World(folder, url, limits=NO_LIMITS, **config)
     study = given_studies.study(
         world, protocol=given_studies.small(participants=8), draw=lambda size: bytes([seed]) * size
     )

@@ -29,6 +29,7 @@ from happe_study.operations.backup import making, restoring
 from happe_study.operations.backup.manifest import NoBackupError
 from happe_study.operations.checking import Verdict, check
 from happe_study.results.withdrawal.job import ERASING
+from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto
 from world import World, fixed_secrets, sqlite_copy
@@ -282,3 +283,30 @@ def test_credentials_come_from_a_file_or_the_environment(
     found = storage()
     assert isinstance(found, Bucket)
     assert found.fault() is None
+
+
+def test_two_buckets_that_differ_in_the_allocation_alone_have_objects_of_the_same_sizes(
+    moto: Moto, tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = []
+    for name, seed in SOME_DIFFER:
+        # Given two servers with the same history, whose power differs as their allocations do
+        folder = tmp_path / name
+        folder.mkdir()
+        moto.make_bucket(f"alike-{name}")
+        same_chances(monkeypatch, 1)
+        settings = moto.settings(f"alike-{name}")
+        made = server(folder, sqlite_copy(sqlite_template, folder), seed, s3=settings)
+        # When their objects are listed, and backed up
+        storage = storage_of(made.world.config)
+        listed = [(each.key, each.bytes) for trace in storage.traces() for each in storage.stored(trace)]
+        source = making.Source(made.world.config, fixed_secrets(), made.world.database)
+        kept = making.make(source, folder / "backup")
+        made.world.close()
+        # Then only digests tell them apart
+        assert sorted(listed) == sorted((each.key, each.size) for each in kept.objects)
+        there.append([(masked(key.encode()), size) for key, size in sorted(listed)])
+        there[-1] += [(masked(each.key.encode()), each.size) for each in kept.objects]
+        there[-1] += [(each.path.encode(), each.size) for each in kept.files]
+    assert there[0] == there[1]
+    assert len([key for key, _size in there[0] if key.endswith(b"<sha256>.sealed")]) == 2 * 2
