@@ -6,7 +6,7 @@ run` starts them. In each round come all routes, in another order; the bare page
 the same rounds. One client asks once for the long answers (exports and the verification of the whole audit log),
 which are judged only by the server's memory.
 
-usage: pages.py [--database KIND] [--state STATE] [--rounds N] [--requests N] [--keep FOLDER] [--judge]; --help has more
+usage: pages.py [--database KIND] [--state STATE] [--rounds N] [--requests N] [--check] [--judge]; --help has more
 """
 
 from __future__ import annotations
@@ -26,11 +26,17 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from sqlalchemy import select
+
 import large_study
 import load
 import serving
 from happe_study.access.rights import Role
 from happe_study.base.config import Config
+from happe_study.design.study import Study
+from happe_study.evidence.checks.job import CHECKS
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import OPEN, JobState
 from postgres import Postgres
 from routes import BARE, Asking, csrf
 from world import AT_ONCE, World
@@ -109,6 +115,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--state", choices=STATES, action="append")
     parser.add_argument("--route", default="", help="only routes whose name begins so")
+    parser.add_argument("--check", action="store_true", help="meanwhile jobs check the large study, one after another")
     parser.add_argument("--keep", type=Path, help="a folder for the databases, used again if they exist")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--judge", action="store_true", help="exit with 1 if an aim is missed")
@@ -126,14 +133,15 @@ def main(arguments: Sequence[str]) -> int:
 def measure(kind: str, state: str, folder: Path, given: argparse.Namespace) -> Result:
     """Measure on a kind of database, with the study in a state."""
     with _made(kind, state, folder, given) as config:
-        return measured(config, folder, Wish(kind, state, given.rounds, given.requests, given.route, not given.route))
+        wish = Wish(kind, state, given.rounds, given.requests, given.route, not given.route, given.check)
+        return measured(config, folder, wish)
 
 
 def measured(config: Config, folder: Path, wish: Wish) -> Result:
     """Measure on a server of this configuration, whose log goes to a folder."""
     server, world = serving.start("study", config, folder), World(config.data, config.url)
     try:
-        return Measuring(server, Asking(world, server.address), wish).result()
+        return Measuring(server, Asking(world, server.address), wish, world).result()
     finally:
         world.close()
         server.stop()
@@ -171,14 +179,15 @@ class Wish:
     requests: int
     route: str = ""
     long: bool = True  # what is long by nature, too
+    check: bool = False  # while jobs check the large study
 
 
 class Measuring:
     """All routes of a server in rounds, and its memory after each."""
 
-    def __init__(self, server: Server, asking: Asking, wish: Wish) -> None:
+    def __init__(self, server: Server, asking: Asking, wish: Wish, world: World) -> None:
         """Nothing is measured yet."""
-        self._server, self._asking, self._wish = server, asking, wish
+        self._server, self._asking, self._wish, self._world = server, asking, wish, world
         self._outcomes: defaultdict[str, list[Outcome]] = defaultdict(list)
         self._cpu_seconds: defaultdict[str, float] = defaultdict(float)
         self._resident: list[int] = []
@@ -200,7 +209,8 @@ class Measuring:
         quarter = -(-len(self._resident) // 4)
         first, last = (max(part, default=0) for part in (self._resident[:quarter], self._resident[-quarter:]))
         errors = [f"{name}: {error}" for name, each in self._outcomes.items() for one in each for error in one.errors]
-        long = [*self._looks(), *self._exports(state)] if self._wish.long else []
+        long = [*self._checks()] if self._wish.check else []
+        long += [*self._looks(), *self._exports(state)] if self._wish.long else []
         return Result(self._wish.database, state, self._rows(), long, first, last, self._errors + errors)
 
     def _first_look(self, state: str) -> None:
@@ -221,7 +231,29 @@ class Measuring:
             self._signed_in = time.monotonic()
         return [route for route in self._asking.routes(many) if route.endpoint not in LONG | NOT_THERE]
 
+    def _keep_checking(self) -> None:
+        """Ask for the next check of the large study when the one before is done."""
+        with self._world.database.writing() as session:
+            study = session.scalars(select(Study.id).where(Study.name == large_study.LARGE)).one()
+            every = jobs.of_study(session, study, CHECKS)
+            self._errors += [f"a check: {each.failed}" for each in every[:1] if each.failed]
+            if not every or every[0].state not in OPEN:
+                jobs.ask(session, CHECKS, "a benchmark", study, conditions=False)
+
+    def _checks(self) -> Iterator[Long]:
+        """How long the last check took that is done, and the bytes of its result."""
+        with self._world.database.reading() as session:
+            study = session.scalars(select(Study.id).where(Study.name == large_study.LARGE)).one()
+            every = [job for job in jobs.of_study(session, study, CHECKS) if job.state == JobState.DONE]
+        if not every:
+            self._errors.append("no check was done meanwhile")
+        for job in every[:1]:
+            seconds = ((job.finished_us or 0) - (job.started_us or 0)) / 1e6
+            yield Long("a check as a job, meanwhile", seconds, len(json.dumps(job.result)), 0)
+
     def _round(self, route: Route) -> None:
+        if self._wish.check:
+            self._keep_checking()
         before = self._server.cpu_seconds()
         self._outcomes[route.endpoint].append(load.run(self._server.address, route.requests, CLIENTS))
         self._cpu_seconds[route.endpoint] += self._server.cpu_seconds() - before
