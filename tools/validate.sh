@@ -6,7 +6,7 @@
 #   statistics   the intervals and tests of analysis and power logger, on many more simulated studies than in CI. Of the
 #                analysis it keeps each cell (method, world, size), and goes on with the next one after an interruption
 #   models       the models of the analysis beside R's, on 30 data sets. It installs R first
-#   undo         10,000 random histories, undone one lesson at a time
+#   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
 #   worlds       every governor through hours in every simulated world, on every machine
