@@ -197,6 +197,29 @@ def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
     operated.done("study", "lock", name, "--yes")
 
 
+def test_one_placeholder_that_is_left_keeps_a_study_from_being_locked(operated: Operated, tmp_path: Path) -> None:
+    # given
+    file = tmp_path / "crossover.toml"
+    file.write_text(given_studies.text("crossover"))
+    shipped = [each["words"] for each in operated.done("study", "check", file, "--json").json()["to_fill_in"]]
+    assert len(shipped) == len(set(shipped)) > 10
+    operated.done("study", "create", file)
+    hold_roles(operated.world, "crossover")
+    for left in range(len(shipped)):
+        text = given_studies.text("crossover")
+        for number, words in enumerate(shipped):  # in their order: the first NAME is in NAME OF THE GROUP
+            text = re.sub(words.replace(" ", r"\s"), "@" if number == left else "a Person", text, count=1)
+        file.write_text(text.replace("@", shipped[left]))
+        operated.done("study", "create", file)
+        # when
+        refused = operated.run("study", "lock", "crossover", "--yes")
+        # then
+        assert refused.status == os.EX_DATAERR
+        assert re.search(rf"{file}:\d+: {shipped[left]} must still be filled in\n", refused.err)
+        assert refused.err.count("must still be filled in") == 1
+    assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
+
+
 def test_a_bad_protocol_is_refused_by_its_lines(operated: Operated, tmp_path: Path) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(given_studies.small(participants=5))
