@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the images of compose.yaml, localhost/happe-server and localhost/happe-database, from the packages in build/packages.
+# Builds the images of compose.yaml, localhost/happe-server, happe-database and happe-store, from the packages in build/packages
+# and from versitygw, which Go builds here.
 #   usage: packaging/container.sh [OPTIONS OF buildah build]     e.g. --build-arg BASE=debian:trixie-slim
 # The packages must be of the release that BASE is (debian:bookworm-slim, if not given).
 set -eu
@@ -7,7 +8,8 @@ cd "$(dirname "$0")/.."
 context=build/container
 rm -rf $context
 mkdir -p $context
-cp packaging/container/* build/packages/happe-study-server_*.deb build/packages/happe-python3_*.deb $context
-for target in database server; do
+tools/versitygw.sh build/versitygw
+cp packaging/container/* build/packages/happe-study-server_*.deb build/packages/happe-python3_*.deb build/versitygw/versitygw $context
+for target in database store server; do
     buildah build --format docker --target $target --tag localhost/happe-$target "$@" $context
 done
