@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test bare-root pictures docs sbom locks outdated container clean
+.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -85,13 +85,6 @@ package-test: package ## Have autopkgtest install, upgrade, remove and purge the
 
 package-vm-test: setup package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 10 minutes)
 	@packaging/package-vm-test.sh
-
-bare-root: ## Do what README says in a bare Debian 12 and 13, as root and as a user with sudo (root; hours)
-	@tools/bare-root.sh root make demo
-	@tools/bare-root.sh sudo make demo
-	@HAPPE_DEBIAN=trixie tools/bare-root.sh root make demo
-	@tools/bare-root.sh root make test
-	@tools/bare-root.sh sudo make test
 
 container: ## Build images of the study server and its PostgreSQL from build/packages, with buildah (docs/how-to/containers.md)
 	@packaging/container.sh

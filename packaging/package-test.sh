@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a minimal Debian 12 in build/package-root, and has autopkgtest run the packages' tests in it with build/packages:
-# installation, first run, study, upgrade, removal, purge; nginx and Caddy before the server. As root.
+# Makes a minimal Debian of this release in build/package-root, and has autopkgtest run the packages' tests in it with
+# build/packages: installation, first run, study, upgrade, removal, purge; nginx and Caddy before the server. As root.
 #   usage: packaging/package-test.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,8 +11,10 @@ results=build/package-results
 log=build/package-test.log
 trap 'rm -rf "$root"' EXIT
 
-echo "package-test: making a Debian 12"
-tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates >$log 2>&1 || { tail $log; exit 1; }
+# shellcheck disable=SC1091  # not ours
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+echo "package-test: making a Debian $release"
+tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates "$release" >$log 2>&1 || { tail $log; exit 1; }
 # Nothing is started by its installation: it would listen on this machine's network.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"

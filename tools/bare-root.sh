@@ -3,8 +3,9 @@
 # tree, runs a command in the clone, and says how long that took. As root.
 #   usage: tools/bare-root.sh root|sudo COMMAND...      e.g. tools/bare-root.sh sudo make demo
 # root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_DEBIAN is the release: bookworm (Debian 12, unless
-# told) or trixie (Debian 13, for `make demo`). HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes
-# it at the end. The machine's settings of pip and npm, and of proxies, hold there too.
+# told), trixie (Debian 13) or sid. HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes it at the
+# end. If HAPPE_PACKAGES is a folder, the packages that the command built are copied there. The machine's settings of pip and
+# npm, and of proxies, hold there too.
 set -eu
 cd "$(dirname "$0")/.."
 root=${HAPPE_ROOT:-$PWD/build/bare-root}
@@ -28,7 +29,7 @@ else
     echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
     chmod 440 "$root/etc/sudoers.d/$user"
 fi
-tools/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null'
+tools/with_debian.sh in "$root" sh -euc 'apt-get -qq update && apt-get -qq install -y git make >/dev/null && apt-get clean'
 git clone --quiet . "$root$home/happe"
 chroot "$root" chown -R "$user:" "$home/happe"
 echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages and $(du -sm "$root" | cut -f 1) MB, commit $(git rev-parse --short HEAD), as $user: $*"
@@ -39,6 +40,11 @@ status=0
 # shellcheck disable=SC2086  # a setting a word
 tools/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
+seconds=$(($(date +%s) - begin))
 count=$(chroot "$root" dpkg-query -W | wc -l)
-echo "bare-root: $* as $user ended with $status after $(($(date +%s) - begin)) s, with $count packages and $(du -sm "$root" | cut -f 1) MB"
+size=$(du -sm "$root" | cut -f 1)
+# What apt and pip keep of what they fetched.
+fetched=$(du -cm "$root/var/cache/apt/archives" "$root$home/.cache/pip" 2>/dev/null | tail -n 1 | cut -f 1)
+echo "bare-root: $* as $user ended with $status after $seconds s, with $count packages, $size MB, $fetched MB fetched"
+[ "$status" -ne 0 ] || [ -z "${HAPPE_PACKAGES-}" ] || cp "$root$home/happe/build/packages/"* "$HAPPE_PACKAGES"
 exit "$status"

@@ -2,7 +2,8 @@
 # Makes a minimal Debian in FOLDER, again. It comes from this machine's own apt sources and trusts the certificates that this
 # machine trusts. As root.
 #   usage: tools/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
-# PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one.
+# PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one; sid has no
+# suites of updates.
 set -eu
 folder=$1
 cd "$(dirname "$0")/.."
@@ -17,7 +18,8 @@ import image
 options = ["--quiet", "--variant=minbase", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", *image.apt_options()]
 options += [f"--include={sys.argv[2]}"] if sys.argv[2] else []
 release = sys.argv[3]
-sources = "\n".join(image.debian_sources()).replace("bookworm", release) + "\n"
+sources = [line for line in image.debian_sources() if release != "sid" or line.split()[2] == "bookworm"]
+sources = "\n".join(sources).replace("bookworm", release) + "\n"
 subprocess.run(["mmdebstrap", *options, release, sys.argv[1], "-"], input=sources, text=True, check=True)
 END
 cp /etc/resolv.conf "$folder/etc/resolv.conf"

@@ -12,7 +12,8 @@
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
 #   fuzz         ten minutes for each fuzz target, optimised
-#   debian       README's commands on bare systems of Debian 12 and 13
+#   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
+#                sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
@@ -65,8 +66,14 @@ run() { # PART
                 "$target" -max_total_time=600 -rss_limit_mb=2048 -print_final_stats=1 "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
             done
             ;;
-        debian)
-            make bare-root
+        debian12)
+            tools/releases.sh bookworm
+            ;;
+        debian13)
+            tools/releases.sh trixie
+            ;;
+        sid)
+            tools/releases.sh sid || echo "sid is only reported"
             ;;
         packages)
             make package-test package-vm-test
@@ -93,7 +100,7 @@ run() { # PART
     esac
 }
 
-all="statistics models reference field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian"
+all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian12 debian13 sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -1,0 +1,75 @@
+#!/bin/sh
+# Fills a table for one release of Debian: what README says to a newcomer, each command in a bare system of its own, then the
+# life of the packages that were built there. As root; an hour or more. The table is build/releases/RELEASE/table.md, and what
+# each step printed is beside it. The status is 1 if a step failed.
+#   usage: tools/releases.sh bookworm|trixie|sid [STEP...]
+# STEP: demo, governor, package, test, life; all, if none is named. life has the packages of an earlier `package`.
+set -eu
+cd "$(dirname "$0")/.."
+[ "$(id -u)" -eq 0 ] || { echo "releases: run this as root: it makes systems in build/releases" >&2; exit 77; }
+release=${1-}
+case $release in
+    bookworm | trixie | sid) shift ;;
+    *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
+esac
+[ $# -gt 0 ] || set -- demo governor package test life
+out=$PWD/build/releases/$release
+root=$out/root
+mkdir -p "$out/packages"
+status=0
+
+row() { # STEP RESULT SECONDS PACKAGES MB FETCHED
+    minutes=$(echo "$3" | awk '/[0-9]/ { $0 = sprintf("%.1f", $0 / 60) } 1')
+    printf '| %-26s | %-6s | %7s | %8s | %5s | %10s |\n' "$1" "$2" "$minutes" "$4" "$5" "$6" | tee -a "$out/table.md"
+}
+
+bare() { # LOG USER COMMAND...
+    log=$out/$1.log
+    shift
+    result=pass
+    HAPPE_DEBIAN=$release HAPPE_ROOT=$root tools/bare-root.sh "$@" >"$log" 2>&1 || { result=fail; status=1; }
+    shift
+    # shellcheck disable=SC2046  # two numbers
+    [ -n "${bare_shown-}" ] || row "bare, with git and make" - - $(sed -n 's/^bare-root: \([0-9]*\) packages and \([0-9]*\) MB, commit .*/\1 \2/p' "$log" | grep . || echo - -) -
+    bare_shown=1
+    # shellcheck disable=SC2046  # four numbers
+    row "$*" $result $(sed -n 's/^bare-root: .* after \([0-9]*\) s, with \([0-9]*\) packages, \([0-9]*\) MB, \([0-9]*\) MB fetched$/\1 \2 \3 \4/p' "$log" | grep . || echo - - - -)
+}
+
+# Of the packages: installation, first run, upgrade from packages of a lower version, removal, purge.
+life() {
+    log=$out/life.log
+    trap 'rm -rf "$root"' EXIT
+    trap 'exit 130' INT TERM HUP
+    result=pass
+    {
+        tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates "$release" &&
+            printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && # nothing is started by its installation
+            chmod 755 "$root/usr/sbin/policy-rc.d" &&
+            mkdir "$root/srv/packages" &&
+            cp "$out/packages"/happe*.deb "$root/srv/packages" &&
+            cp -r packaging/debian/tests "$root/srv/tests" &&
+            tools/with_debian.sh in "$root" sh -c 'apt-get -qq update && /srv/tests/lifecycle /srv/packages'
+    } >"$log" 2>&1 || { result=fail; status=1; }
+    for step in install "first run" "upgrade with data" remove purge; do
+        numbers=$(sed -n "s/^step: $step: \([0-9]*\) s, \([0-9]*\) packages, \([0-9]*\) MB$/\1 \2 \3/p" "$log")
+        # shellcheck disable=SC2086  # three numbers
+        row "$step" "$([ -n "$numbers" ] && echo pass || echo fail)" ${numbers:-- - -} -
+    done
+    row "nothing is left" $result - - - -
+}
+
+rm -f "$out/table.md"
+row "on Debian $release" result minutes packages MB "MB fetched"
+row --- --- --- --- --- ---
+for step; do
+    case $step in
+        demo) bare demo sudo make demo ;;
+        governor) bare governor root make package PART=governor ;;
+        package) rm -f "$out/packages"/*; HAPPE_PACKAGES=$out/packages bare package root make package ;;
+        test) bare test root make test ;;
+        life) life ;;
+        *) echo "releases: no step '$step'" >&2; exit 64 ;;
+    esac
+done
+exit $status
