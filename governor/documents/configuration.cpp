@@ -187,11 +187,13 @@ bool is_section(std::string_view name) {
     });
 }
 
+// Whether an earlier version had it. happed must start with the file that its owner wrote for that version.
+bool is_obsolete(std::string_view name) {
+    return name == "algorithm.hysteresis_ppm" || name == "algorithm.fixed_point";
+}
+
 // What to do about a name that is no option and no section. An option outside of its section is known by its last part.
 std::string advice(std::string_view name) {
-    if (name == "algorithm.hysteresis_ppm" || name == "algorithm.fixed_point") {
-        return "HAPPE no longer has this option; remove the line";
-    }
     std::vector<std::string_view> names;
     for (const ConfigurationOption& option : configuration_options()) {
         const auto dot = option.name.rfind('.');
@@ -227,6 +229,9 @@ private:
             const std::size_t line = key.source().begin.line;
             if (const ConfigurationOption* const option = find_option(name)) {
                 read_option(*option, node, line);
+            } else if (is_obsolete(name)) {
+                configuration_.obsolete.push_back(fmt::format(
+                    "{}: {}: HAPPE no longer has this option and ignores it; remove the line", file_, name));
             } else if (!is_section(name)) {
                 mistakes_.push_back({line, fmt::format("{}: {}", name, advice(name))});
             } else if (const auto* const section = node.as_table()) {

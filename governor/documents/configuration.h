@@ -38,6 +38,7 @@ struct Configuration {
     bool extended = false;  // if not, `algorithm` is the paper's
     Settings algorithm;
     Calibration calibration;
+    std::vector<std::string> obsolete;  // a line "NAME: OPTION: message" for each option that only earlier versions had
     bool operator==(const Configuration&) const = default;
 };
 

@@ -178,10 +178,14 @@ TEST(Configuration, WhatThePaperDoesNotHaveIsRefusedUnlessExtended) {
     EXPECT_EQ(complaint("[algorithm]\nmode = \"extended\"\nwarm_start = false"), "");
 }
 
-TEST(Configuration, WhatHappeNoLongerHasIsRefusedByName) {
-    EXPECT_EQ(complaint("[algorithm]\nmode = 'extended'\nhysteresis_ppm = 0\nfixed_point = true"),
-              "f:3: algorithm.hysteresis_ppm: HAPPE no longer has this option; remove the line\n"
-              "f:4: algorithm.fixed_point: HAPPE no longer has this option; remove the line");
+TEST(Configuration, AFileOfAnEarlierVersionIsReadAndItsObsoleteOptionsAreNamed) {
+    const auto read =
+        read_configuration("[algorithm]\nmode = 'extended'\nhysteresis_ppm = 2000\nfixed_point = true", "f");
+    const std::string message = "HAPPE no longer has this option and ignores it; remove the line";
+    EXPECT_TRUE(read->extended);
+    EXPECT_EQ(read->obsolete, std::vector<std::string>(
+                                  {"f: algorithm.fixed_point: " + message, "f: algorithm.hysteresis_ppm: " + message}));
+    EXPECT_EQ(complaint("fixed_point = true"), "f:1: fixed_point: unknown");  // it never was there
 }
 
 TEST(Configuration, TheTwoKeysDiffer) {

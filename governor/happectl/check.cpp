@@ -89,6 +89,9 @@ Outcome<int> check(const CheckOptions& options) {
         configuration = Configuration();
     }
     if (configuration) {
+        for (const std::string& notice : configuration->obsolete) {
+            remark(notice);
+        }
         say(options.json ? as_json(*configuration) : as_text(*configuration));
         return EX_OK;
     }
@@ -122,7 +125,8 @@ void add_check(CLI::App& program, Task& task) {
     command->add_option("FILE", options->file, "The file; - is standard input")->capture_default_str();
     command->add_flag("--json", options->json, "Print JSON, in ASCII");
     command->footer(
-        "Needs no daemon. Prints every option with the value it would have, or each mistake with its line.\n\n"
+        "Needs no daemon. Prints every option with the value it would have, or each mistake with its line.\n"
+        "Names options that only earlier versions had; HAPPE ignores them.\n\n"
         "Examples:\n"
         "  happectl check\n"
         "  happectl check new.toml && sudo install -D -m 644 new.toml /etc/happe/happe.toml && sudo happectl reload");

@@ -439,6 +439,9 @@ void Daemon::show_settings() {
     for (auto& [name, value] : describe_settings(configuration_)) {
         shown_.settings.emplace(name, std::move(value));
     }
+    for (const std::string& notice : configuration_.obsolete) {
+        journal_.warning(notice);
+    }
 }
 
 void Daemon::show_attention() {

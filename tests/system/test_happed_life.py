@@ -133,6 +133,12 @@ def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
     assert f"{stopped.folder}/happe.toml:1:" in stopped.log
 
 
+def test_a_configuration_of_happe_0_1_starts_it_with_a_warning(stopped: Happed) -> None:
+    stopped.configure(QUICK + '[algorithm]\nmode = "extended"\nfixed_point = true\n')
+    assert stopped.start().serves().get("Settings")["algorithm.mode"] == "extended"
+    assert "algorithm.fixed_point: HAPPE no longer has this option" in stopped.log
+
+
 def test_a_second_one_does_not_start(happed: Happed, me: Client, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     second = Happed(happed.program, happed.world, tmp_path / "second")
