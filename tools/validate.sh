@@ -15,6 +15,7 @@
 #   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
 #                sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
+#   upgrade      the packages of release 0.1.0, with data that its programs made, to today's: a table of what is kept
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
@@ -80,6 +81,10 @@ run() { # PART
             packaging/repository-test.sh
             packaging/reproducible.sh
             ;;
+        upgrade)
+            make package
+            packaging/upgrade-from-0.1.sh
+            ;;
         per_cpu)
             tools/vm-test.sh --boot per_cpu -- -m long
             ;;
@@ -100,7 +105,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages debian12 debian13 sid"
+all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit
