@@ -105,7 +105,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian"
+all="statistics models field reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian12 debian13 sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit
