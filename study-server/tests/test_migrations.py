@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from happe_study import migrations
 from happe_study.base.clock import now_us
 from happe_study.base.database import Database
+from happe_study.jobs.models import Job, JobState
 from happe_study.migrations.tables import Base
 
 RUN_WITH_RECORD = """
@@ -155,3 +156,19 @@ REPORTS = """
     INSERT INTO report_files (id, report_id, name, media_type, content)
     VALUES (1, 7, 'results.json', 'application/json', :content)
 """
+
+
+def test_going_down_fails_a_job_in_pieces_so_that_people_can_retry_it(database: Database) -> None:
+    # given a job that waits for one of two pieces
+    with database.writing() as session:
+        common = {"kind": "checks", "asked_by": "ana", "arguments": {}, "requested_us": 1}
+        whole = Job(**common, state=JobState.RUNNING)
+        session.add(whole)
+        session.flush()
+        session.add_all(Job(**common, whole_id=whole.id, state=state) for state in (JobState.DONE, JobState.WAITING))
+    # when the database goes to the revision before pieces
+    migrations.downgrade(database, "0023_sites")
+    # then the job alone is left, and has failed
+    with database.engine.connect() as connection:
+        assert connection.execute(text("SELECT state FROM jobs")).all() == [("failed",)]
+    database.dispose()

@@ -53,10 +53,10 @@ def _forget_old(session: Session, kind: str, study_id: int | None) -> None:
     session.execute(delete(Job).where(Job.id.in_(old)))
 
 
-def open_one(session: Session, kind: str, study_id: int) -> Job | None:
-    """The job of a kind and study that waits or runs."""
-    query = select(Job).where(Job.kind == kind, Job.study_id == study_id, Job.state.in_(OPEN))
-    return session.scalars(query.order_by(Job.id)).first()
+def open_one(session: Session, kind: str, study_id: int, *, for_change: bool = False) -> Job | None:
+    """The job of a kind and study that waits or runs, locked if it is for a change."""
+    query = select(Job).where(Job.kind == kind, Job.study_id == study_id, Job.state.in_(OPEN)).order_by(Job.id)
+    return session.scalars(query.with_for_update() if for_change else query).first()
 
 
 def of_study(session: Session, study_id: int | None, kind: str | None = None) -> Sequence[Job]:
@@ -168,8 +168,9 @@ def _whole_again() -> ColumnElement[bool]:
 def take(database: Database, job_id: int, worker: str) -> Job | None:
     """Begin a job, which may have been begun before by a worker that died. None: there is nothing to do (any more)."""
     with database.writing() as session:
-        job = locked(session, Job.id == job_id, Job.state.in_(OPEN), _whole_again())
-        if job is None:
+        job = locked(session, Job.id == job_id, Job.state.in_(OPEN))
+        # Only after the lock: a worker may just have split the job, and PostgreSQL looks for pieces before it waits.
+        if job is None or session.scalar(select(Job.id).where(Job.id == job_id, _whole_again())) is None:
             return None
         if job.tries >= MOST_TRIES:
             _fail(session, job, ENDED)

@@ -46,7 +46,7 @@ def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
 
 def give_up(session: Session, study: Study) -> None:
     """Cancel what is being measured: an upload takes its place."""
-    job = jobs.open_one(session, MEASURING, study.id)
+    job = jobs.open_one(session, MEASURING, study.id, for_change=True)
     if job is not None:
         jobs.cancel(session, job)
 

@@ -21,8 +21,10 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. Pieces go, and what they are pieces of waits again."""
-    op.execute("UPDATE jobs SET state = 'waiting', lease = NULL WHERE id IN (SELECT whole_id FROM jobs)")
+    """Undo it. Pieces go. Their wholes fail, because PostgreSQL's queue would not send them again; people may retry."""
+    jobs = sa.table("jobs", sa.column("id"), sa.column("whole_id"), *map(sa.column, ("state", "lease", "failed")))
+    ended = {"state": "failed", "lease": None, "failed": "The server went back to an earlier version. Retry it."}
+    op.execute(jobs.update().where(jobs.c.id.in_(sa.select(jobs.c.whole_id))).values(ended))
     op.execute("DELETE FROM jobs WHERE whole_id IS NOT NULL")
     op.drop_index("ix_jobs_whole_id", "jobs")
     op.drop_column("jobs", "whole_id")
