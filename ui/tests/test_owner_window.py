@@ -16,6 +16,7 @@ import pytest
 from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
+from happed_world import QUICK
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
@@ -115,19 +116,25 @@ class Window:
 
 
 @pytest.fixture
-def owner(happed: Happed) -> Iterator[Window]:
-    """Have a game that was taught."""
+def untaught(happed: Happed) -> Iterator[Window]:
+    """Have a game in front of which nobody has pressed a key."""
     happed.world.allow("hold")
     with x11() as desktop:
         agent = Agent(desktop, happed).start()
         window(desktop, "torcs")
         agent.serves_for_good("torcs")  # a change of focus would take the press with it
-        agent.me.listen()
-        for key in ("performance", "power"):
-            agent.me("Feedback", "s", key)
-            agent.me.heard("KeyCounted")
-        until(lambda: agent.me("ListProfiles", "s", ""), "it is learned")
         yield Window(desktop, happed, agent.me)
+
+
+@pytest.fixture
+def owner(untaught: Window) -> Window:
+    """Have a game that was taught."""
+    untaught.me.listen()
+    for key in ("performance", "power"):
+        untaught.me("Feedback", "s", key)
+        untaught.me.heard("KeyCounted")
+    until(lambda: untaught.me("ListProfiles", "s", ""), "it is learned")
+    return untaught
 
 
 def profiles(me: Client) -> list[str]:
@@ -179,12 +186,34 @@ def mine(owner: Window, name: str) -> str:
     return says if f" {name} " in says else ""
 
 
-def test_it_says_why_and_what_comes_next(owner: Window) -> None:
+def explained(owner: Window) -> str:
+    """Return the second sentence of happectl explain."""
+    bus = f"DBUS_SYSTEM_BUS_ADDRESS={owner.happed.world.address}"
+    explain = owner.desktop.ask(*AS_USER, "env", bus, program("happectl"), "explain", "--json")
+    return str(json.loads(explain)["next"])
+
+
+def test_it_says_why_and_what_comes_next_as_happectl_explains_it(untaught: Window) -> None:
+    """Press each key once: a second press within a second belongs to the same series, which counts once."""
+    owner = untaught
     owner.start(language="de_DE.UTF-8").opens()
     nobody = "für eine solche Last hat HAPPE noch nichts durch Tastendrücke gelernt und beginnt hier"
     until(
         lambda: f"denn {nobody}. HAPPE versucht nichts von sich aus" in mine(owner, "dieses Fenster"), "it has a cause"
     )
+    owner.me("Feedback", "s", "power")
+    until(lambda: "„Strom sparen“ gedrückt. HAPPE versucht nichts" in owner.says(), "a press is the reason")
+    owner.key("Escape")
+    assert owner.process.wait(PATIENCE_S) == 0
+
+    owner.happed.world.allow("configure")
+    owner.happed.configure(QUICK + '[algorithm]\nmode = "extended"\n')
+    owner.me("Reload", "")
+    owner.start().opens()
+    until(lambda: mine(owner, "this window"), "it is served itself")
+    owner.me("Feedback", "s", "performance")
+    told = "HAPPE tries a lower frequency after "
+    until(lambda: told in owner.says() and explained(owner).startswith(told), "both tell of the next probe")
 
 
 def test_another_application_is_chosen_by_keys(owner: Window) -> None:
