@@ -81,8 +81,11 @@ class Agent:
 
     def serves(self, application: str) -> None:
         """Wait until this application is served."""
-        what = f"{application} is served"
-        until(lambda: self.me.get("Application") == application, what)
+        try:
+            until(lambda: self.me.get("Application") == application, f"{application} is served")
+        except AssertionError as error:
+            error.add_note(f"{self.me.get('Application')} is served. The agent said:\n{self.log}")
+            raise
 
     def is_idle(self) -> None:
         """Wait until it has nothing more to do."""
