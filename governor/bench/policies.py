@@ -33,7 +33,7 @@ SET = {"setspeed": "scaling_setspeed", "cap": "scaling_max_freq"}
 # 1.2 of 2.3 GHz do the whole work of one.
 READ = {
     "setspeed": {"scaling_setspeed": 256, "scaling_min_freq": 64, "scaling_max_freq": 64},
-    "cap": {"scaling_max_freq": 256, "scaling_min_freq": 256, "scaling_cur_freq": 7},
+    "cap": {"scaling_max_freq": 256, "scaling_min_freq": 64, "scaling_cur_freq": 7},
 }
 WANTED = 2_200_000
 KERNELS = Path("/proc/stat")

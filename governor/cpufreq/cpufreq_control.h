@@ -49,7 +49,7 @@ public:
     // More retakes than this within this time mean that another program competes, and HAPPE gives up.
     static constexpr std::size_t kMostRetakes = 3;
     static constexpr Micros kRetakesWithin = std::chrono::seconds{60};
-    static constexpr std::size_t kMostLimits = 64;  // policies whose limits SETSPEED reads in a quiet period
+    static constexpr std::size_t kMostLimits = 64;  // policies all of whose limits are read in a quiet period
     static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
     // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
@@ -183,7 +183,7 @@ private:
     [[nodiscard]] PolicyLimits limits_of(const Hold& hold) const;
     [[nodiscard]] std::optional<Khz> measure(Hold& hold);
     [[nodiscard]] std::uint64_t work_below_cap(const Hold& hold, const PolicySample& sample) const;
-    [[nodiscard]] bool shows_no_limit(const Hold& hold, std::optional<Khz> seen) const;
+    [[nodiscard]] bool is_due(const Hold& hold) const;
     [[nodiscard]] Status look_closer(Hold& hold);
     [[nodiscard]] Status compare(Hold& hold, const std::string& governor);
     [[nodiscard]] Status insist(Hold& hold, Khz seen);

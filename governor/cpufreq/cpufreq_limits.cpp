@@ -88,9 +88,10 @@ Khz CpufreqControl::within_limits(const Hold& hold) const {
     return hold.floor_hidden ? ceiling : std::min(std::max(*hold.wanted, hold.floor), ceiling);
 }
 
+// A speed as wanted shows that no limit is in the way, since the kernel keeps the governor userspace within them.
 Status CpufreqControl::look_at_speed(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed);
-    if (seen && shows_no_limit(hold, *seen)) {
+    if (seen && hold.wanted && *seen == hold.wanted && *seen == hold.shown && !is_due(hold)) {
         hold.latest = *seen;
         return {};
     }
@@ -111,8 +112,12 @@ Status CpufreqControl::look_at_speed(Hold& hold) {
     return limits_changed || !hold.wanted || *seen == hold.shown ? Status() : insist(hold, **seen);
 }
 
+// A cap that has not changed shows that no ceiling has. A new floor may be seen some periods later.
 Status CpufreqControl::look_at_cap(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
+    if (seen && *seen && *seen == hold.latest && !hold.probed && !hold.before && !is_due(hold)) {
+        return {};
+    }
     const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
     for (const auto* const read : {&seen, &floor}) {
         if (!*read) {

@@ -280,52 +280,90 @@ TEST_P(Limits, BoundTheSpeedOfUserspace) {
     EXPECT_FALSE(control->contested());
 }
 
-// On a machine of many policies SETSPEED reads the limits of some in each period.
-TEST(LimitsOfMany, BindAtOnceAndAreSeenAfterSomePeriodsWhereTheyDoNot) {
-    constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
-    fake::Kernel kernel;
-    const TemporaryDirectory directory;
-    for (unsigned id = 0; id < kPolicies; ++id) {
-        kernel.add_t61(static_cast<std::uint16_t>(id), {id});
+// On a machine of many policies all limits of some are read in each period.
+struct LimitsOfMany : testing::Test {
+    static constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
+
+    void open() { control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}}); }
+    void tended() {
+        kernel.wait_for_maximum();
+        EXPECT_TRUE(control->tend(now += std::chrono::seconds{1}));
     }
-    const auto control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}});
-    MonoTime now;
-    const auto tended = [&] { EXPECT_TRUE(control->tend(now += std::chrono::seconds{1})); };
-    const auto want = [&](Khz khz) {
+    void want(Khz khz) {
         EXPECT_TRUE(control->acquire());
         for (const Policy& policy : control->policies()) {
             EXPECT_TRUE(control->set(policy.id, khz));
         }
-    };
-    const auto others = [&](Khz limit) {
+    }
+    void others(Khz fake::Kernel::Policy::* limit, Khz khz) {
         for (auto& [id, policy] : kernel.machine) {
-            policy.user_max = limit;
+            policy.*limit = khz;
         }
-    };
-    const auto all_at = [&](Khz khz) {
+    }
+    [[nodiscard]] bool all_at(Khz khz, Khz fake::Kernel::Policy::* file) const {
         return std::ranges::all_of(control->policies(), [&](const Policy& policy) {
-            return control->current(policy.id) == khz && kernel.machine.at(policy.id).setspeed == khz;
+            return control->current(policy.id) == khz && kernel.machine.at(policy.id).*file == khz;
         });
-    };
+    }
+
+    fake::Kernel kernel;
+    TemporaryDirectory directory;
+    std::unique_ptr<CpufreqControl> control;
+    MonoTime now;
+};
+
+TEST_F(LimitsOfMany, BindAtOnceAndAreSeenAfterSomePeriodsWhereTheyDoNot) {
+    for (unsigned id = 0; id < kPolicies; ++id) {
+        kernel.add_t61(static_cast<std::uint16_t>(id), {id});
+    }
+    open();
     want(kHigh);
     tended();
-    others(kMiddle);
+    others(&fake::Kernel::Policy::user_max, kMiddle);
     tended();
-    EXPECT_TRUE(all_at(kMiddle)) << "as the kernel shows a lower speed at once";
+    EXPECT_TRUE(all_at(kMiddle, &fake::Kernel::Policy::setspeed)) << "as the kernel shows a lower speed at once";
     EXPECT_EQ(control->limits().size(), kPolicies);
-    others(kTop);
+    others(&fake::Kernel::Policy::user_max, kTop);
     tended();
-    EXPECT_TRUE(all_at(kHigh));
+    EXPECT_TRUE(all_at(kHigh, &fake::Kernel::Policy::setspeed));
     EXPECT_TRUE(control->limits().empty());
 
     want(kLowest);
-    others(kMiddle);
+    others(&fake::Kernel::Policy::user_max, kMiddle);
     tended();
     EXPECT_LE(control->limits().size(), CpufreqControl::kMostLimits);
     tended();
     tended();
     EXPECT_EQ(control->limits().size(), kPolicies);
-    EXPECT_TRUE(all_at(kLowest));
+    EXPECT_TRUE(all_at(kLowest, &fake::Kernel::Policy::setspeed));
+}
+
+TEST_F(LimitsOfMany, OfACapAreSeenAtOnceAndFloorsAfterSomePeriods) {
+    for (unsigned id = 0; id < kPolicies; ++id) {
+        kernel.add_pstate(static_cast<std::uint16_t>(id), {id});
+    }
+    open();
+    want(kWanted);
+    tended();
+    others(&fake::Kernel::Policy::user_max, kLimit);
+    tended();
+    EXPECT_EQ(control->limits().size(), kPolicies);
+    others(&fake::Kernel::Policy::user_max, kFull);
+    tended();
+    EXPECT_TRUE(control->limits().empty());
+
+    want(kLimit);
+    tended();
+    tended();
+    others(&fake::Kernel::Policy::user_min, kHigherLimit);
+    tended();
+    EXPECT_FALSE(all_at(kLimit, &fake::Kernel::Policy::user_max)) << "those that are due find a floor above the cap";
+    EXPECT_FALSE(all_at(kFull, &fake::Kernel::Policy::user_max)) << "the others do not look at the floor";
+    for (int period = 0; period < 4; ++period) {
+        tended();
+    }
+    EXPECT_TRUE(all_at(kHigherLimit, &fake::Kernel::Policy::user_max)) << "no cap is below the floor";
+    EXPECT_EQ(control->limits().size(), kPolicies);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Limits, testing::Bool(),

@@ -106,12 +106,11 @@ std::uint64_t CpufreqControl::work_below_cap(const Hold& hold, const PolicySampl
     return work_of(sample.cpus, std::min(*sample.ran, ladder.speed(*sample.current)), ladder.f_max());
 }
 
-// A speed as wanted shows that no limit is in the way, since the kernel keeps the governor userspace within them. So on
-// a machine of many policies the limits of some are read in each period.
-bool CpufreqControl::shows_no_limit(const Hold& hold, std::optional<Khz> seen) const {
+// On a machine of many policies all limits of some are read in each period, in turn.
+bool CpufreqControl::is_due(const Hold& hold) const {
     const std::size_t groups = (holds_.size() + kMostLimits - 1) / kMostLimits;
     const auto index = static_cast<std::size_t>(&hold - holds_.data());
-    return hold.wanted && seen == hold.wanted && seen == hold.shown && index % groups != looks_ % groups;
+    return index % groups == looks_ % groups;
 }
 
 Status CpufreqControl::look_closer(Hold& hold) {
