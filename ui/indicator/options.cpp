@@ -77,8 +77,8 @@ void define(CLI::App& program, Options& options) {
     add_choice(program, "--corner", options.corner, kCorners, "The corner of the screen");
     program
         .add_option("--screen", options.screen,
-                    "The screen, as xrandr or `swaymsg -t get_outputs` names it; the first screen if this one is\n"
-                    "missing")
+                    "The screen, as xrandr or `swaymsg -t get_outputs` names it [the one with the focused\n"
+                    "window]; the first screen if the named one is missing")
         ->type_name("NAME");
     add_choice(program, "--battery", options.battery, kBatteries,
                "The battery whose remaining time to show: this machine's, from UPower, or the study's simulated\n"

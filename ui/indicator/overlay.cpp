@@ -59,6 +59,7 @@ void Overlay::follow_governor() {
         if (const auto key = key_of(name)) {
             state_.key(*key);
             governor_.refresh();
+            follow_focus();
         }
     });
 }
@@ -118,9 +119,20 @@ void Overlay::governor_is(std::optional<DaemonState> governor) {
     if (governor && governor->indicator && !governor->run.empty() && governor->target_khz.empty()) {
         kernel_.look(*governor);  // a blind run, of which happed tells us nothing
     }
+    const std::string application = governor ? governor->application : std::string();
+    const bool another = std::exchange(application_, application) != application;
     state_.governor(governor, now());
     ui::start(look_again_, state_.next_look(), now());
     update();
+    if (another) {
+        follow_focus();
+    }
+}
+
+void Overlay::follow_focus() {
+    if (surface_) {
+        surface_->follow_focus();
+    }
 }
 
 Look Overlay::look() const {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace happe::ui {
 
@@ -57,9 +58,11 @@ private:
     void surface_lost();
     void open_again();
     void governor_is(std::optional<DaemonState> governor);
+    void follow_focus();
     void update();
 
     OverlayState state_;
+    std::string application_;
     Theme theme_;
     OpenSurface open_;
     QElapsedTimer clock_;

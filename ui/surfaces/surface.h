@@ -23,8 +23,7 @@ enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
 
 struct Position {
     Corner corner = Corner::BottomLeft;
-    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the first one,
-                     // on GNOME the one with the focused window
+    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: that of the focused window
 };
 
 // Between the picture and the edges of its screen, in 96ths of an inch.
@@ -53,6 +52,8 @@ public:
     // `name` is for programs that list windows: it says in words what the picture shows.
     virtual void show(const QImage& picture, const QString& name) = 0;
     virtual void hide() = 0;
+    // The focus may be on another screen now. Only for surfaces that cannot see it themselves.
+    virtual void follow_focus() {}
 };
 
 using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, std::string>;

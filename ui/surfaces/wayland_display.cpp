@@ -107,6 +107,11 @@ const WaylandOutput* WaylandDisplay::output(const QString& name) const {
     return outputs_.empty() ? nullptr : &outputs_.front();
 }
 
+const WaylandOutput* WaylandDisplay::output(std::uint32_t global) const {
+    const auto found = std::ranges::find(outputs_, global, &WaylandOutput::global);
+    return found != outputs_.end() ? &*found : nullptr;
+}
+
 void WaylandDisplay::tell_outputs() const {
     if (started_) {
         events_.outputs_changed();

@@ -52,6 +52,10 @@ public:
     [[nodiscard]] zwlr_layer_shell_v1* layers() const { return layers_.get(); }
     // The output of this name; without one the first; none if there is none at all.
     [[nodiscard]] const WaylandOutput* output(const QString& name) const;
+    // Null if it has gone.
+    [[nodiscard]] const WaylandOutput* output(std::uint32_t global) const;
+    [[nodiscard]] WaylandOutput* find(const wl_output* output);
+    [[nodiscard]] bool has_several_outputs() const { return outputs_.size() > 1; }
     // Sends all requests that wait.
     void flush();
 
@@ -63,7 +67,6 @@ private:
     void tell_outputs() const;
     void bind(std::uint32_t global, const std::string& interface, std::uint32_t version);
     void remove(std::uint32_t global);
-    [[nodiscard]] WaylandOutput* find(const wl_output* output);
 
     static const wl_registry_listener kRegistry;
     static const wl_output_listener kOutput;

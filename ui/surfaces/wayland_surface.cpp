@@ -81,33 +81,41 @@ public:
         update();
     }
 
+    // Compositors tell nobody which output has the focus. A new surface without an output appears there.
+    void follow_focus() override {
+        if (layer_ && position_.screen.isEmpty() && display_->has_several_outputs()) {
+            close();
+            update();
+        }
+    }
+
 private:
     [[nodiscard]] int wanted_scale() const {
-        const WaylandOutput* const output = display_->output(position_.screen);
+        const WaylandOutput* const entered = display_->output(on_);
+        const WaylandOutput* const output = entered != nullptr ? entered : display_->output(position_.screen);
         return output != nullptr ? output->scale : 1;
     }
 
     void outputs_changed() {
-        if (std::exchange(scale_, wanted_scale()) != scale_) {
-            events_.changed();
-        }
+        follow_scale();
         update();
     }
 
     void update() {
         const WaylandOutput* const output = shown_ ? display_->output(position_.screen) : nullptr;
-        if (layer_ && (output == nullptr || output->global != on_)) {
+        if (layer_ && (output == nullptr || (!position_.screen.isEmpty() && output->global != on_))) {
             close();
         }
         if (output != nullptr && !layer_) {
-            create(*output);
+            create(position_.screen.isEmpty() ? nullptr : output);
         } else if (layer_ && configured_) {
             attach();
         }
         display_->flush();
     }
 
-    void create(const WaylandOutput& output) {
+    // Null: where the compositor wants, which is the output with the focus.
+    void create(const WaylandOutput* output) {
         static constexpr zwlr_layer_surface_v1_listener kListener{
             .configure =
                 [](void* data, zwlr_layer_surface_v1* layer, std::uint32_t serial, std::uint32_t, std::uint32_t) {
@@ -116,9 +124,15 @@ private:
                 },
             .closed = [](void* data, zwlr_layer_surface_v1*) { static_cast<WaylandSurface*>(data)->close(); },
         };
-        on_ = output.global;
+        static constexpr wl_surface_listener kEntered{
+            .enter = [](void* data, wl_surface*, wl_output* on) { static_cast<WaylandSurface*>(data)->entered(on); },
+            .leave = [](void*, wl_surface*, wl_output*) {},
+        };
+        on_ = output != nullptr ? output->global : 0;
         surface_.reset(wl_compositor_create_surface(display_->compositor()));
-        layer_.reset(zwlr_layer_shell_v1_get_layer_surface(display_->layers(), surface_.get(), output.output.get(),
+        wl_surface_add_listener(surface_.get(), &kEntered, this);
+        layer_.reset(zwlr_layer_shell_v1_get_layer_surface(display_->layers(), surface_.get(),
+                                                           output != nullptr ? output->output.get() : nullptr,
                                                            ZWLR_LAYER_SHELL_V1_LAYER_OVERLAY, "happe-indicator"));
         zwlr_layer_surface_v1_add_listener(layer_.get(), &kListener, this);
         zwlr_layer_surface_v1_set_anchor(layer_.get(), anchor_of(position_.corner));
@@ -128,6 +142,18 @@ private:
         wl_surface_set_input_region(surface_.get(), nowhere.get());
         set_size();
         wl_surface_commit(surface_.get());
+    }
+
+    void entered(const wl_output* output) {
+        const WaylandOutput* const known = display_->find(output);
+        on_ = known != nullptr ? known->global : 0;
+        follow_scale();
+    }
+
+    void follow_scale() {
+        if (std::exchange(scale_, wanted_scale()) != scale_) {
+            events_.changed();
+        }
     }
 
     void set_size() {
@@ -166,7 +192,7 @@ private:
     std::unique_ptr<WaylandDisplay> display_;
     Wayland<wl_surface> surface_;
     Wayland<zwlr_layer_surface_v1> layer_;
-    std::uint32_t on_ = 0;
+    std::uint32_t on_ = 0;  // the global of an output; 0 while that is unknown
     int scale_ = 1;
     bool configured_ = false;
     bool shown_ = false;

@@ -8,6 +8,7 @@
 #include <xcb/xfixes.h>
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 namespace happe::ui {
@@ -51,8 +52,12 @@ double scale_in_resources(const std::string& resources) {
     return dpi >= 48.0 && dpi <= 960.0 ? dpi / 96.0 : 1.0;
 }
 
-const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QString& name) {
+const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QString& name,
+                               std::optional<QPoint> focus) {
     auto found = std::ranges::find(screens, name, &X11Screen::name);
+    if (found == screens.end() && name.isEmpty() && focus) {
+        found = std::ranges::find_if(screens, [&](const X11Screen& screen) { return screen.area.contains(*focus); });
+    }
     if (found == screens.end()) {
         found = std::ranges::find(screens, true, &X11Screen::primary);
     }
@@ -93,6 +98,7 @@ bool X11Display::start() {
     randr_event_ = randr->first_event;
     visual_ = translucent_visual(*screen_);
     compositor_ = atom("_NET_WM_CM_S" + std::to_string(opened_.screen));
+    active_ = atom("_NET_ACTIVE_WINDOW");
     return fixes_version && randr_version && visual_ != 0;
 }
 
@@ -119,6 +125,27 @@ double X11Display::scale() const {
     }
     const auto* const text = static_cast<const char*>(xcb_get_property_value(reply.get()));
     return scale_in_resources({text, static_cast<std::size_t>(xcb_get_property_value_length(reply.get()))});
+}
+
+std::optional<QPoint> X11Display::focus() const {
+    const SocketDeadline second(xcb_get_file_descriptor(get()));
+    const XcbReply<xcb_get_property_reply_t> active(
+        xcb_get_property_reply(get(), xcb_get_property(get(), 0, root(), active_, XCB_ATOM_WINDOW, 0, 1), nullptr));
+    if (!active || active->format != 32 || xcb_get_property_value_length(active.get()) < int{sizeof(xcb_window_t)}) {
+        return std::nullopt;
+    }
+    xcb_window_t window = XCB_WINDOW_NONE;
+    std::memcpy(&window, xcb_get_property_value(active.get()), sizeof window);
+    const XcbReply<xcb_get_geometry_reply_t> size(
+        xcb_get_geometry_reply(get(), xcb_get_geometry(get(), window), nullptr));
+    const XcbReply<xcb_translate_coordinates_reply_t> middle(
+        size ? xcb_translate_coordinates_reply(
+                   get(),
+                   xcb_translate_coordinates(get(), window, root(), static_cast<std::int16_t>(size->width / 2),
+                                             static_cast<std::int16_t>(size->height / 2)),
+                   nullptr)
+             : nullptr);
+    return middle ? std::optional(QPoint(middle->dst_x, middle->dst_y)) : std::nullopt;
 }
 
 std::vector<X11Screen> X11Display::screens() const {

@@ -6,9 +6,11 @@
 #include "ui/surfaces/xcb_reply.h"
 
 #include <xcb/xcb.h>
+#include <QPoint>
 #include <QRect>
 #include <QString>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -38,6 +40,8 @@ public:
     // The desktop's own, from Xft.dpi; 1 if there is none.
     [[nodiscard]] double scale() const;
     [[nodiscard]] std::vector<X11Screen> screens() const;
+    // The middle of the active window; none if there is no such window.
+    [[nodiscard]] std::optional<QPoint> focus() const;
     [[nodiscard]] std::uint8_t fixes_event() const { return fixes_event_; }
     [[nodiscard]] std::uint8_t randr_event() const { return randr_event_; }
     [[nodiscard]] bool lost() const { return xcb_connection_has_error(get()) != 0; }
@@ -50,6 +54,7 @@ private:
     const xcb_screen_t* screen_ = nullptr;
     xcb_visualid_t visual_ = 0;
     xcb_atom_t compositor_ = XCB_ATOM_NONE;
+    xcb_atom_t active_ = XCB_ATOM_NONE;
     std::uint8_t fixes_event_ = 0;
     std::uint8_t randr_event_ = 0;
 };
@@ -57,7 +62,8 @@ private:
 // Xft.dpi in a RESOURCE_MANAGER, as a multiple of 96; 1 if it has none that makes sense.
 [[nodiscard]] double scale_in_resources(const std::string& resources);
 
-// The screen of this name; without one the primary one, or the first. There is one at least.
-[[nodiscard]] const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QString& name);
+// The screen of this name; without one that with the focus, else the primary one, or the first. There is one at least.
+[[nodiscard]] const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QString& name,
+                                             std::optional<QPoint> focus);
 
 }  // namespace happe::ui

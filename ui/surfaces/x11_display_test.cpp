@@ -18,11 +18,18 @@ TEST(ScaleInResources, IsOneWhereThereIsNoneThatMakesSense) {
     }
 }
 
-TEST(ChosenScreen, IsTheOneOfTheNameElseThePrimaryElseTheFirst) {
-    const std::vector<X11Screen> screens{{"VGA-1", false, {}}, {"LVDS-1", true, {}}, {"DP-1", false, {}}};
-    EXPECT_EQ(chosen_screen(screens, "DP-1").name, "DP-1");
-    EXPECT_EQ(chosen_screen(screens, "HDMI-1").name, "LVDS-1");
-    EXPECT_EQ(chosen_screen({{"VGA-1", false, {}}}, "").name, "VGA-1");
+TEST(ChosenScreen, IsTheOneOfTheNameElseWithTheFocusElseThePrimaryElseTheFirst) {
+    const std::vector<X11Screen> screens{
+        {"VGA-1", false, {0, 0, 800, 600}}, {"LVDS-1", true, {800, 0, 800, 600}}, {"DP-1", false, {1600, 0, 800, 600}}};
+    const auto chosen = [&](const char* name, std::optional<QPoint> focus) {
+        return chosen_screen(screens, name, focus).name;
+    };
+    EXPECT_EQ(chosen("DP-1", QPoint(10, 10)), "DP-1");
+    EXPECT_EQ(chosen("HDMI-1", QPoint(10, 10)), "LVDS-1");
+    EXPECT_EQ(chosen("", QPoint(10, 10)), "VGA-1");
+    EXPECT_EQ(chosen("", QPoint(-10, 10)), "LVDS-1");
+    EXPECT_EQ(chosen("", std::nullopt), "LVDS-1");
+    EXPECT_EQ(chosen_screen({{"VGA-1", false, {}}}, "", std::nullopt).name, "VGA-1");
 }
 
 }  // namespace

@@ -57,7 +57,11 @@ public:
         watch();
         raise_.setSingleShot(true);
         raise_.setInterval(kBeforeRaise);
-        QObject::connect(&raise_, &QTimer::timeout, [this] { raise(); });
+        QObject::connect(&raise_, &QTimer::timeout, [this] {
+            place();  // the focus may be on another screen
+            raise();
+            read();
+        });
         QObject::connect(&readable_, &QSocketNotifier::activated, [this] { read(); });
     }
 
@@ -136,7 +140,7 @@ private:
 
     void place() {
         const std::vector<X11Screen> screens = display_->screens();
-        const QRect area = chosen_screen(screens, position_.screen).area;
+        const QRect area = chosen_screen(screens, position_.screen, display_->focus()).area;
         const int margin = static_cast<int>(std::lround(kMargin * scale_));
         const Corner corner = position_.corner;
         const int left = at_left(corner) ? area.x() + margin : area.x() + area.width() - margin - picture_.width();

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
+from agent import window
 from desktop import MARGIN, SIZE, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
 from overlay import Overlay, clicks_go_through, happed, hide, is_readable, press
@@ -129,6 +130,24 @@ def test_it_moves_to_the_screen_of_its_name_when_that_is_plugged_in(bus: Private
         until(lambda: (changed(before, desktop.seen()) or (0,))[0] == 640 + MARGIN, "it is on the right screen")
         desktop.ask("xrandr", "--delmonitor", "RIGHT")
         until(lambda: changed(before, desktop.seen()) == at_left, "it is where it was")
+
+
+def test_it_moves_to_the_screen_with_the_focused_window(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        desktop.ask("xrandr", "--setmonitor", "LEFT", "640/300x800/300+0+0", "screen")
+        desktop.ask("xrandr", "--setmonitor", "RIGHT", "640/300x800/300+640+0", "none")
+        Overlay(desktop, bus).start()
+        window(desktop, "game")
+        for left in (640 + 200, 200, 640 + 200):
+            desktop.ask("xdotool", "getactivewindow", "windowmove", str(left), "300")
+            edge = MARGIN + (640 if left >= 640 else 0)
+
+            def is_there(edge: int = edge) -> bool:
+                """Tell whether the lowest thing that is seen is the overlay, in the corner of this screen."""
+                lowest = changed(Image.new("RGB", (SIZE[0], 100)), desktop.seen().crop((0, SIZE[1] - 100, *SIZE)))
+                return lowest is not None and lowest[0] == edge
+
+            until(is_there, f"it is {edge} pixels from the left")
 
 
 def test_it_ends_when_it_is_asked_to(bus: PrivateBus) -> None:
