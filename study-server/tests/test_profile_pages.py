@@ -134,6 +134,10 @@ def test_each_profile_is_what_its_lessons_make_of_it(lab: Lab) -> None:
         assert len(lessons) == profile["performance"] + profile["power"]
         assert told["taught_runs"][0]["condition"] == "T-HAPPE"
         assert {run["condition"] for run in told["taught_runs"]} == {"T-HAPPE", "O-HAPPE", "B-HAPPE"}
+    page = text_of(lab.reviewer, f"{PAGES}/{key(profiles[0])}")
+    assert sorted(re.findall("[A-Z]-HAPPE is HAPPE [a-z]+", page)) == [
+        "B-HAPPE is HAPPE operating", "O-HAPPE is HAPPE operating", "T-HAPPE is HAPPE in",
+    ]  # fmt: skip
 
 
 FILTERS: dict[str, tuple[dict[str, str | int], Callable[[Json, Lab], bool]]] = {
@@ -321,6 +325,11 @@ def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -
     assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in rows] == [p["khz"] for p in wanted]
     assert lab.reviewer.post(f"{PAGES}/download", data={"format": "xls"}).status_code == 422
     one = max(lab.every(), key=lambda p: p["power"])
+    code, application = key(one).split("/")
+    answer = lab.reviewer.post(
+        f"{PAGES}/download", data={"format": "json", "participant": code, "application": application}
+    )
+    assert f'filename="small-{code}-{application}-uafps.json"' in answer.headers["Content-Disposition"]
     lessons = csv.DictReader(io.StringIO(lab.reviewer.post(f"{PAGES}/{key(one)}/lessons").text))
     every = [lesson for run in lab.told(one)["taught_runs"] for lesson in run["lessons"]]
     assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in lessons] == [lesson["khz"] for lesson in every]

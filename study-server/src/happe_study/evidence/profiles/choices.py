@@ -28,7 +28,7 @@ KEYS: Choice = (
     "keys",
     "Taught by",
     [
-        ("", "anything or nothing"),
+        ("", "any"),
         ("none", "no press at all"),
         ("performance", "only presses of faster"),
         ("power", "only presses of save power"),
@@ -38,12 +38,12 @@ KEYS: Choice = (
 END: Choice = (
     "end",
     "At the ladder\N{RIGHT SINGLE QUOTATION MARK}s end",
-    [("", "or not"), ("top", "a press asked for the top"), ("bottom", "a press asked for the bottom")],
+    [("", "any"), ("top", "a press asked for the top"), ("bottom", "a press asked for the bottom")],
 )
 CHANGE: Choice = (
     "change",
     "Changed by a run",
-    [("", "or not"), ("changed", "changed"), ("unchanged", "never changed")],
+    [("", "any"), ("changed", "changed"), ("unchanged", "never changed")],
 )
 LEVEL: Choice = (
     "level",
@@ -66,7 +66,7 @@ MARKED: Choice = (
 CHECK: Choice = (
     "check",
     "Lessons and result",
-    [("", "agree or not"), ("disagrees", "don\N{RIGHT SINGLE QUOTATION MARK}t agree"), ("agrees", "agree")],
+    [("", "any"), ("disagrees", "don\N{RIGHT SINGLE QUOTATION MARK}t agree"), ("agrees", "agree")],
 )
 
 

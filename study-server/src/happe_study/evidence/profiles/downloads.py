@@ -80,7 +80,9 @@ def prepare(session: Session, study: Study, protocol: Protocol, asked: tuple[Wan
         )
     append(session, "profile.downloaded", who, study_id=study.id, study=study.name, format=form, profiles=count)
     ordered = query.order_by(Profile.participant, Profile.application)
-    return Download(ordered, form, most or 0, f"{study.name}-uafps.{form}")
+    named = ordered.with_only_columns(Profile.participant, Profile.application) if count == 1 else None
+    of = (study.name, *session.execute(named).one()) if named is not None else (study.name,)
+    return Download(ordered, form, most or 0, "-".join((*of, f"uafps.{form}")))
 
 
 def stream(database: Database, download: Download) -> Iterator[bytes]:
