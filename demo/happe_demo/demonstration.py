@@ -39,6 +39,9 @@ SIMULATED = (
     "  SIMULATED. The participants' needs, presses and ratings and each game's load were fitted to the paper's tables",
     "  (docs/simulation.md). Matching tables show that no step between a key press and a table loses or distorts data;",
     "  they show nothing about people.",
+    "",
+    "  ondemand is the kernel's governor. With HAPPE a participant first trains the profile (T-HAPPE), then plays with",
+    "  it (O-HAPPE), then sees the battery indicator, too (B-HAPPE).",
 )
 
 

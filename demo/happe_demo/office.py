@@ -38,20 +38,34 @@ class Person:
     role: str
     password: str
     does: str  # for whoever looks at the demonstration
+    page: str  # where they see it
 
 
 def staff() -> tuple[Person, ...]:
     """The study's people, with new passwords."""
     return (
-        Person("ana@example.org", "investigator", _password(), "designed both studies; sees the results of the first"),
+        Person(
+            "ana@example.org",
+            "investigator",
+            _password(),
+            "designed both studies; sees the results of the first",
+            f"/studies/{STUDY}/report/1",
+        ),
         Person(
             "carl@example.org",
             "custodian",
             _password(),
             "has unblinded the first study, may unblind the second, and has no other right",
+            f"/studies/{BLINDED}/unblinding",
         ),
-        Person("rosa@example.org", "reviewer", _password(), "reviews what HAPPE learned for each participant"),
-        Person("otto@example.org", "auditor", _password(), "reads the audit log"),
+        Person(
+            "rosa@example.org",
+            "reviewer",
+            _password(),
+            "reviews what HAPPE learned for each participant",
+            f"/studies/{STUDY}/profiles",
+        ),
+        Person("otto@example.org", "auditor", _password(), "reads the audit log", "/audit"),
     )
 
 

@@ -15,11 +15,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from happe_demo.children import MARK, DemoError, end_with_input
 from happe_demo.demonstration import Demonstration
-from happe_demo.office import STUDY
 from happe_demo.screen import is_terminal
+
+if TYPE_CHECKING:
+    from happe_demo.office import Person
 
 LOOKS_S = 0.5
 
@@ -35,6 +38,10 @@ def main() -> int:
         print("\n".join(demonstration.summary()), flush=True)
         if is_terminal() and not options:
             _stay(demonstration)
+        elif not options:
+            print(
+                "\n  The output is no terminal, so the demonstration ends. On a terminal it stays and prints accounts."
+            )
     except DemoError as error:
         return _complain(error.lines)
     except OSError as error:
@@ -44,11 +51,11 @@ def main() -> int:
 
 def _stay(demonstration: Demonstration) -> None:
     """Keep the server running for visitors until SIGTERM. Raises DemoError if the server ends."""
-    address = f"{demonstration.url}/sign-in?next=/studies/{STUDY}/report/1"
-    _open(address)
+    for person in demonstration.people[:1]:
+        _open(_address(demonstration, person))
     try:
         signal.signal(signal.SIGTERM, _enough)  # a handler: a blocked signal would end this by its other thread
-        _invite(demonstration, address)
+        _invite(demonstration)
         while demonstration.server.alive:
             time.sleep(LOOKS_S)
     except EnoughError:
@@ -66,12 +73,18 @@ def _enough(number: int, _frame: object) -> None:
     raise EnoughError
 
 
-def _invite(demonstration: Demonstration, address: str) -> None:
-    """Print the address of the pages and the accounts that may see them."""
-    print(f"\n  Look at it: {address}\n")
+def _address(demonstration: Demonstration, person: Person) -> str:
+    """Where a person signs in, and then sees what they may see."""
+    return f"{demonstration.url}/sign-in?next={person.page}"
+
+
+def _invite(demonstration: Demonstration) -> None:
+    """Print the accounts, and the address for each."""
+    print("\n  Look at it as one of these people, at the address below the name:\n")
     for person in demonstration.people:
         print(f"    {person.email:20} {person.password:32} {person.role}: {person.does}")
-    print("\n  Ctrl-C ends it and removes everything.", flush=True)
+        print(f"    {_address(demonstration, person)}\n")
+    print("  Ctrl-C ends it and removes everything.", flush=True)
 
 
 def _open(address: str) -> None:

@@ -23,6 +23,7 @@ from urllib.request import urlopen
 import pytest
 
 from happe_demo.demonstration import PAPER
+from happe_demo.office import signed_in
 from happe_demo.results import tables
 from patience import PATIENCE_S, spend, until
 from printed import pages as pages_of
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.slow
 
 PARTICIPANTS, SEED = 3, 11
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)/")
+ACCOUNT = re.compile(r"^ +(\S+@\S+) +(\w+ \w+ \w+ \w+) .*\s+http\S+next=(\S+)", re.MULTILINE)
 # Section A.5.2 of the paper: savings in percent, and mean ratings, over the four applications.
 PRINTED = {
     "ondemand": ("0.00", "4.61"),
@@ -146,6 +148,10 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
         port = int(PORT.findall(demo.said)[-1])
         with urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=PATIENCE_S) as page:
             assert "demonstration:" in Shown(page.read().decode()).words
+        accounts = ACCOUNT.findall(demo.said.decode())
+        for email, password, theirs in accounts:
+            signed_in(f"http://127.0.0.1:{port}", email, password).open(theirs)  # it raises if they may not
+        assert len(accounts) == 4
         assert demo.interrupted() == 0
     finally:
         demo.close()
