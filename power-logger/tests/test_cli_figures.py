@@ -202,7 +202,7 @@ REFUSED: list[tuple[Sequence[object], str]] = [
     (("--from", at(2), "--to", at(1)), "refused (empty)"),
     (
         ("--from", at(1), "--to", at(2), "--most-clock", "1"),
-        "refused (clock): a cut is known to 2.5 ms only, at most 1.0 ms are good enough",
+        "ms only, at most 1 ms are good enough; more clock estimates near it would help",
     ),
     (("--from", at(1), "--to", at(3), "--against", at(2), at(4)), "refused (overlap)"),
     (("--channel", "power"), "refused (no-channel): no channel power"),

@@ -249,19 +249,24 @@ def test_missing_samples_that_are_let_pass_are_in_the_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "why"),
+    ("of", "why", "says"),
     [
-        (interval(5, 5), Why.EMPTY),
-        (interval(6, 5), Why.EMPTY),
-        (interval(100, 110), Why.NO_SAMPLES),
-        (interval(0, 10, 150_000), Why.CLOCK),
-        (interval(0, 1, 20_000), Why.CLOCK),
+        (interval(5, 5), Why.EMPTY, "ends before it begins"),
+        (interval(6, 5), Why.EMPTY, "ends before it begins"),
+        (interval(100, 110), Why.NO_SAMPLES, "no samples"),
+        (
+            interval(0, 10, 150_000),
+            Why.CLOCK,
+            "at most 100 ms are good enough; more clock estimates near it would help",
+        ),
+        (interval(0, 1, 20_000), Why.CLOCK, "at most 10 ms are good enough; a longer interval would help"),
     ],
 )
-def test_an_interval_that_cannot_be_measured_is_refused(of: Interval, why: Why) -> None:
+def test_an_interval_that_cannot_be_measured_is_refused(of: Interval, why: Why, says: str) -> None:
     found = measure(PLAIN, of, [watts()])
     assert isinstance(found, Refusal)
     assert found.why is why
+    assert says in found.detail
 
 
 def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:

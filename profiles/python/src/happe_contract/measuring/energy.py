@@ -132,13 +132,15 @@ def measure(
 def _bad_cuts(interval: Interval, limits: Limits) -> Refusal | None:
     if interval.seconds <= 0 or interval.samples <= 0:
         return Refusal(Why.EMPTY, "the interval ends before it begins")
-    most = min(limits.clock_us, limits.clock_share * interval.seconds * SECOND)
+    share = limits.clock_share * interval.seconds * SECOND
+    most = min(limits.clock_us, share)
     worst = max(interval.begin.half_width_us, interval.end.half_width_us)
     if worst > most:
+        help_ = "a longer interval" if share < limits.clock_us else "more clock estimates near it"
         return Refusal(
             Why.CLOCK,
-            f"a cut is known to {worst / 1000:.1f} ms only, at most {most / 1000:.1f} ms are good enough; "
-            "more clock estimates near it would help",
+            f"a cut is known to {worst / 1000:.6g} ms only, at most {most / 1000:.6g} ms are good enough; "
+            f"{help_} would help",
         )
     return None
 
