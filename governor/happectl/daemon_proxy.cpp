@@ -13,7 +13,7 @@ const Address kDaemon{kDaemonName, kDaemonPath, kDaemonName};
 namespace {
 
 constexpr std::string_view kAbsent =
-    "happed is not running: systemctl start happed; `happectl doctor` says what is in its way";
+    "happed is not running: sudo systemctl start happed; `happectl doctor` says what keeps it from starting";
 constexpr std::string_view kSilent = "happed does not answer: systemctl status happed; journalctl -u happed -b";
 constexpr std::string_view kGone = "the connection to the system bus or to happed broke: systemctl status happed";
 constexpr std::string_view kOther = "happed and happectl do not understand each other; are both of one version?";

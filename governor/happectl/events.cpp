@@ -121,7 +121,14 @@ Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
     if (!printed) {
         return pass_on(printed);
     }
-    return options.follow ? follow(daemon, options, *printed) : EX_OK;
+    if (options.follow) {
+        return follow(daemon, options, *printed);
+    }
+    if (*printed == options.after && !options.output.json) {
+        remark(fmt::format("no key press to show of {}: happectl profiles list names the applications that HAPPE knows",
+                           printable(options.application, options.output.style())));
+    }
+    return EX_OK;
 }
 
 }  // namespace
@@ -132,13 +139,19 @@ void add_events(CLI::App& program, Task& task) {
     command->add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
         ->required()
         ->check(kName);
-    command->add_option("--user", options->user, "Another user's; an administrator may [your own]")->check(kName);
-    command->add_option("--after", options->after, "Only those after this number")->check(CLI::Range(0L, INT64_MAX));
-    command->add_flag("--follow", options->follow, "Wait for more, until Ctrl-C");
+    command
+        ->add_option("--user", options->user,
+                     "The user whose profile it is; only administrators may name another [you]")
+        ->check(kName);
+    command->add_option("--after", options->after, "Only presses with a higher number than this")
+        ->check(CLI::Range(0L, INT64_MAX));
+    command->add_flag("--follow", options->follow, "Go on with new presses, until Ctrl-C");
     add_output(*command, options->output);
     command->footer(
-        "Oldest first: number, local time, key, level of normalised utilisation, the profile's frequency at that level\n"
-        "before and after, and how busy the busiest CPU was. With --json an object a line, time in UTC.\n\n"
+        "Prints a line for each press and each undo, and for each probe: a lower frequency that HAPPE tried by itself. The\n"
+        "oldest is first. A line has the number, the local time, the key, the level of work from 0 (idle) to 9 (full\n"
+        "speed), the profile's frequency at that level before and after, and how busy the busiest CPU was. With --json\n"
+        "each line is a JSON object, and its time is in UTC.\n\n"
         "Examples:\n"
         "  happectl events torcs\n"
         "  happectl events torcs --after 120 --follow\n"

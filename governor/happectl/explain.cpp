@@ -76,6 +76,18 @@ nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) 
             {"next", what_next(reasons, english())}};
 }
 
+std::string without_decision(const Properties& state, const Style& style) {
+    if (hidden(state)) {
+        return "HAPPE does not show you its decisions: they are another user's, or of a blind run.\n";
+    }
+    if (state.user.empty() || !state.reason.empty()) {
+        return fmt::format("HAPPE sets no frequency now: {}.\n",
+                           state.reason.empty() ? printable(state.state, style) : printable(state.reason, style));
+    }
+    return "HAPPE has not decided yet, because it has just begun with this application or undone a press: ask again in a "
+           "second.\n";
+}
+
 Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
     const auto state = daemon.properties();
     if (!state) {
@@ -87,8 +99,7 @@ Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
     }
     auto found = reasons(situation_of(*state), *events);
     if (!found) {
-        say(output.json ? json_text(nullptr)
-                        : "HAPPE has set no frequency, or does not show you which: see happectl status.\n");
+        say(output.json ? json_text(nullptr) : without_decision(*state, output.style()));
         return EX_OK;
     }
     if (output.json) {

@@ -73,9 +73,9 @@ int main(int argc, char** argv) try {
     program.footer(
         "Examples:\n"
         "  sudo happectl setup            the first run\n"
-        "  happectl status --watch        what it does now\n"
-        "  happectl doctor                what is in its way, and what to do\n"
-        "  happectl profiles show torcs   what it learned from you in this application\n"
+        "  happectl status --watch        what HAPPE does now\n"
+        "  happectl doctor                what keeps HAPPE from working, and how to solve it\n"
+        "  happectl profiles show torcs   what HAPPE learned from you in the application torcs\n"
         "  happectl hold -- make          the kernel's governor while a command runs\n\n"
         "Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 happed or\n"
         "the bus does not answer, 73 cannot create a file, 74 cannot write or read, 75 busy, 76 happed is of another\n"

@@ -142,7 +142,9 @@ using Action = Outcome<int> (*)(DaemonProxy&, const ProfilesOptions&);
 CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOptions>& options, const char* name,
               const char* description, Action action) {
     CLI::App* const command = parent.add_subcommand(name, description);
-    command->add_option("--user", options->user, "Another user's profiles; an administrator may [your own]")
+    command
+        ->add_option("--user", options->user,
+                     "The user whose profiles these are; only administrators may name another [you]")
         ->check(kName);
     command->callback([options, action, &task] {
         task = [options, action] { return with_daemon([&](DaemonProxy& daemon) { return action(daemon, *options); }); };
@@ -155,6 +157,17 @@ CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOption
 void add_profiles(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("profiles", "Show what HAPPE learned, by application");
     command->require_subcommand(1);
+    command->footer(  // before the subcommands, which CLI11 hands it down to
+        "A profile (UAFP) has ten values, one for each level of work from 0 (idle) to 9 (full speed): the lowest\n"
+        "frequency that satisfied you at that level. import stores every profile of the document as yours, whichever user\n"
+        "the document names; with --user NAME it stores them as NAME's. If mains.own_profiles is true in the\n"
+        "configuration, an application has two profiles: HAPPE uses torcs on battery, and torcs/mains on mains.\n\n"
+        "Examples:\n"
+        "  happectl profiles list\n"
+        "  happectl profiles show torcs\n"
+        "  happectl profiles reset torcs --yes\n"
+        "  happectl profiles export --out profiles.json\n"
+        "  happectl profiles import profiles.json");
     const auto options = std::make_shared<ProfilesOptions>();
     const auto add_application = [&](CLI::App& to) {
         to.add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
@@ -176,16 +189,6 @@ void add_profiles(CLI::App& program, Task& task) {
     import->add_option("FILE", options->file, "A file that export wrote, at most 1 MiB; - is standard input")
         ->required();
     import->add_flag("--json", options->output.json, "Print JSON, in ASCII");
-    command->footer(
-        "A profile (UAFP) has ten values: the lowest frequency that satisfied you at each tenth of normalised\n"
-        "utilisation. Whatever user a document names, import stores it as yours, or as --user's. With mains.own_profiles\n"
-        "torcs is what counts on battery, and torcs/mains on mains.\n\n"
-        "Examples:\n"
-        "  happectl profiles list\n"
-        "  happectl profiles show torcs\n"
-        "  happectl profiles reset torcs --yes\n"
-        "  happectl profiles export --out profiles.json\n"
-        "  happectl profiles import profiles.json");
 }
 
 }  // namespace happe::ctl

@@ -335,8 +335,7 @@ void add_run(CLI::App& program, Task& task) {
         ->check(CLI::Range(1U, 86'400U));
     command->add_flag("--json", options->json, "Print the run's code and file as JSON");
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
-    add_afterwards(*command, options, task);
-    command->footer(
+    command->footer(  // before the subcommands, which CLI11 hands it down to
         "Begins a run with the paper's settings (L-HAPPE: mode extended), ends it with the command, after the time or on\n"
         "Ctrl-C, and saves the trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed,\n"
         "--study, --run and --out. In a sealed run only happed knows the condition, and no program shows its decisions.\n"
@@ -348,6 +347,7 @@ void add_run(CLI::App& program, Task& task) {
         "  happectl run --sealed p07-1.seal --study paper-a3 --run 7ZK3M9QA --out p07-1.jsonl -- torcs\n"
         "  happectl run fetch 4f2a --out p07.jsonl\n"
         "  happectl run facts 4f2a");
+    add_afterwards(*command, options, task);
     command->callback([options, command, &task] {
         if (command->get_subcommands().empty()) {
             task = [options] { return start(*options); };

@@ -119,6 +119,12 @@ void add_reload(CLI::App& program, Task& task) {
 void add_keys(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("keys", "Show or find the two keys that teach");
     command->require_subcommand(1);
+    command->footer(  // before the subcommands, which CLI11 hands it down to
+        "learn waits until you press a key, and prints the line that names this key in /etc/happe/happe.toml. It takes\n"
+        "only keys that type no text. Only for administrators.\n\n"
+        "Examples:\n"
+        "  happectl keys show\n"
+        "  sudo happectl keys learn performance");
     const auto options = std::make_shared<KeyOptions>();
     CLI::App* const shown = command->add_subcommand("show", "Print the two keys, and how many keyboards have them");
     add_output(*shown, options->output);
@@ -131,12 +137,6 @@ void add_keys(CLI::App& program, Task& task) {
         ->capture_default_str();
     add_output(*learned, options->output);
     learned->callback([options, &task] { task = [options] { return learn_key(*options); }; });
-    command->footer(
-        "learn prints the line for /etc/happe/happe.toml. It takes only keys that type no text. Only for\n"
-        "administrators.\n\n"
-        "Examples:\n"
-        "  happectl keys show\n"
-        "  sudo happectl keys learn performance");
 }
 
 }  // namespace happe::ctl

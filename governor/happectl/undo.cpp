@@ -54,14 +54,17 @@ Outcome<int> undo(const UndoOptions& options) {
 void add_undo(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("undo", "Undo your last key presses");
     const auto options = std::make_shared<UndoOptions>();
-    command->add_option("N", options->count, "How many lessons to undo")
+    command->add_option("N", options->count, "How many lessons to undo; a lesson is all that one press taught")
         ->check(CLI::Range(1U, 1000U))
         ->capture_default_str();
     command
         ->add_option("--app", options->application,
                      "Only lessons of this application, as happectl profiles list names it")
         ->check(kName);
-    command->add_option("--user", options->user, "Another user's; an administrator may [your own]")->check(kName);
+    command
+        ->add_option("--user", options->user,
+                     "The user whose lessons to undo; only administrators may name another [you]")
+        ->check(kName);
     add_output(*command, options->output);
     command->footer(
         "Undoes the newest lesson first, in any application. Then each level of the profile has the value from before\n"

@@ -47,12 +47,6 @@ std::optional<Level> present_level(const Properties& state) {
     return busiest == state.sample.end() ? std::nullopt : std::optional(busiest->level);
 }
 
-// Somebody is served, and who is not shown to this caller.
-bool hidden(const Properties& state) {
-    constexpr std::array kServing{"governing", "observing", "failing", "run"};
-    return state.user.empty() && std::ranges::find(kServing, state.state) != kServing.end();
-}
-
 std::string position(const Ladder& ladder, Khz khz) {
     const auto steps = ladder.khz();
     const auto found = std::ranges::find(steps, khz);
@@ -236,6 +230,11 @@ std::string chart_line(const Uafp& uafp, Khz row, const Style& style) {
 }
 
 }  // namespace
+
+bool hidden(const Properties& state) {
+    constexpr std::array kServing{"governing", "observing", "failing", "run"};
+    return state.user.empty() && std::ranges::find(kServing, state.state) != kServing.end();
+}
 
 std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style) {
     std::string chart;

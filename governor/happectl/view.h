@@ -24,6 +24,9 @@ const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
 // `ladder`: the one whose kHz it speaks; null if it is not known.
 std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style);
 
+// Somebody is served, and who is not shown to this caller.
+[[nodiscard]] bool hidden(const Properties& state);
+
 // Several lines for a person.
 std::string status_text(const Properties& state, const Style& style);
 

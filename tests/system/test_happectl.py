@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -276,6 +277,11 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
         "util_ppm": 970_000,
     }
     assert "  undo 7  " in text.splitlines()[2]
+    with happectl.daemon(ListEvents=[[]]):
+        none = happectl.run("events", "doom")
+        as_json = happectl.run("events", "doom", "--json")
+    assert "no key press to show of doom" in none.stderr
+    assert (none.returncode, as_json.stdout, as_json.stderr) == (0, "", "")
     assert undone == {**line, "number": 8, "key": "undo", "undoes": 7}
 
 
@@ -299,8 +305,21 @@ def test_explain_names_the_press_and_what_comes_next(happectl: HappeCtl) -> None
     assert (told["khz"], told["level"], told["probing"], told["seconds"]) == (1_200_000, 3, False, None)
     assert (tries["probing"], tries["restored_khz"], tries["seconds"]) == (True, 1_600_000, 41)
     assert "goes back to at least 1.6 GHz" in tries["next"]
-    assert hidden == "HAPPE has set no frequency, or does not show you which: see happectl status.\n"
+    assert hidden == "HAPPE does not show you its decisions: they are another user's, or of a blind run.\n"
     assert nothing == "null\n"
+
+
+def test_explain_says_why_there_is_no_decision(happectl: HappeCtl) -> None:
+    with happectl.daemon({**HIDDEN, "State": "held", "Reason": "held by vlc"}):
+        held = happectl.run("explain").stdout
+    undecided: dict[str, Any] = {"Targets": [], "Sample": []}
+    with happectl.daemon({**undecided, "State": "failing", "Reason": "policy 0 is refused"}, ListEvents=[[]]):
+        failing = happectl.run("explain").stdout
+    with happectl.daemon(undecided, ListEvents=[[]]):
+        early = happectl.run("explain").stdout
+    assert failing == "HAPPE sets no frequency now: policy 0 is refused.\n"
+    assert held == "HAPPE sets no frequency now: held by vlc.\n"
+    assert early.startswith("HAPPE has not decided yet")
 
 
 def test_undo_says_what_it_undid(happectl: HappeCtl) -> None:
@@ -495,3 +514,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         assert (ran.returncode, ran.stderr) == (0, "")
         assert "Examples:\n" in ran.stdout
         assert max(map(len, ran.stdout.splitlines())) <= 120
+    for command in ("profiles show", "keys learn", "study key", "run fetch"):
+        own = happectl.run(*command.split(), "--help").stdout
+        assert f"  happectl {command.split()[0]}" in own
+        assert "sudo happectl setup" not in own

@@ -115,7 +115,7 @@ Outcome<int> write_bundle(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("doctor", "Find problems, and what to do about them");
+    CLI::App* const command = program.add_subcommand("doctor", "Find problems, and say how to solve them");
     const auto options = std::make_shared<DoctorOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
     command

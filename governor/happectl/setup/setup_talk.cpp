@@ -98,7 +98,9 @@ Outcome<KeyPair> typed_keys() {
 }
 
 void show_choices(const std::vector<KeyPair>& pairs) {
-    std::cerr << "\nWhich keys teach? The first asks for more speed, the second saves power.\n";
+    std::cerr
+        << "\nWhich keys teach? The first asks for more speed, the second saves power. The kernel lists keys that your\n"
+           "keyboard may lack: if you do not know where these are, choose p.\n";
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         std::cerr << fmt::format("  {}  {} and {}\n", i + 1, pairs[i].performance, pairs[i].power);
     }
