@@ -20,7 +20,7 @@ fi
 rm -rf $out $copy/happe_* $copy/happe-*
 mkdir -p $out
 
-echo "package: building version $version"
+echo "package: building version $version, for some minutes; build/package.log shows the progress"
 (
     cd $copy/happe
     DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" DEB_BUILD_PROFILES="${1:+pkg.happe.$1}" \
