@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
@@ -76,7 +77,7 @@ class Working:
     def children(self) -> list[int]:
         """The processes of its jobs."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(each) for each in path.read_text().split()] if path.exists() else []
+        return [int(each) for each in path.read_text().split() if _does_a_job(each)] if path.exists() else []
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +86,13 @@ class Working:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(PATIENCE_S)
+
+
+def _does_a_job(pid: str) -> bool:
+    """Whether a process does. A worker that starts has others for a moment, which look for libraries."""
+    with suppress(OSError):  # it has ended
+        return b"happe_study.operations.working.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def left_behind(data: Path) -> Path:

@@ -65,4 +65,4 @@ def test_programs_name_pages() -> None:
     """A change of the words would blind the test above."""
     assert "docs/traces.md" in named_in(ROOT / "governor/happectl/run.cpp")
     assert "docs/uploads.md" in named_in(ROOT / "study-server/src/happe_study/base/uploads.py")
-    assert "docs/protocol.md" in named_in(ROOT / "study-server/src/happe_study/cli/analysing.py")
+    assert "docs/protocol.md" in named_in(ROOT / "study-server/src/happe_study/results/analysis/plan.py")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from happe_study.results.analysis import blinding_index, groups, intervals, noni
 from happe_study.results.analysis.blinding_index import Guess
 from happe_study.results.analysis.intervals import Unseen
 from happe_study.results.analysis.noninferiority import Verdict, Wanted
+from happe_study.results.analysis.plan import ASSUMPTIONS, Plan, Power, powers
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.sections import ratings
 from happe_study.results.analysis.tidy import Panel, satisfaction, watts
@@ -49,18 +49,19 @@ def test_intervals_and_tests_hold_in_a_sample_of_the_worlds() -> None:
 
 
 def test_more_participants_show_more_and_the_difference_counts() -> None:
-    def plan(people: int, dropout: float = 0.0, difference: float = 0.0, **assumed: float) -> planning.Power:
-        start = replace(planning.Assumptions(), **assumed)  # type: ignore[arg-type]  # only numbers are given
-        draw = partial(planning.simulated, planning.shift_for(start, difference))
-        return planning.power(people, planning.Goal(WANTED, dropout=dropout), draw)
+    def power(people: int, **other: float) -> Power:
+        assumed = {each.name: each.default for each in ASSUMPTIONS} | other
+        plan = Plan([people], 2000, WANTED.margin, WANTED.alpha, int(WANTED.width), 4, assumed)
+        draw = planning.drawing(plan)
+        return powers(plan, [planning.counted(plan, draw, batch) for batch in plan.batches()])[0]
 
-    powers = [plan(people) for people in (12, 24, 48)]
-    assert [each.power for each in powers] == sorted(each.power for each in powers)
-    assert plan(48, difference=-0.1).power < powers[2].power
-    assert plan(48, minority=0.1).power < powers[2].power / 2
-    assert plan(48, dropout=0.25).power == plan(36).power < powers[2].power
-    assert plan(6, dropout=0.5).power == 0
-    assert plan(12, spread=0.2).saving_power < powers[0].saving_power
+    sizes = [power(people) for people in (12, 24, 48)]
+    assert [each.power for each in sizes] == sorted(each.power for each in sizes)
+    assert power(48, difference=-0.1).power < sizes[2].power
+    assert power(48, minority=0.1).power < sizes[2].power / 2
+    assert power(48, dropout=0.25).power == power(36).power < sizes[2].power
+    assert power(6, dropout=0.5).power == 0
+    assert power(12, spread=0.2).saving_power < sizes[0].saving_power
     with pytest.raises(Refusal, match="no shift"):
         planning.shift_for(planning.Assumptions(), 3.0)
     with pytest.raises(Refusal, match="leave some for chance"):

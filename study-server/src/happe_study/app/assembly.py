@@ -33,6 +33,7 @@ from happe_study.people.devices import routes as device_routes
 from happe_study.results.exports import routes as export_routes
 from happe_study.results.overview import pages as overview_pages
 from happe_study.results.overview import routes as overview_routes
+from happe_study.results.planning import pages as planning_pages
 from happe_study.results.reports import pages as report_pages
 from happe_study.results.unblinding import pages as unblinding_pages
 from happe_study.results.unblinding import routes as unblinding_routes
@@ -131,5 +132,5 @@ def blueprints() -> Iterator[Blueprint]:
         device_pages.pages,
     )
     yield from (unblinding_pages.pages, audit_pages.pages)
-    yield from (check_pages.pages, report_pages.pages, job_pages.pages)
+    yield from (check_pages.pages, report_pages.pages, job_pages.pages, planning_pages.pages)
     yield from (profile_routes.api, profile_pages.pages)

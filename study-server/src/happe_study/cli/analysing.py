@@ -11,27 +11,37 @@ import json
 import os
 from functools import partial
 from importlib import import_module
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import Command, examples, is_terminal, json_option, print_json, print_table
+from happe_cli.commands import Command, examples, is_terminal, json_option, print_table
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.base.version import VERSION
 from happe_study.cli.errors import PROGRAM
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
 from happe_study.evidence.documents.reading import InputError, read_measures
+from happe_study.results.analysis.plan import (
+    ASSUMPTIONS,
+    FEWEST,
+    MOST,
+    MOST_STUDIES,
+    STUDIES,
+    document,
+    of_protocol,
+    powers,
+)
+from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from happe_study.design.protocol.reading import Protocol
-    from happe_study.results.analysis.planning import Assumptions, Power
+    from happe_study.results.analysis.plan import Plan, Power
     from happe_study.results.analysis.tidy import Runs
-
-    Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
 report.html, report.pdf and results.json. The same input gives the same bytes. Where the data can't support
@@ -96,10 +106,30 @@ def _progress(what: str) -> None:
         PROGRAM.show([what])
 
 
-def assumption(name: str, within: tuple[float, float], default: float, text: str, metavar: str = "PART") -> Option:
-    """An option whose value the simulated studies assume."""
-    kind = click.FloatRange(*within)
-    return click.option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
+def _assumptions(command: Callable[..., None]) -> Callable[..., None]:
+    """Options whose values the simulated studies assume."""
+    for each in reversed(ASSUMPTIONS):
+        option = click.option(
+            f"--{each.name}",
+            type=Bounded(each.low, each.high),
+            default=each.default,
+            show_default=True,
+            metavar=each.unit,
+            help=each.text,
+        )
+        command = option(command)
+    return command
+
+
+class Bounded(click.FloatRange):
+    """A number within bounds. Click's own type takes "nan" for one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 @click.command(
@@ -113,24 +143,20 @@ def assumption(name: str, within: tuple[float, float], default: float, text: str
 @click.argument("protocol", type=file)
 @click.option(
     "--participants",
-    type=click.IntRange(5, 1000),
+    type=click.IntRange(FEWEST, MOST),
     multiple=True,
     metavar="NUMBER",
     help="The number of participants; repeat the option for more numbers",
 )
-@assumption(
-    "--difference", (-10, 10), 0.0, "The true difference of mean ratings: treatment minus reference", metavar="POINTS"
+@click.option(
+    "--studies",
+    type=click.IntRange(1, MOST_STUDIES),
+    default=STUDIES,
+    show_default=True,
+    metavar="NUMBER",
+    help="The number of simulated studies of each size",
 )
-@assumption("--between", (0, 0.95), 0.3, "The share of satisfaction's variance between people")
-@assumption(
-    "--liking", (0, 1), 0.05, "The variance of people's own liking of the treatment, as a share of the same variance"
-)
-@assumption("--minority", (0, 0.5), 0.0, "The share of people who rate the treatment lower than the others do")
-@assumption("--dislike", (0, 10), 2.0, "How much lower this minority rates it", metavar="POINTS")
-@assumption("--dropout", (0, 0.9), 0.0, "The share of the participants who drop out")
-@assumption("--saving", (-1, 0.9), 0.25, "The true typical saving")
-@assumption("--spread", (0.001, 1), 0.06, "The standard deviation of people's own savings")
-@assumption("--above", (-1, 0.9), 0.2, "The saving above which the whole interval should be")
+@_assumptions
 @click.option(
     "--like",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
@@ -139,47 +165,48 @@ def assumption(name: str, within: tuple[float, float], default: float, text: str
 )
 @click.option("--register", is_flag=True, help="Print lines for the protocol instead, which preregister the result")
 @json_option
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - an option each
     protocol: Path,
     participants: tuple[int, ...],
+    studies: int,
     as_json: bool,  # noqa: FBT001 - click's flag
     register: bool,  # noqa: FBT001
     like: Path | None,
     **assumed: float,
 ) -> None:
-    """How likely a study shows non-inferiority and a saving, by size; simulates 2000 studies of each.
+    """How likely a study shows non-inferiority and a saving, by size; simulates studies of each.
 
     It assumes the paper's frequencies of ratings under ondemand (Table A.1) for the reference, in turn for each
-    application. This needs a scale of five points.
+    application. This needs a scale of five points. On a server, the page Protocol of a study does the same as a
+    job.
     """
     planned = _protocol(protocol)
-    if planned.analysis is None:
-        raise Failure(
-            os.EX_DATAERR,
-            f"{protocol}: has no section [analysis] with the margin; add one (docs/protocol.md, The analysis)",
-        )
-    powers = _powers(protocol, planned, participants or _sizes(planned), like, assumed)
+    try:
+        wanted = of_protocol(planned, participants, studies, assumed, like_paper=like is None)
+    except Refusal as error:
+        raise Failure(os.EX_DATAERR, f"{protocol}: {error}") from None
+    found = _powers(wanted, planned, like)
     if register:
-        click.echo("\n".join(_registered(powers, like, assumed)))
+        click.echo("\n".join(_registered(found, like, assumed)))
         return
     if as_json:
-        print_json([vars(each) for each in powers])
+        click.echo(document(map(vars, found)), nl=False)
         return
     rows = [
         (each.participants, each.left, *(f"{100 * part:.1f} %" for part in (each.power, each.saving_power)))
-        for each in powers
+        for each in found
     ]
     print_table([("participants", "left", "non-inferior", f"saving above {100 * assumed['above']:g} %"), *rows])
 
 
-def _registered(powers: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:
+def _registered(found: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:
     """`planned` of the protocol's section [analysis], as TOML."""
     given = [f"--{name} {value:g}" for name, value in assumed.items()] + ([f"--like {like.name}"] if like else [])
-    lines = [f"happe-server {VERSION} plan {' '.join(given)}"]
+    lines = [f"happe-server {VERSION} plan --studies {found[0].studies} {' '.join(given)}"]
     lines += [
         f"{each.participants} participants, {each.left} at the end: of {each.studies} studies "
         f"{100 * each.power:.1f} % show non-inferiority, {100 * each.saving_power:.1f} % the saving"
-        for each in powers
+        for each in found
     ]
     yield "planned = ["
     yield from (f"    {json.dumps(line)}," for line in lines)
@@ -193,44 +220,19 @@ def _protocol(path: Path) -> Protocol:
         raise Failure(os.EX_DATAERR, *str(error).splitlines()) from None
 
 
-def _sizes(planned: Protocol) -> list[int]:
-    """The protocol's number of participants and its halves and multiples, in whole blocks."""
-    block, wanted = planned.block_size, planned.participants
-    rounded = {max(1, round(part * wanted / block)) * block for part in (0.5, 1, 1.5, 2, 3)}
-    return sorted(size for size in rounded if size >= FEWEST_PLANNED)
-
-
-FEWEST_PLANNED = 5
-
-
-def _powers(
-    path: Path, planned: Protocol, sizes: Sequence[int], like: Path | None, assumed: dict[str, float]
-) -> list[Power]:
-    planning, refusal = _needed("planning"), _needed("refusal").Refusal
+def _powers(plan: Plan, planned: Protocol, like: Path | None) -> list[Power]:
+    """Simulate one batch after the other."""
+    planning = _needed("planning")
     analysis = planned.analysis
-    assert analysis is not None  # noqa: S101 - looked at before
-    width = float(planned.rating.highest - planned.rating.lowest)
-    test = _needed("noninferiority").Wanted(analysis.margin, analysis.alpha, width)
-    goal = planning.Goal(test, assumed["above"], assumed["dropout"])
+    assert analysis is not None  # noqa: S101 - a plan has its margin
     try:
         if like is None:
-            draw = partial(planning.simulated, _assumed(path, planned, assumed))
+            draw = planning.drawing(plan)
         else:
             draw = partial(planning.drawn, planning.people_of(_runs(like), analysis.treatment, analysis.reference))
-        return [planning.power(size, goal, draw) for size in sizes]
-    except refusal as error:
+        return powers(plan, [planning.counted(plan, draw, batch) for batch in plan.batches()])
+    except Refusal as error:
         raise Failure(os.EX_DATAERR, str(error)) from None
-
-
-def _assumed(path: Path, planned: Protocol, assumed: dict[str, float]) -> Assumptions:
-    planning = _needed("planning")
-    paper, scale = planning.PAPER_RATINGS, planned.rating.highest - planned.rating.lowest + 1
-    if scale != len(paper[0]):
-        raise Failure(os.EX_DATAERR, f"{path}: rating: has {scale} points; the paper's ratings have {len(paper[0])}")
-    frequencies = tuple(paper[n % len(paper)] for n in range(len(planned.applications)))
-    wanted = {key: assumed[key] for key in ("between", "liking", "minority", "dislike", "saving", "spread")}
-    shifted: Assumptions = planning.shift_for(planning.Assumptions(frequencies, **wanted), assumed["difference"])
-    return shifted
 
 
 def _runs(folder: Path) -> Runs:

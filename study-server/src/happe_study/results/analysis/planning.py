@@ -5,18 +5,22 @@ Each simulated participant rates each application under both conditions. Behind 
 person's own level, the person's own liking of the treatment, and chance; its variance is 1 and thresholds cut it into
 the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it. Each
 one's saving is normal on the scale of logarithms. Or participants are drawn from a study that there is, real or
-simulated. The study that comes out is tested as the real one is (`noninferiority`, `savings`). Seeds are fixed.
+simulated. The study that comes out is tested as the real one is (`noninferiority`, `savings`). `plan` has what is
+assumed, and puts the counts of batches together. Seeds are fixed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
 
 from happe_study.results.analysis.intervals import FEWEST, LEVEL, limits, require
+from happe_study.results.analysis.noninferiority import Wanted
+from happe_study.results.analysis.plan import PAPER_RATINGS, Counts
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.savings import NOTHING_SAVED
 from happe_study.results.analysis.tidy import satisfaction, watts
@@ -24,14 +28,12 @@ from happe_study.results.analysis.tidy import satisfaction, watts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.results.analysis.noninferiority import Wanted
+    from happe_study.results.analysis.plan import Batch, Plan
     from happe_study.results.analysis.tidy import Floats, Runs
 
-STUDIES = 2000
+    Draw = Callable[[int, int, int], "People"]  # numbers of participants and of studies, and the batch's own
+
 SEED = 20100917
-# How often each rating from 1 on was given under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Of the two
-# histograms that print Trackballs' cell it is the one with the longer tail.
-PAPER_RATINGS = ((0, 0, 1, 9, 14), (0, 0, 0, 3, 21), (0, 0, 1, 9, 14), (0, 1, 0, 10, 13))
 
 
 @dataclass(frozen=True)
@@ -58,30 +60,6 @@ class People(NamedTuple):
 
     differences: Floats
     log_ratios: Floats
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What a study is to show: non-inferiority, and a saving above `saving`. A part of those who begin drops out."""
-
-    test: Wanted
-    saving: float = 0.2
-    dropout: float = 0.0
-
-
-@dataclass(frozen=True)
-class Power:
-    """The shares of simulated studies that show what they should, and the Monte Carlo error of the first.
-
-    `participants` begin, `left` are there at the end.
-    """
-
-    participants: int
-    left: int
-    power: float
-    error: float
-    saving_power: float
-    studies: int
 
 
 def thresholds(assumed: Assumptions) -> Floats:
@@ -132,9 +110,9 @@ def _points(cuts: Floats, satisfied: Floats) -> Floats:
     return points.astype(np.float64) + 1
 
 
-def simulated(assumed: Assumptions, participants: int, studies: int, seed: int = SEED) -> People:
+def simulated(assumed: Assumptions, participants: int, studies: int, batch: int = 0) -> People:
     """Studies of people as assumed."""
-    generator = np.random.default_rng(seed)
+    generator = _generator(batch)
     treated, base = rated(assumed, studies * participants, generator)
     dislike = generator.random((len(base), 1)) < assumed.minority
     treated = np.where(dislike, np.maximum(1, treated - assumed.dislike), treated)
@@ -142,11 +120,15 @@ def simulated(assumed: Assumptions, participants: int, studies: int, seed: int =
     return People(means, generator.normal(np.log1p(-assumed.saving), assumed.spread, means.shape))
 
 
-def drawn(people: People, participants: int, studies: int, seed: int = SEED) -> People:
+def drawn(people: People, participants: int, studies: int, batch: int = 0) -> People:
     """Studies of people who are drawn, with replacement, from those of a study (without its first axis)."""
-    generator = np.random.default_rng(seed)
-    who = generator.integers(len(people.differences), size=(studies, participants))
+    who = _generator(batch).integers(len(people.differences), size=(studies, participants))
     return People(people.differences[who], people.log_ratios[who])
+
+
+def _generator(batch: int) -> np.random.Generator:
+    """The random numbers of a batch. Those of batch 0 are the ones of SEED alone, as NumPy fills seeds with zeros."""
+    return np.random.default_rng([SEED, batch])
 
 
 def people_of(runs: Runs, treatment: str, reference: str) -> People:
@@ -158,16 +140,23 @@ def people_of(runs: Runs, treatment: str, reference: str) -> People:
     return People(gaps[whole].mean(axis=1), ratios[whole].mean(axis=1))
 
 
-def power(participants: int, goal: Goal, draw: Callable[[int, int], People], studies: int = STUDIES) -> Power:
-    """How often studies of this size show what they should. `draw` gets numbers of participants and of studies.
+def drawing(plan: Plan) -> Draw:
+    """Draws studies of people as a plan assumes, with the paper's ratings in turn for each application."""
+    frequencies = tuple(PAPER_RATINGS[n % len(PAPER_RATINGS)] for n in range(plan.applications))
+    wanted = {name: plan.assumed[name] for name in ("between", "liking", "minority", "dislike", "saving", "spread")}
+    return partial(simulated, shift_for(Assumptions(frequencies, **wanted), plan.assumed["difference"]))
+
+
+def counted(plan: Plan, draw: Draw, batch: Batch) -> Counts:
+    """How many studies of a batch show what they should.
 
     A study without any scatter, or with too few people left, shows nothing.
     """
-    left = round(participants * (1 - goal.dropout))
+    left = plan.left(batch.size)
     if left < FEWEST:
-        return Power(participants, left, 0.0, 0.0, 0.0, studies)
-    people = draw(left, studies)
-    share = float((goal.test.p(people.differences) < goal.test.alpha).mean())
+        return Counts(0, 0)
+    people = draw(left, batch.studies, batch.number)
+    test = Wanted(plan.margin, plan.alpha, float(plan.width))
     highest = limits(people.log_ratios, (1 - LEVEL) / 2, NOTHING_SAVED)[1]
-    saved = float((-np.expm1(highest) > goal.saving).mean())
-    return Power(participants, left, share, float(np.sqrt(share * (1 - share) / studies)), saved, studies)
+    noninferior = (test.p(people.differences) < test.alpha).sum()
+    return Counts(int(noninferior), int((-np.expm1(highest) > plan.assumed["above"]).sum()))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the simulated studies of a plan assume, the batches that they come in, and what their counts say.
+
+Every batch has random numbers of its own, which follow from its number alone. So batches may be simulated by anybody
+and in any order. A server without the statistics packages imports this module; `planning` simulates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from happe_study.design.protocol.reading import Protocol
+
+FEWEST, MOST = 5, 1000  # participants
+STUDIES, MOST_STUDIES = 2000, 100_000  # of each size
+BATCH = 2000  # studies; another number would change every plan
+# How often each rating from 1 on was given under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Of the two
+# histograms that print Trackballs' cell it is the one with the longer tail.
+PAPER_RATINGS = ((0, 0, 1, 9, 14), (0, 0, 0, 3, 21), (0, 0, 1, 9, 14), (0, 1, 0, 10, 13))
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A number that a person assumes: its name, bounds and default, what it is, and its unit."""
+
+    name: str
+    low: float
+    high: float
+    default: float
+    text: str
+    unit: str = "PART"
+
+
+ASSUMPTIONS = (
+    Assumption("difference", -10, 10, 0.0, "The true difference of mean ratings: treatment minus reference", "POINTS"),
+    Assumption("between", 0, 0.95, 0.3, "The share of satisfaction's variance between people"),
+    Assumption(
+        "liking", 0, 1, 0.05, "The variance of people's own liking of the treatment, as a share of the same variance"
+    ),
+    Assumption("minority", 0, 0.5, 0.0, "The share of people who rate the treatment lower than the others do"),
+    Assumption("dislike", 0, 10, 2.0, "How much lower this minority rates it", "POINTS"),
+    Assumption("dropout", 0, 0.9, 0.0, "The share of the participants who drop out"),
+    Assumption("saving", -1, 0.9, 0.25, "The true typical saving"),
+    Assumption("spread", 0.001, 1, 0.06, "The standard deviation of people's own savings"),
+    Assumption("above", -1, 0.9, 0.2, "The saving above which the whole interval should be"),
+)
+
+
+class Batch(NamedTuple):
+    """Studies of `size` participants that are simulated together, the first ones of a size with the number 0."""
+
+    size: int
+    number: int
+    studies: int
+
+
+class Counts(NamedTuple):
+    """How many studies of a batch show non-inferiority, and how many the saving."""
+
+    noninferior: int
+    saved: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a plan depends on: of the protocol, and of whoever plans. As JSON it is the arguments of a job.
+
+    `sizes` are numbers of participants who begin; `studies` are simulated of each. `width` is the scale's, in points.
+    `assumed` has a number for each name of ASSUMPTIONS.
+    """
+
+    sizes: Sequence[int]
+    studies: int
+    margin: float
+    alpha: float
+    width: int
+    applications: int
+    assumed: Mapping[str, float]
+
+    def left(self, size: int) -> int:
+        """How many of so many participants do not drop out."""
+        return round(size * (1 - self.assumed["dropout"]))
+
+    def batches(self) -> Iterator[Batch]:
+        """Every batch, size by size."""
+        for size in self.sizes:
+            for number, first in enumerate(range(0, self.studies, BATCH)):
+                yield Batch(size, number, min(BATCH, self.studies - first))
+
+
+@dataclass(frozen=True)
+class Power:
+    """The shares of simulated studies that show what they should, and the Monte Carlo error of the first.
+
+    `participants` begin, `left` are there at the end.
+    """
+
+    participants: int
+    left: int
+    power: float
+    error: float
+    saving_power: float
+    studies: int
+
+
+def of_protocol(
+    protocol: Protocol, sizes: Sequence[int], studies: int, assumed: Mapping[str, float], *, like_paper: bool = True
+) -> Plan:
+    """A plan of a protocol; without sizes, of its number of participants, its halves and multiples.
+
+    Refusal without a margin, or if ratings `like_paper` are wanted for another scale than the paper's.
+    """
+    analysis, rating = protocol.analysis, protocol.rating
+    if analysis is None:
+        raise Refusal("has no section [analysis] with the margin; add one (docs/protocol.md, The analysis)")
+    width = rating.highest - rating.lowest
+    if like_paper and width + 1 != len(PAPER_RATINGS[0]):
+        raise Refusal(f"rating: has {width + 1} points; the paper's ratings have {len(PAPER_RATINGS[0])}")
+    wanted = tuple(dict.fromkeys(sizes)) or _multiples(protocol.participants, protocol.block_size)
+    if not wanted:
+        raise Refusal(f"participants: three times as many are fewer than {FEWEST}; give numbers of participants")
+    return Plan(wanted, studies, analysis.margin, analysis.alpha, width, len(protocol.applications), dict(assumed))
+
+
+def _multiples(participants: int, block: int) -> tuple[int, ...]:
+    """In whole blocks."""
+    rounded = {max(1, round(part * participants / block)) * block for part in (0.5, 1, 1.5, 2, 3)}
+    return tuple(sorted(size for size in rounded if size >= FEWEST))
+
+
+def powers(plan: Plan, counts: Iterable[Sequence[int]]) -> list[Power]:
+    """What the counts of all batches, in their order, say of each size."""
+    sums = {size: Counts(0, 0) for size in plan.sizes}
+    for batch, (noninferior, saved) in zip(plan.batches(), counts, strict=True):
+        so_far = sums[batch.size]
+        sums[batch.size] = Counts(so_far.noninferior + noninferior, so_far.saved + saved)
+    return [_power(plan, size, sums[size]) for size in plan.sizes]
+
+
+def _power(plan: Plan, size: int, counts: Counts) -> Power:
+    share, saved = (count / plan.studies for count in counts)
+    error = math.sqrt(share * (1 - share) / plan.studies)
+    return Power(size, plan.left(size), share, error, saved, plan.studies)
+
+
+def document(found: Iterable[Mapping[str, float]]) -> str:
+    """Powers for programs, as `happe-server plan --json` prints them."""
+    return json.dumps(list(found), indent=2, ensure_ascii=False) + "\n"

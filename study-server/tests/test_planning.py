@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study is planned by workers, in pieces, and the answer is the one of the command that needs no server."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from contextlib import ExitStack
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+import given_jobs
+import given_studies
+from given_accounts import browser, post
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.jobs.models import Job, JobState
+from happe_study.operations.working.process import do
+from happe_study.results.analysis.plan import ASSUMPTIONS, Plan
+from happe_study.results.planning import job as planning
+from operated import happe_server
+from patience import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from operated import Operated
+    from world import World
+
+PROTOCOL = given_studies.small() + "\n[analysis]\nmargin = 0.25\n"
+PAGE = "/studies/small/protocol"
+FORM = {each.name: str(each.default) for each in ASSUMPTIONS} | {"sizes": "8, 40", "studies": "4100"}
+OPTIONS = ("--participants", "8", "--participants", "40", "--studies", "4100")
+BATCHES = 6  # three of each size
+
+
+def planner(world: World, protocol: str = PROTOCOL, role: Role = Role.CUSTODIAN) -> FlaskClient:
+    """Somebody of a study, whatever their role is."""
+    study = given_studies.study(world, protocol=protocol)
+    return browser(world, role, study_id=study.id)
+
+
+def ask(client: FlaskClient, **changes: str) -> int:
+    """Fill in the form of a plan; the status."""
+    return post(client, f"{PAGE}/plan", page=PAGE, **FORM | changes).status_code
+
+
+def printed(folder: Path, *options: str, protocol: str = PROTOCOL) -> str:
+    """What the command prints that has the protocol alone."""
+    file = folder / "protocol.toml"
+    file.write_text(protocol)
+    return happe_server("plan", file, *options, "--json").out
+
+
+def test_a_plan_is_the_commands_with_any_pieces_and_workers(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    custodian = planner(world)
+    assumed = {"minority": "0.02", "dropout": "0.2", "saving": "0.22", "difference": "-0.02"}
+    expected = printed(tmp_path, *OPTIONS, *(word for name in assumed for word in (f"--{name}", assumed[name])))
+    # When one worker does it in one piece
+    assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
+    assert "It waits for a free worker" in custodian.get(f"{PAGE}/plan").text
+    assert given_jobs.work_off(world) == [JobState.DONE]
+    # And when each batch is a piece, and three workers end theirs in another order
+    monkeypatch.setattr(planning, "PIECE_PEOPLE", 1)
+    assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
+    parts, whole = world.app.extensions["happe"], given_jobs.taken(world)
+    do(parts, whole, tmp_path)
+    assert f"Step 0 of {BATCHES}: simulating studies" in custodian.get(f"{PAGE}/plan").text
+    for _ in range(BATCHES // 3):
+        for piece in reversed([given_jobs.taken(world) for _ in range(3)]):
+            do(parts, piece, tmp_path)
+    assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
+    # Then both are what the command prints, to the byte, and the page has them
+    for number in (1, whole.id):
+        answer = custodian.get(f"{PAGE}/plan/{number}.json")
+        assert (answer.text, answer.content_type) == (expected, "application/json")
+    page = custodian.get(f"{PAGE}/plan").text
+    assert (page.count("<h2 id="), "minority 0.02, dislike 2" in page) == (2, True)
+    assert re.search(r'row" class="number">40</th><td class="number">32</td><td class="number">\d+\.\d %', page)
+    # And the job knows nothing but what the command knows: numbers of the protocol and of the form
+    asked = given_jobs.job(world, whole.id)
+    assert set(asked.arguments) == set(Plan.__dataclass_fields__)
+    assert "small" not in str(asked.arguments)
+    with world.database.reading() as session:
+        logged = session.scalars(select(AuditDetail.detail).join(AuditEntry).where(AuditEntry.action == "plan.asked"))
+        assert [each["job"] for each in logged] == [1, whole.id]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("sizes", "12, x", "Must be a whole number from 5 to 1000."),
+        ("sizes", "4", "Must be a whole number from 5 to 1000."),
+        ("sizes", "12 " * 11, "At most 10 numbers."),
+        ("studies", "0", "Must be a whole number from 1 to 100000."),
+        ("studies", "9" * 5000, "Must have 1 to 200 characters."),
+        ("studies", "\N{SUPERSCRIPT TWO}", "Must be a whole number from 1 to 100000."),
+        ("saving", "nan", "Must be a number from -1 to 0.9."),
+        ("spread", "1e999", "Must be a number from 0.001 to 1."),
+        ("between", "", "Fill this in."),
+    ],
+)
+def test_a_form_that_makes_no_sense_says_where_and_asks_for_nothing(
+    small_world: World, field: str, value: str, said: str
+) -> None:
+    answer = post(planner(small_world), f"{PAGE}/plan", page=PAGE, **FORM | {field: value})
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert f'id="{field}-error">{said}<' in answer.text
+    assert given_jobs.work_off(small_world) == []
+
+
+def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> None:
+    world = small_world
+    # Given one plan that waits: no other one begins
+    analyst = planner(world, role=Role.ANALYST)
+    assert [ask(analyst, difference="9"), ask(analyst)] == [HTTPStatus.SEE_OTHER, HTTPStatus.CONFLICT]
+    # When its ratings cannot differ so much, it fails, as the command does
+    assert given_jobs.work_off(world) == [JobState.FAILED]
+    assert "no shift of these ratings changes their mean by 9.0" in analyst.get(f"{PAGE}/plan").text
+    assert analyst.get(f"{PAGE}/plan/1.json").status_code == HTTPStatus.NOT_FOUND
+    # And protocols that lack what a plan needs are refused at once
+    for name, more, said in (
+        ("bare", "", "The protocol has no section [analysis] with the margin"),
+        ("wide", "[rating]\nlowest = 1\nhighest = 7\n[analysis]\nmargin = 0.25\n", "rating: has 7 points"),
+    ):
+        given_studies.study(world, protocol=f"{given_studies.small(name)}\n{more}")
+        someone = browser(world, Role.EXPERIMENTER, email=f"{name}@example.org")
+        answer = post(someone, f"/studies/{name}/protocol/plan", page=PAGE, **FORM)
+        assert (answer.status_code, said in answer.text) == (HTTPStatus.CONFLICT, True)
+    tiny = given_studies.small("tiny", participants=1, scheme="paper") + "\n[analysis]\nmargin = 0.25\n"
+    file = tmp_path / "tiny.toml"
+    file.write_text(tiny)
+    ran = happe_server("plan", file)
+    assert (ran.status, "three times as many are fewer than 5" in ran.err) == (65, True)
+
+
+@pytest.mark.slow
+def test_three_at_a_time_plan_the_same_though_the_process_of_one_is_killed(
+    operated: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = operated.world
+    # Given a plan of one size, in three pieces
+    monkeypatch.setattr(planning, "PIECE_PEOPLE", 1)
+    client = planner(world)
+    assert ask(client, sizes="40") == HTTPStatus.SEE_OTHER
+    whole, log = given_jobs.taken(world), tmp_path / "log"
+    do(world.app.extensions["happe"], whole, tmp_path)
+    # When three workers do them, or one that does three at a time, and one of their processes is killed
+    secrets, alone = world.config.secrets_folder, world.database.is_sqlite
+    with ExitStack() as workers:
+        every = []
+        for number in range(1 if alone else 3):
+            data = tmp_path / f"worker {number}"
+            data.mkdir()
+            changed = {"data": data, "secrets": secrets, "jobs": 3 if alone else 1}
+            every.append(workers.enter_context(given_jobs.Working(world.config.model_copy(update=changed), log)))
+        os.kill(until(lambda: [pid for each in every for pid in each.children()], "a process")[0], signal.SIGKILL)
+        ended = given_jobs.until_ended(world, whole.id)
+    # Then the answer is the command's
+    assert ended.state == JobState.DONE, log.read_text()
+    assert '"again": true' in log.read_text()
+    assert client.get(f"{PAGE}/plan/{whole.id}.json").text == printed(tmp_path, *OPTIONS[2:])
+    with world.database.reading() as session:
+        assert session.scalars(select(Job.id)).all() == [whole.id]
