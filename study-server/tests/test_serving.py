@@ -197,6 +197,25 @@ def test_the_thread_that_forks_beside_the_workers_writes_no_model(
     assert threads == [threading.current_thread()], "a web worker that is forked meanwhile would inherit its lock"
 
 
+def test_the_master_forks_no_web_worker_before_the_worker_beside_them_has_begun(
+    small_operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    goes_on, late, begin = threading.Event(), [], subprocess.Popen
+
+    def slow(*command: Any, **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - the arguments of Popen
+        late.append(goes_on.wait(0.2))
+        return begin(*command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", slow)
+    # when
+    beside = Beside(small_operated.world.config)
+    goes_on.set()
+    beside.stop()
+    # then
+    assert late == [False], "a web worker that is forked meanwhile would keep its pipe open"
+
+
 @pytest.mark.slow
 def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_path: Path) -> None:
     small_operated.configure(**FREE_PORTS)

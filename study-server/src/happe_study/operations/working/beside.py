@@ -28,12 +28,16 @@ class Beside:
 
         The master forks web workers meanwhile, and they would inherit any lock that the thread holds, and never
         release it. So the thread asks no library of ours: pydantic locks itself when it first writes a model.
+
+        They would also keep open the pipe by which the thread learns that its new process has begun, and the thread
+        would never learn it. So this ends when the first process has begun.
         """
         self._order = json.dumps({"config": config.model_dump(mode="json"), "parent": os.getpid()}).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopping = threading.Event()
+        self._stopping, self._begun = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
         self._thread.start()
+        self._begun.wait()
 
     def stop(self) -> None:
         """End it. A job that it does waits again."""
@@ -54,12 +58,15 @@ class Beside:
 
     def _started(self) -> subprocess.Popen[bytes]:
         # The kernel ends it with the thread that starts it (prctl(2), PR_SET_PDEATHSIG), which lives as long as we do.
-        process = subprocess.Popen(
-            [sys.executable, "-m", "happe_study.operations.working.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "happe_study.operations.working.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+        finally:
+            self._begun.set()
         assert process.stdin is not None  # noqa: S101 - a pipe
         try:
             with process.stdin:
