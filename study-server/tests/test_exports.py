@@ -250,15 +250,15 @@ def test_the_catalogue_says_what_one_gets_now(small_world: World) -> None:
 MANY = 100_000
 
 
-def many_runs(world: World, study_id: int) -> None:
-    """100,000 runs of a thousand participants, written straight into the database."""
+def many_runs(world: World, study_id: int, many: int = MANY) -> None:
+    """100,000 runs, or as many thousands as are wanted, of a thousand participants, straight into the database."""
     with world.database.writing() as session:
         people = [
             {"study_id": study_id, "code": f"P{n:07d}", "state": "enrolled", "created_us": n} for n in range(1000)
         ]
         session.execute(insert(Participant), people)
         ids = session.scalars(select(Participant.id)).all()
-        each = MANY // len(ids)
+        each = many // len(ids)
         for start in range(0, len(ids), 100):
             rows = [
                 {

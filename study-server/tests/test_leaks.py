@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -12,10 +13,14 @@ import pytest
 from sqlalchemy import select
 from structlog.testing import capture_logs
 
+from given_jobs import work_off
 from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
+from happe_study.jobs.models import Job
 from happe_study.results.exports import services as exports
+from happe_study.results.exports.job import EXPORT
+from happe_study.results.exports.models import ExportPiece
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run
@@ -139,6 +144,31 @@ def _asked(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked]:
             for form in Format:
                 address = f"/api/v1/studies/small/exports/{table}?format={form}"
                 yield f"{who}: POST {address}", "", _whole(client.post(address, buffered=True))
+    yield from _exported(made, everybody)
+
+
+def _exported(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked]:
+    """Exports that jobs make: asked for by everybody, made, and each file fetched by everybody."""
+    for number, (who, client) in enumerate(everybody.items(), 1):
+        form = list(Format)[number % len(Format)]
+        yield f"{who}: POST export as {form}", "", client.post("/studies/small/exports", data={"format": form})
+        work_off(made.world)
+    with made.world.database.reading() as session:
+        jobs = session.scalars(select(Job.id).where(Job.kind == EXPORT).order_by(Job.id)).all()
+    for who, client in everybody.items():
+        for job, table in product(jobs, exports.tables(made.study)):
+            address = f"/studies/small/exports/{job}/{table}"
+            yield f"{who}: POST {address}", "", _whole(client.post(address, buffered=True))
+        for page in ("exports", "jobs"):
+            yield f"{who}: GET {page} with exports", "", client.get(f"/studies/small/{page}")
+
+
+def _kept(made: Server) -> list[tuple[object, ...]]:
+    """What the database has of exports that jobs made."""
+    with made.world.database.reading() as session:
+        pieces = session.execute(select(ExportPiece.job_id, ExportPiece.name, ExportPiece.at, ExportPiece.content))
+        jobs = session.execute(select(Job.id, Job.arguments, Job.result).where(Job.kind == EXPORT))
+        return [(*rest, masked(content)) for *rest, content in pieces] + [tuple(job) for job in jobs]
 
 
 def _whole(answer: TestResponse) -> TestResponse:
@@ -182,6 +212,10 @@ def test_two_servers_that_differ_in_the_allocation_alone_answer_alike(
     assert {endpoint for endpoint, _status in asked} - {
         endpoint for endpoint, status in asked if status == 200
     } == ELSEWHERE | BLINDED
+    assert _kept(one) == _kept(two)
+    assert {row[1] for row in _kept(one) if len(row) > 3} == {
+        name for name, table in exports.tables(one.study).items() if table.is_open("locked")
+    }
     logged = repr([*logs, *caplog.messages]).encode()
     assert len(logs) > 1000
     assert [label for label in LABELS if label in logged] == []
@@ -199,6 +233,7 @@ def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.M
         for (what, first), (_same, second) in zip(*answers, strict=True)
         if masked(all_of(first)) != masked(all_of(second))
     }
+    assert any(re.fullmatch(r"POST /studies/small/exports/[0-9]+/ratings", what) for what in differing)
     expected = {
         f"POST /api/v1/studies/small/exports/{table}?format={form}"
         for table in ("runs", "ratings", "records", "samples", "keys", "profiles", "learning_events")

@@ -158,6 +158,19 @@ REPORTS = """
 """
 
 
+def test_going_down_removes_exports_of_jobs_which_the_program_before_does_not_know(database: Database) -> None:
+    # given an export and a check
+    with database.writing() as session:
+        for kind in ("export", "checks"):
+            session.add(Job(kind=kind, asked_by="ana", arguments={}, requested_us=1, state=JobState.DONE))
+    # when
+    migrations.downgrade(database, "0024_pieces_of_jobs")
+    # then
+    with database.engine.connect() as connection:
+        assert connection.execute(text("SELECT kind FROM jobs")).all() == [("checks",)]
+    database.dispose()
+
+
 def test_going_down_fails_a_job_in_pieces_so_that_people_can_retry_it(database: Database) -> None:
     # given a job that waits for one of two pieces
     with database.writing() as session:

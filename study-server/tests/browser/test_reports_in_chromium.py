@@ -121,6 +121,24 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     watched.close()
 
 
+def test_an_export_is_asked_for_and_downloaded(browser: Browser, server: WorldServer) -> None:
+    given_reports.finished(server.world, "exported", participants=1)
+    watched = window(browser, server)
+    page = watched.page
+    page.goto("/studies/exported/exports")
+    look(watched, "exports-none")
+    page.get_by_label("Format").select_option("Parquet")
+    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("heading", name="An export is being made").wait_for()
+    look(watched, "exports-making")
+    given_jobs.work_off(server.world)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download ratings of export").click()
+    assert started.value.suggested_filename == "exported-ratings.parquet"
+    look(watched, "exports")
+    watched.close()
+
+
 def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> None:
     _plant(server.world)
     watched = window(browser, server)

@@ -30,6 +30,7 @@ from happe_study.people.accounts import routes as account_routes
 from happe_study.people.accounts import sign_in
 from happe_study.people.devices import pages as device_pages
 from happe_study.people.devices import routes as device_routes
+from happe_study.results.exports import pages as export_pages
 from happe_study.results.exports import routes as export_routes
 from happe_study.results.overview import pages as overview_pages
 from happe_study.results.overview import routes as overview_routes
@@ -71,6 +72,7 @@ NAVIGATION = staff_page.Navigation(
         ("device_pages.devices", "Devices"),
         ("check_pages.checks", "Checks"),
         ("report_pages.report", "Report"),
+        ("export_pages.exports", "Exports"),
         ("job_pages.jobs", "Jobs"),
         ("study_pages.protocol", "Protocol"),
         ("study_pages.roles", "Roles"),
@@ -132,5 +134,5 @@ def blueprints() -> Iterator[Blueprint]:
         device_pages.pages,
     )
     yield from (unblinding_pages.pages, audit_pages.pages)
-    yield from (check_pages.pages, report_pages.pages, job_pages.pages, planning_pages.pages)
+    yield from (check_pages.pages, report_pages.pages, export_pages.pages, job_pages.pages)
     yield from (profile_routes.api, profile_pages.pages)

@@ -3,7 +3,7 @@
 
 from happe_study.evidence.checks import job as checks
 from happe_study.evidence.measuring import job as measuring
-from happe_study.results.planning import job as planning
+from happe_study.results.exports import job as exports
 from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
 from happe_study.results.withdrawal import retaining
@@ -12,8 +12,7 @@ _EVERY = (
     checks.KIND,
     measuring.KIND,
     measuring.KIND_OF_PIECE,
-    planning.KIND,
-    planning.KIND_OF_PIECE,
+    exports.KIND,
     reports.KIND,
     withdrawal.KIND,
     retaining.KIND,

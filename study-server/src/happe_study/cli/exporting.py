@@ -16,7 +16,7 @@ from happe_study.base.tables.formats import Format
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.results.exports import services
+from happe_study.results.exports import services, stored
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -27,14 +27,19 @@ MORE = """Writes one file for each table that you may have now; the table `dicti
 study is unblinded, no table has data that could reveal a condition, for any role. The command overwrites no
 file, and the audit log has each export.
 
+With --job, a worker makes the files instead, of every table. The page Exports of the study has them for 3
+days, and `happe-server job list` shows how far it is.
+
 Examples:
   happe-server study export paper-a3 --out export
-  happe-server study export paper-a3 --out export --format parquet --table runs --table samples"""
+  happe-server study export paper-a3 --out export --format parquet --table runs --table samples
+  happe-server study export paper-a3 --job"""
 
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("name", metavar="STUDY")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder for the files")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder for the files")
+@click.option("--job", "as_job", is_flag=True, help="Have a worker make the files for the page Exports")
 @click.option(
     "--format",
     "form",
@@ -48,14 +53,40 @@ Examples:
 )
 @json_option
 @pass_server
-def export(server: Server, name: str, out: Path, form: str, wanted: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001, PLR0913, PLR0917 - an option each
+def export(  # noqa: PLR0913, PLR0917 - an option each
+    server: Server,
+    name: str,
+    out: Path | None,
+    as_job: bool,  # noqa: FBT001 - click's flag
+    form: str,
+    wanted: tuple[str, ...],
+    as_json: bool,  # noqa: FBT001 - click's flag
+) -> None:
     """Write a study's data into files: CSV, JSON lines or Parquet."""
+    if (out is not None or bool(wanted)) if as_job else out is None:
+        raise Failure(os.EX_USAGE, "give either --out, with any --table, or --job")
+    if out is None:
+        _ask(server, name, Format(form), as_json=as_json)
+    else:
+        _export(server, name, out, wanted, Format(form), as_json=as_json)
+
+
+def _ask(server: Server, name: str, form: Format, *, as_json: bool) -> None:
+    with server.writing() as session:
+        number = stored.begin(session, named.study(session, name).id, server.secrets, form, None).id
+    if as_json:
+        print_json({"study": name, "job": number})
+    else:
+        click.echo(f"Job {number} exports {name}. Its page Exports will have the files.")
+
+
+def _export(server: Server, name: str, out: Path, wanted: tuple[str, ...], form: Format, *, as_json: bool) -> None:  # noqa: PLR0913 - each is named
     out.mkdir(exist_ok=True)
     with server.writing() as session:
-        exports = _prepared(server, session, name, wanted, Format(form))
+        exports = _prepared(server, session, name, wanted, form)
         for each in exports:
-            _require_absent(out / each.file_name(Format(form)))
-    written = [_write(server, each, out, Format(form)) for each in exports]
+            _require_absent(out / each.file_name(form))
+    written = [_write(server, each, out, form) for each in exports]
     sync_folder(out)
     if as_json:
         print_json(written)

@@ -24,8 +24,8 @@ from happe_study.operations.working import worker as working
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-MORE = """Reports, checks and measuring power are jobs. A page of each study shows them, too. A job takes effect
-once, even if its worker is killed: another one begins it again.
+MORE = """Reports, exports, checks and measuring power are jobs. A page of each study shows them, too. A job takes
+effect once, even if its worker is killed: another one begins it again.
 
 Examples:
   happe-server job list

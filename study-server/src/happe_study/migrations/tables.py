@@ -13,6 +13,7 @@ from happe_study.jobs.models import Job
 from happe_study.people.accounts.models import Account, Grant, Token
 from happe_study.people.devices.models import ClockEstimate, Device, Sitting
 from happe_study.people.participants.models import Participant
+from happe_study.results.exports.models import ExportPiece
 from happe_study.results.reports.models import Report, ReportFile
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.studies.models import Slot
@@ -26,6 +27,7 @@ __all__ = [
     "Base",
     "ClockEstimate",
     "Device",
+    "ExportPiece",
     "Grant",
     "Job",
     "LearningEvent",

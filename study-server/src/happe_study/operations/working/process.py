@@ -24,6 +24,7 @@ from happe_study.base.config import Config, Secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
 from happe_study.base.s3 import AwayError
+from happe_study.evidence.traces.storage import FULL
 from happe_study.jobs import services
 from happe_study.jobs.models import Job
 from happe_study.jobs.work import FailedError, GoneError, Work
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 AWAY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)  # between two tries
+FULL_DISK = "There was no room on the disk of the worker's machine."
 GENTLE = 10  # niceness: the server's workers answer first
 
 
@@ -59,7 +61,8 @@ def do(server: Parts, job: Job, folder: Path) -> None:
         why = "There was not enough memory."
     except Exception as error:  # whatever it is, somebody waits for it
         log.exception("job failed", job=job.id, kind=job.kind)
-        why = f"The program has a fault: {type(error).__name__}. Please report it."
+        full = isinstance(error, OSError) and error.errno in FULL
+        why = FULL_DISK if full else f"The program has a fault: {type(error).__name__}. Please report it."
     else:
         return
     services.fail(server.database, job.id, job.lease, why)

@@ -34,6 +34,7 @@ from happe_study.migrations import tables  # noqa: F401 - a job's row names rows
 from happe_study.operations import logs
 from happe_study.operations.working.order import Order
 from happe_study.operations.working.parent import end_with
+from happe_study.results.exports import stored
 from happe_study.results.withdrawal import retention
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ log = structlog.get_logger(__name__)
 LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
 BEAT_SECONDS = 5.0
 STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
-DUE_SECONDS = 3600.0  # between looks for studies whose identities it must erase
+DUE_SECONDS = 3600.0  # between looks for what is over: studies' identities, exports
 LOCK = "worker.lock"
 
 
@@ -96,13 +97,14 @@ class Worker:
                 log.info("worker stopped", worker=self.name)
 
     async def _ask_where_due(self) -> None:
-        """Ask for the jobs that a study's protocol wants at a time, again and again."""
+        """Remove exports whose days are over, and ask for the jobs that a study's protocol wants at a time."""
         while True:
             try:
+                await asyncio.to_thread(stored.remove_old, self.database)
                 if asked := await asyncio.to_thread(retention.ask_where_due, self.database):
                     log.info("identities are due", studies=asked)
             except SQLAlchemyError as error:  # the database is busy or away: the next time
-                log.warning("could not look for due studies", error=type(error).__name__)
+                log.warning("could not look for what is due", error=type(error).__name__)
             await asyncio.sleep(DUE_SECONDS)
 
     async def _look(self) -> None:

@@ -86,25 +86,40 @@ class Wish:
 
 
 def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
-    """Decide what somebody gets of a table, and write it down.
+    """Decide what somebody gets of a table, and write it down. Raises what `allowed` does."""
+    made = allowed(session, study, secrets, wish)
+    name = made.table.name
+    append(session, "study.exported", wish.who, study_id=study.id, study=study.name, table=name, format=wish.form)
+    return made
+
+
+def allowed(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
+    """What somebody gets of a table.
 
     Raises Problem: 404 no such table, 403 for want of a right, 409 nobody gets it before the study is unblinded, or
     the server has another allocation key than when the study was locked.
     """
-    table, who = tables(study).get(wish.table), wish.who
+    table = tables(study).get(wish.table)
     if table is None:
         raise not_found()
-    rights = who.rights_in(study.id) if who else EVERY_RIGHT
+    rights = _rights(study, wish.who)
     if not table.rights <= rights:
         raise forbidden()
     if not table.is_open(study.state):
         raise conflict("blinded", "This stays sealed until the study is unblinded.")
-    columns = table.seen(study.state, rights)
     if study.state == StudyState.UNBLINDED:
         seed_of(study, secrets)  # another key would find every record damaged
         take_out(session, study.id, secrets)  # of records that came after
-    append(session, "study.exported", who, study_id=study.id, study=study.name, table=table.name, format=wish.form)
-    return Export(Source(study.id, secrets.allocation), study.name, table, columns)
+    return Export(Source(study.id, secrets.allocation), study.name, table, table.seen(study.state, rights))
+
+
+def sees(study: Study, table: Table, who: Caller | None) -> bool:
+    """Whether somebody gets anything of a table now."""
+    return bool(table.seen(study.state, _rights(study, who)))
+
+
+def _rights(study: Study, who: Caller | None) -> frozenset[Right]:
+    return who.rights_in(study.id) if who else EVERY_RIGHT
 
 
 def stream(database: Database, export: Export, form: Format) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from happe_study.evidence.checks.job import CHECKS
 from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.measuring.job import MEASURING
 from happe_study.jobs import services as jobs
+from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports.job import REPORT
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def forget(session: Session, study_id: int) -> None:
-    """Remove all reports and checks of a study and the measured power. They can be made again from what is left."""
-    jobs.forget(session, study_id, (REPORT, CHECKS, MEASURING))
+    """Remove a study's reports, exports, checks and measured power. They can be made again from what is left."""
+    jobs.forget(session, study_id, (REPORT, CHECKS, MEASURING, EXPORT))
     of_study = AnalysisDocument.study_id == study_id, AnalysisDocument.kind == DocumentKind.MEASURES
     session.execute(delete(AnalysisDocument).where(*of_study))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The job that makes an export: a file for each table, each as the server would have streamed it then.
+
+When a participant leaves, the job's row goes, and with it its effect and its files, which hold their data.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert
+
+from happe_study.access.rights import Right
+from happe_study.base.tables.formats import Format
+from happe_study.design.study import Study
+from happe_study.jobs.work import Kind
+from happe_study.results.exports import services
+from happe_study.results.exports.models import ExportPiece
+from happe_study.results.exports.table import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.jobs.work import Work
+
+EXPORT = "export"
+PIECE = 1 << 20
+
+
+def make(work: Work) -> None:
+    """Make a file of each of `tables`, with the columns that its asker may have, in `format`."""
+    form, wanted = Format(work.arguments["format"]), work.arguments["tables"]
+    files = {}
+    for step, table in enumerate(wanted, 1):
+        work.doing(f"exporting {table['table']}", step, len(wanted))
+        files[table["table"]] = _written(work, table, form)
+    sizes = {name: file.stat().st_size for name, file in files.items()}
+    with work.taking_effect({"bytes": sizes}) as session:
+        for name, file in files.items():
+            _keep(session, work.id, name, file)
+
+
+KIND = Kind(EXPORT, "Export as {format}", Right.EXPORT, make)
+
+
+def _written(work: Work, table: dict[str, list[str]], form: Format) -> Path:
+    """The file of a table, in the job's folder. `columns` are names."""
+    with work.database.reading() as session:
+        study = session.get_one(Study, work.study_id)
+        found = services.tables(study)[str(table["table"])]
+    columns = tuple(column for column in found.columns if column.name in table["columns"])
+    made = services.Export(Source(work.study_id, work.server.secrets.allocation), study.name, found, columns)
+    path = work.folder / made.file_name(form)
+    with path.open("wb") as file:
+        file.writelines(services.stream(work.database, made, form))
+    return path
+
+
+def _keep(session: Session, job_id: int, name: str, path: Path) -> None:
+    with path.open("rb") as file:
+        for at, content in enumerate(iter(partial(file.read, PIECE), b"")):
+            session.execute(insert(ExportPiece).values(job_id=job_id, name=name, at=at, content=content))

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exports that jobs made, in the database."""
+
+from __future__ import annotations
+
+from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from happe_study.base.database import Base, Name, Serial
+
+
+class ExportPiece(Base):
+    """Up to a mebibyte of a file that an export's job made: its number `at`, from 0, of a table's file."""
+
+    __tablename__ = "export_pieces"
+    __table_args__ = (UniqueConstraint("job_id", "name", "at"),)
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(Name)  # the table's
+    at: Mapped[int]
+    content: Mapped[bytes]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exports that jobs make: asked for, shown, fetched, and gone after some days.
+
+The columns of a table are decided when somebody asks. Whoever may have the table when they fetch it may have at least
+those, because a study's state only goes on. The audit log gets an entry when somebody fetches a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, select
+
+from happe_study.audit.chain import SERVER, append
+from happe_study.base.clock import now_us
+from happe_study.base.problems import conflict, not_found
+from happe_study.base.tables.formats import Format
+from happe_study.design.study import Study
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import Job, JobState
+from happe_study.results.exports import services
+from happe_study.results.exports.job import EXPORT
+from happe_study.results.exports.models import ExportPiece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.orm import Session
+
+    from happe_study.access.rules import Caller
+    from happe_study.base.config import Secrets
+    from happe_study.base.database import Database
+
+KEPT_DAYS = 3
+KEPT_US = KEPT_DAYS * 86_400_000_000
+MAKING = "An export of this study is being made. Wait until it is ready."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An export as its page shows it: bytes of each table's file, None without files; when they go."""
+
+    job: Job
+    files: dict[str, int] | None
+    until_us: int | None
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that somebody fetches."""
+
+    job_id: int
+    table: str
+    name: str
+    form: Format
+    bytes: int
+
+
+def begin(session: Session, study_id: int, secrets: Secrets, form: Format, who: Caller | None) -> Job:
+    """Ask for every table that somebody may have now. Raises Problem 409: one is being made; as `services.allowed`."""
+    study = session.get_one(Study, study_id, with_for_update=True)
+    if jobs.open_one(session, EXPORT, study_id):
+        raise conflict("export", MAKING)
+    names = [table.name for table in services.tables(study).values() if services.sees(study, table, who)]
+    made = [services.allowed(session, study, secrets, services.Wish(name, form, who)) for name in names]
+    tables = [{"table": each.table.name, "columns": [column.name for column in each.columns]} for each in made]
+    job = jobs.ask(session, EXPORT, who.name if who else SERVER.get(), study_id, format=form, tables=tables)
+    append(session, "export.begun", who, study_id=study_id, study=study.name, job=job.id, format=form)
+    return job
+
+
+def shown(session: Session, study_id: int) -> list[Shown]:
+    """A study's exports, the newest first."""
+    return [_shown(job) for job in jobs.of_study(session, study_id, EXPORT)]
+
+
+def _shown(job: Job) -> Shown:
+    if job.state != JobState.DONE or job.finished_us is None or job.result is None:
+        return Shown(job, None, None)
+    until = job.finished_us + KEPT_US
+    sizes: dict[str, int] = job.result["bytes"]
+    ordered = {table["table"]: sizes[table["table"]] for table in job.arguments["tables"]}
+    return Shown(job, ordered if now_us() < until else None, until)
+
+
+def fetch(session: Session, study: Study, secrets: Secrets, number: int, table: str, who: Caller) -> File:  # noqa: PLR0913, PLR0917 - each is named
+    """A file of an export for somebody, and the note that they got it.
+
+    Raises Problem: 404 no such file (any more), 403 for want of a right, as `services.prepare`.
+    """
+    job = session.get(Job, number)
+    if job is None or (job.kind, job.study_id) != (EXPORT, study.id):
+        raise not_found()
+    files, form = _shown(job).files or {}, Format(job.arguments["format"])
+    if table not in files:
+        raise not_found()
+    may = services.prepare(session, study, secrets, services.Wish(table, form, who))
+    return File(number, table, may.file_name(form), form, files[table])
+
+
+def pieces(database: Database, file: File) -> Iterator[bytes]:
+    """A file's bytes. It ends early if the export goes meanwhile."""
+    for at in count():
+        mine = ExportPiece.job_id == file.job_id, ExportPiece.name == file.table, ExportPiece.at == at
+        with database.reading() as session:
+            content = session.scalar(select(ExportPiece.content).where(*mine))
+        if content is None:
+            return
+        yield content
+
+
+def remove_old(database: Database) -> None:
+    """Remove the files whose days are over."""
+    old = select(Job.id).where(Job.kind == EXPORT, Job.finished_us <= now_us() - KEPT_US)
+    with database.writing() as session:
+        session.execute(delete(ExportPiece).where(ExportPiece.job_id.in_(old)))

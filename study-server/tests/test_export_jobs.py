@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exports that workers make: as the server streams them, for those who may have them, and gone when they must be."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+import given_jobs
+import given_reports
+import given_studies
+from given_accounts import browser, post
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditDetail, AuditEntry
+from happe_study.base.tables.formats import Format
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import JobState
+from happe_study.operations.working.process import FULL_DISK, do
+from happe_study.people.participants.models import Participant
+from happe_study.results.exports import job as exporting
+from happe_study.results.exports import services, stored
+from happe_study.results.exports.models import ExportPiece
+from happe_study.results.withdrawal import services as withdrawal
+from patience import until
+from small_disk import SmallDisk
+from test_exports import BLINDED_TABLES, many_runs
+from world import fixed_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+    from operated import Operated
+    from world import World
+
+PAGE = "/studies/finished/exports"
+HEADERS = ("Content-Type", "Content-Disposition")
+
+
+def ask(client: FlaskClient, form: Format = Format.CSV) -> None:
+    assert post(client, PAGE, format=form).status_code == HTTPStatus.SEE_OTHER
+
+
+def fetched(client: FlaskClient, number: int, table: str) -> TestResponse:
+    return post(client, f"{PAGE}/{number}/{table}", page=PAGE)
+
+
+def streamed(world: World, table: str, form: Format) -> TestResponse:
+    program = world.staff(Role.ANALYST)
+    return program.post(f"/api/v1/studies/finished/exports/{table}?format={form}", buffered=True)
+
+
+def every_piece(world: World) -> list[tuple[Any, ...]]:
+    with world.database.reading() as session:
+        query = select(ExportPiece.job_id, ExportPiece.name, ExportPiece.at).order_by(ExportPiece.id)
+        return [tuple(row) for row in session.execute(query)]
+
+
+def test_a_file_of_a_job_is_what_the_server_streams(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given files of several pieces
+    monkeypatch.setattr(exporting, "PIECE", 1000)
+    study = given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    for number, form in enumerate(Format, 1):
+        # When
+        ask(analyst, form)
+        assert f"Export as {form}" in analyst.get("/studies/finished/jobs").text
+        assert "It waits for a free worker" in analyst.get(PAGE).text
+        assert given_jobs.work_off(world)[0] == JobState.DONE
+        # Then
+        page = analyst.get(PAGE).text
+        for table in services.tables(study):
+            file, same = fetched(analyst, number, table), streamed(world, table, form)
+            assert file.data == same.data, (table, form)
+            assert [file.headers[name] for name in HEADERS] == [same.headers[name] for name in HEADERS]
+            assert file.headers["Content-Length"] == str(len(same.data))
+            assert f'Download<span class="visually-hidden"> {table} of export {number}<' in page
+    assert max(at for _job, _name, at in every_piece(world)) > 1
+    # And the audit log has the same of both
+    with world.database.reading() as session:
+        query = select(AuditEntry.action, AuditDetail.detail).join(AuditDetail, AuditDetail.number == AuditEntry.number)
+        entries = list(session.execute(query.where(AuditEntry.action.in_(("study.exported", "export.begun")))))
+    noted = [detail for action, detail in entries if action == "study.exported"]
+    assert len(noted) == len(Format) * len(services.tables(study)) * 2
+    assert [each | {"by": ""} for each in noted[0::2]] == [each | {"by": ""} for each in noted[1::2]]
+    assert {each["by"] for each in noted[0::2]} == {"staff:analyst@example.org"}
+    assert [action for action, _detail in entries].count("export.begun") == len(Format)
+
+
+def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(small_world: World) -> None:
+    study = given_reports.finished(small_world, participants=1, unblinded=False)
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    assert given_jobs.work_off(small_world) == [JobState.DONE]
+    opened = set(services.tables(study)) - BLINDED_TABLES
+    before = {table: streamed(small_world, table, Format.CSV).data for table in opened}
+    # When the study is unblinded, the same files are there still
+    given_reports.unblind(small_world, study)
+    for table in services.tables(study):
+        file = fetched(analyst, 1, table)
+        assert (file.status_code, file.data if table in opened else None) == (
+            (HTTPStatus.OK, before[table]) if table in opened else (HTTPStatus.NOT_FOUND, None)
+        )
+    assert b",condition," not in before["runs"]
+
+
+def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_world: World) -> None:
+    given_reports.finished(small_world, participants=1)
+    given_studies.study(small_world, protocol=given_studies.small())
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    # When nobody has chosen a format, or one is being made
+    assert post(analyst, PAGE, format="xlsx").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    ask(analyst)
+    again = analyst.post(PAGE, data={"csrf_token": csrf(analyst), "format": "csv"})
+    assert (again.status_code, stored.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
+    # Then no file is there until it is made
+    assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
+    given_jobs.work_off(small_world)
+    for path, status in ((f"{PAGE}/1/runs", 200), (f"{PAGE}/1/secrets", 404), (f"{PAGE}/2/runs", 404)):
+        assert post(analyst, path, page=PAGE).status_code == status
+    assert post(analyst, "/studies/small/exports/1/runs", page=PAGE).status_code == HTTPStatus.NOT_FOUND
+    experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
+    refused = post(experimenter, f"{PAGE}/1/runs", page="/studies/finished/jobs")
+    assert refused.status_code == experimenter.get(PAGE).status_code == HTTPStatus.FORBIDDEN
+
+
+def csrf(client: FlaskClient) -> str:
+    return client.get("/studies/finished/jobs").text.partition('name="csrf_token" value="')[2].partition('"')[0]
+
+
+def test_exports_go_when_a_participant_withdraws(world: World) -> None:
+    study = given_reports.finished(world, participants=2)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    given_jobs.work_off(world)
+    assert every_piece(world)
+    # Given another one that a worker makes
+    ask(analyst)
+    making = given_jobs.taken(world)
+    # When
+    with world.database.writing() as session:
+        leaving = session.scalars(select(Participant).where(Participant.study_id == study.id)).first()
+        assert leaving
+        withdrawal.withdraw(session, leaving, fixed_secrets(), None)
+    # Then the files go at once, and the export in the making has no effect
+    assert every_piece(world) == []
+    assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
+    assert "of export 1" not in analyst.get(PAGE).text
+    assert making.lease
+    assert not jobs.is_held(world.database, making.id, making.lease)
+
+
+def test_files_go_after_some_days(small_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_reports.finished(small_world, participants=1)
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    given_jobs.work_off(small_world)
+    end = (given_jobs.job(small_world).finished_us or 0) + stored.KEPT_US
+    monkeypatch.setattr(stored, "now_us", lambda: end - 1)
+    stored.remove_old(small_world.database)
+    assert fetched(analyst, 1, "runs").status_code == HTTPStatus.OK
+    monkeypatch.setattr(stored, "now_us", lambda: end)
+    # Then nobody gets them, even before a worker has removed them
+    assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
+    assert "The server removed its files" in analyst.get(PAGE).text
+    assert every_piece(small_world)
+    stored.remove_old(small_world.database)
+    assert every_piece(small_world) == []
+
+
+def test_a_full_disk_fails_the_export_and_another_try_makes_it(small_world: World, tmp_path: Path) -> None:
+    given_reports.finished(small_world, participants=1)
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    disk = SmallDisk(folder, 1 << 20)
+    disk.fill()
+    # When
+    do(small_world.app.extensions["happe"], given_jobs.taken(small_world), disk.inside)
+    # Then
+    failed = given_jobs.job(small_world)
+    assert (failed.state, failed.failed) == (JobState.FAILED, FULL_DISK)
+    assert FULL_DISK.replace("'", "&#39;") in analyst.get(PAGE).text
+    assert every_piece(small_world) == []
+    disk.close()
+    post(analyst, "/studies/finished/jobs/1/retry", page="/studies/finished/jobs")
+    assert given_jobs.work_off(small_world) == [JobState.DONE]
+
+
+def test_an_export_that_is_cancelled_leaves_nothing(world: World, tmp_path: Path) -> None:
+    given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    begun, parts = given_jobs.taken(world), world.app.extensions["happe"]
+    post(analyst, "/studies/finished/jobs/1/cancel", page="/studies/finished/jobs")
+    do(parts, begun, tmp_path)
+    assert (given_jobs.job(world).state, every_piece(world)) == (JobState.CANCELLED, [])
+
+
+@pytest.mark.slow
+def test_an_export_is_made_once_though_its_worker_is_killed_in_the_middle(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
+    study = given_studies.study(world, protocol=given_studies.small("finished"))
+    many_runs(world, study.id, 30_000)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    ask(analyst)
+    with given_jobs.Working(world.config, tmp_path / "log") as first:
+        until(lambda: given_jobs.job(world).step > 1, "the second table")
+        first.process.kill()
+        first.process.wait()
+    killed = given_jobs.job(world)
+    assert (killed.state, every_piece(world)) == (JobState.RUNNING, []), "it was done before it was killed"
+    # When another worker begins it again
+    again = jobs.take(world.database, 1, "b:1")
+    assert again
+    (tmp_path / "again").mkdir()
+    do(world.app.extensions["happe"], again, tmp_path / "again")
+    assert (given_jobs.job(world).state, again.tries) == (JobState.DONE, 2)
+    assert len(every_piece(world)) == len(set(every_piece(world)))
+    assert fetched(analyst, 1, "runs").data == streamed(world, "runs", Format.CSV).data
+
+
+def test_a_command_asks_for_an_export(small_operated: Operated, tmp_path: Path) -> None:
+    world = small_operated.world
+    given_reports.finished(world, participants=1)
+    asked = small_operated.done("study", "export", "finished", "--job", "--format", "jsonl", "--json").json()
+    assert asked == {"study": "finished", "job": 1}
+    assert given_jobs.work_off(world) == [JobState.DONE]
+    (listed,) = small_operated.done("job", "list", "--json").json()
+    assert (listed["title"], listed["steps"]) == ("Export as jsonl", 13)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    assert fetched(analyst, 1, "samples").data == streamed(world, "samples", Format.JSON_LINES).data
+    for arguments in ((), ("--job", "--out", tmp_path / "out"), ("--job", "--table", "runs")):
+        wrong = small_operated.run("study", "export", "finished", *arguments)
+        assert (wrong.status, "give either --out" in wrong.err) == (64, True)
