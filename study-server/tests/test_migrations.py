@@ -158,10 +158,10 @@ REPORTS = """
 """
 
 
-def test_going_down_removes_exports_of_jobs_which_the_program_before_does_not_know(database: Database) -> None:
-    # given an export and a check
+def test_going_down_removes_jobs_that_the_program_before_does_not_know(database: Database) -> None:
+    # given an export, a backup and a check
     with database.writing() as session:
-        for kind in ("export", "checks"):
+        for kind in ("export", "backup", "checks"):
             session.add(Job(kind=kind, asked_by="ana", arguments={}, requested_us=1, state=JobState.DONE))
     # when
     migrations.downgrade(database, "0024_pieces_of_jobs")

@@ -84,7 +84,8 @@ class Config(BaseModel):
     server; with https, cookies travel over https only. `trusted_proxies` counts the reverse proxies whose X-Forwarded
     headers are believed. `custodian_wait_hours` is how long a custodian waits whose role or password is younger than
     the study's lock. `least_share_of_run` is how much of its planned time a run must last to end without being aborted.
-    `s3` is the store of power traces, if that is no folder in the data.
+    `backups` is the folder of backups that jobs make. `s3` is the store of power traces, if that is no folder in the
+    data.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -106,6 +107,7 @@ class Config(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_addresses: bool = False
     limits: Limits = Limits()
+    backups: Path | None = None
     s3: S3 | None = None
 
     @model_validator(mode="after")
@@ -188,7 +190,7 @@ def read_config(fields: dict[str, Any], folder: Path) -> Config:
     config = Config.model_validate(fields)
     paths: dict[str, Any] = {
         name: folder / value
-        for name in ("data", "secrets", "database_url_file")
+        for name in ("data", "secrets", "database_url_file", "backups")
         if (value := getattr(config, name)) is not None
     }
     if config.s3 is not None and config.s3.credentials_file is not None:

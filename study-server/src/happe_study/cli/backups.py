@@ -13,7 +13,7 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
-from happe_study.operations.backup import making, restoring
+from happe_study.operations.backup import job, making, restoring
 from happe_study.operations.backup.manifest import Manifest, NoBackupError
 from happe_study.operations.backup.postgresql import ProgramError
 
@@ -23,12 +23,16 @@ it.
 
 Power traces in an S3 bucket stay there: the backup names them with their sizes and digests.
 
+With --job, a worker makes the backup, in a folder of its machine that the option `backups` of the
+configuration names. `happe-server job list` shows how far it is.
+
 A backup has no secrets unless you ask for them. Keep a backup with secrets apart and safe: it can unblind
 every study. Backups from before a withdrawal still have that participant's data, so delete old backups.
 
 Examples:
   happe-server backup /var/backups/happe/$(date +%F)
   happe-server backup monday.tar --json
+  happe-server backup --job
   happe-server backup --with-secrets /media/safe/happe.tar"""
 
 RESTORE = """--config names the configuration, which names the place. Its data folder must be missing or have only
@@ -51,13 +55,35 @@ SECRETS = {
 
 
 @click.command(cls=Command, epilog=BACKUP)
-@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path))
+@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path), required=False)
 @click.option("--with-secrets", is_flag=True, help="Put the secrets in too")
+@click.option("--job", "as_job", is_flag=True, help="Have a worker make it in the folder `backups`")
 @json_option
 @pass_server
-def backup(server: Server, place: Path, with_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
+def backup(server: Server, place: Path | None, with_secrets: bool, as_job: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Copy database and traces to a new folder or tar, while the server runs."""
+    if (place is not None or with_secrets) if as_job else place is None:
+        raise Failure(os.EX_USAGE, "give either FOLDER or FILE.tar, or --job, which never has the secrets")
     server.require_fit()
+    if place is None:
+        _ask(server, as_json=as_json)
+    else:
+        _back_up(server, place, with_secrets=with_secrets, as_json=as_json)
+
+
+def _ask(server: Server, *, as_json: bool) -> None:
+    if server.config.backups is None:
+        raise Failure(os.EX_CONFIG, job.NO_FOLDER)
+    with server.writing() as session:
+        asked = job.ask(session)
+        number, place = asked.id, server.config.backups / asked.arguments["name"]
+    if as_json:
+        print_json({"job": number, "backup": str(place)})
+    else:
+        click.echo(f"Job {number} makes the backup {place}.")
+
+
+def _back_up(server: Server, place: Path, *, with_secrets: bool, as_json: bool) -> None:
     source = making.Source(server.config, server.secrets, server.database)
     try:
         with progress_bar("Backing up") as progress:

@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
 from happe_cli.errors import Failure
-from happe_study.app.job_kinds import KINDS
 from happe_study.audit.chain import append
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
@@ -20,12 +19,13 @@ from happe_study.design.study import Study
 from happe_study.jobs import services
 from happe_study.jobs.models import Job, JobState
 from happe_study.operations.working import worker as working
+from happe_study.operations.working.kinds import KINDS
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-MORE = """Reports, exports, checks and measuring power are jobs. A page of each study shows them, too. A job takes
-effect once, even if its worker is killed: another one begins it again.
+MORE = """Reports, exports, checks, measuring power and backups are jobs. A page of each study shows its own. A job
+takes effect once, even if its worker is killed: another one begins it again.
 
 Examples:
   happe-server job list

@@ -53,8 +53,8 @@ def _forget_old(session: Session, kind: str, study_id: int | None) -> None:
     session.execute(delete(Job).where(Job.id.in_(old)))
 
 
-def open_one(session: Session, kind: str, study_id: int, *, for_change: bool = False) -> Job | None:
-    """The job of a kind and study that waits or runs, locked if it is for a change."""
+def open_one(session: Session, kind: str, study_id: int | None, *, for_change: bool = False) -> Job | None:
+    """The job of a kind and study (None: of the server) that waits or runs, locked if it is for a change."""
     query = select(Job).where(Job.kind == kind, Job.study_id == study_id, Job.state.in_(OPEN)).order_by(Job.id)
     return session.scalars(query.with_for_update() if for_change else query).first()
 

@@ -36,6 +36,7 @@ ABOUT = {
     "log_level": '"debug", "info", "warning" or "error". "debug" also logs exceptions\' messages, which may repeat\n'
     "# what clients sent: not for a study.",
     "log_addresses": "Whether the log has the address of each request.",
+    "backups": "The folder of this machine for the backups that `happe-server backup --job` asks for.",
     "limits": "Limits of uploads. Sizes are in bytes.",
     "limits.record_bytes": "Of one run's record.",
     "limits.part_bytes": "Of one part of a power trace.",

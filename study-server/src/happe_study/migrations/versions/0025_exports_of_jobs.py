@@ -32,4 +32,4 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Undo it, and remove the jobs of kinds that the program before does not know."""
     op.drop_table("export_pieces")
-    op.execute("DELETE FROM jobs WHERE kind = 'export'")
+    op.execute("DELETE FROM jobs WHERE kind IN ('export', 'backup')")

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from happe_study.app.job_kinds import KINDS
 from happe_study.base.config import Config, Secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
@@ -29,6 +28,7 @@ from happe_study.jobs import services
 from happe_study.jobs.models import Job
 from happe_study.jobs.work import FailedError, GoneError, Work
 from happe_study.operations import logs
+from happe_study.operations.working.kinds import KINDS
 from happe_study.operations.working.order import Order
 from happe_study.operations.working.parent import end_with
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Backups that workers make: whole or none, whatever becomes of the worker."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import TYPE_CHECKING
+
+import pytest
+
+import given_jobs
+import given_traces
+from happe_cli.disk import UNFINISHED
+from happe_study.evidence.traces.stores import storage_of
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import JobState
+from happe_study.operations.backup import job as backing
+from happe_study.operations.backup.manifest import NAME
+from happe_study.operations.working.process import FULL_DISK, do
+from patience import until
+from test_backup import elsewhere as elsewhere  # noqa: PLC0414 - a fixture
+from world import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from operated import Operated
+    from test_backup import Elsewhere
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where jobs make backups."""
+    made = tmp_path / "backups"
+    made.mkdir()
+    return made
+
+
+def ask(operated: Operated, folder: Path) -> Path:
+    """Ask for a backup by the command; where it will be."""
+    operated.configure(backups=str(folder))
+    operated.world.close()
+    operated.world = World(operated.data, operated.database_url, backups=folder, limits={"free_bytes": 0})
+    asked: dict[str, str] = operated.done("backup", "--job", "--json").json()
+    assert asked["backup"].startswith(str(folder))
+    return folder / asked["backup"]
+
+
+@pytest.mark.slow
+def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
+    operated: Operated, elsewhere: Elsewhere, folder: Path, tmp_path: Path
+) -> None:
+    meter = given_traces.uploaded(operated.world, 2)
+    # Given a worker that is killed in the middle of the backup, which a pipe in the place of a part holds up
+    part = next(storage_of(operated.world.config).root.rglob("*.sealed"))
+    content = part.read_bytes()
+    part.unlink()
+    os.mkfifo(part)
+    place = ask(operated, folder)
+    with given_jobs.Working(operated.world.config, tmp_path / "log") as worker:
+        until(lambda: any(folder.glob(f".{place.name}-*{UNFINISHED}/backup/*")), "the copy of the database")
+        worker.process.kill()
+        worker.process.wait()
+    part.unlink()
+    part.write_bytes(content)
+    # Then no backup has its name
+    assert not place.exists()
+    # When another worker begins it again
+    again = jobs.take(operated.world.database, 1, "b:1")
+    assert again
+    (tmp_path / "again").mkdir()
+    do(operated.world.app.extensions["happe"], again, tmp_path / "again")
+    ended = given_jobs.job(operated.world)
+    assert (ended.state, ended.failed, ended.tries) == (JobState.DONE, None, 2)
+    # Then it alone is in the folder, without secrets, and restores
+    assert list(folder.iterdir()) == [place]
+    assert sorted(each.name for each in place.iterdir()) == sorted(
+        [NAME, "traces", "server.db" if operated.world.database.is_sqlite else "database.dump"]
+    )
+    elsewhere.give_secrets(operated)
+    assert elsewhere.run("restore", place).status == 0
+    assert elsewhere.run("check", "--deep").status == 0
+    assert len(list((elsewhere.data / "traces").rglob("*.sealed"))) == len(meter.acknowledged)
+
+
+def test_a_job_finds_the_backup_of_a_try_that_ended_before_it_was_noted(small_operated: Operated, folder: Path) -> None:
+    given_traces.uploaded(small_operated.world, 1)
+    place = ask(small_operated, folder)
+    again = small_operated.run("backup", "--job")
+    assert (again.status, backing.RUNNING in again.err) == (65, True)
+    first = given_jobs.taken(small_operated.world)
+    parts = small_operated.world.app.extensions["happe"]
+    do(parts, first, folder)
+    written = (place / NAME).read_bytes()
+    with small_operated.world.database.writing() as session:
+        session.merge(first).state = JobState.WAITING
+    # When a worker does it again
+    assert given_jobs.work_off(small_operated.world) == [JobState.DONE]
+    assert (place / NAME).read_bytes() == written
+    (listed,) = small_operated.done("job", "list", "--json").json()
+    assert (listed["title"], listed["study"]) == (f"Backup {place.name}", None)
+
+
+def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: Path) -> None:
+    world = small_operated.world
+    given_traces.uploaded(world, 1).put(1, 4_000_000)
+    for arguments in ((), (folder / "x", "--job"), ("--job", "--with-secrets")):
+        wrong = small_operated.run("backup", *arguments)
+        assert (wrong.status, "give either FOLDER" in wrong.err) == (64, True)
+    unset = small_operated.run("backup", "--job")
+    assert (unset.status, backing.NO_FOLDER in unset.err) == (78, True)
+    # When no file can be longer than half of a part, as on a full disk
+    place = ask(small_operated, folder)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
+    try:
+        assert given_jobs.work_off(small_operated.world) == [JobState.FAILED]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert given_jobs.job(small_operated.world).failed == FULL_DISK
+    assert list(folder.iterdir()) == []
+    # When the folder is missing, or this machine has none
+    small_operated.done("job", "retry", "1")
+    small_operated.world.close()
+    for told, said in ((folder / "no", "no such folder"), (None, "names no folder")):
+        small_operated.world = World(small_operated.data, small_operated.database_url, backups=told)
+        given_jobs.work_off(small_operated.world)
+        assert said in (given_jobs.job(small_operated.world).failed or "")
+        small_operated.done("job", "retry", "1")
+    # When a part is lost, the backup has the rest
+    next(storage_of(small_operated.world.config).root.rglob("*.sealed")).unlink()
+    place = folder / place.name
+    small_operated.world = World(small_operated.data, small_operated.database_url, backups=folder)
+    assert given_jobs.work_off(small_operated.world) == [JobState.FAILED]
+    assert "which the server has lost or damaged" in (given_jobs.job(small_operated.world).failed or "")
+    assert (place / NAME).exists()
