@@ -134,5 +134,5 @@ def blueprints() -> Iterator[Blueprint]:
         device_pages.pages,
     )
     yield from (unblinding_pages.pages, audit_pages.pages)
-    yield from (check_pages.pages, report_pages.pages, export_pages.pages, job_pages.pages)
+    yield from (check_pages.pages, planning_pages.pages, report_pages.pages, export_pages.pages, job_pages.pages)
     yield from (profile_routes.api, profile_pages.pages)

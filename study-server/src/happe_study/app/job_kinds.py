@@ -4,6 +4,7 @@
 from happe_study.evidence.checks import job as checks
 from happe_study.evidence.measuring import job as measuring
 from happe_study.results.exports import job as exports
+from happe_study.results.planning import job as planning
 from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
 from happe_study.results.withdrawal import retaining
@@ -13,6 +14,8 @@ _EVERY = (
     measuring.KIND,
     measuring.KIND_OF_PIECE,
     exports.KIND,
+    planning.KIND,
+    planning.KIND_OF_PIECE,
     reports.KIND,
     withdrawal.KIND,
     retaining.KIND,
