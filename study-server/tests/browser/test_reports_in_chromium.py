@@ -139,6 +139,28 @@ def test_an_export_is_asked_for_and_downloaded(browser: Browser, server: WorldSe
     watched.close()
 
 
+def test_a_plan_is_asked_for_and_read(browser: Browser, server: WorldServer) -> None:
+    watched = window(browser, server)
+    page = watched.page
+    page.goto("/studies/running/protocol")
+    page.get_by_role("link", name="Plan", exact=True).click()
+    page.get_by_role("heading", name="Make a plan").wait_for()
+    look(watched, "plans-none")
+    page.get_by_label("Numbers of participants").fill("many")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_label("Numbers of participants")).to_have_attribute("aria-invalid", "true")
+    look(watched, "plans-wrong")
+    page.get_by_label("Numbers of participants").fill("12, 24")
+    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("heading", name="The study is being planned").wait_for()
+    look(watched, "plans-making")
+    given_jobs.work_off(server.world)
+    page.locator("tbody th").nth(1).wait_for()
+    assert page.locator("tbody th").all_inner_texts() == ["12", "24"]
+    look(watched, "plans")
+    watched.close()
+
+
 def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> None:
     _plant(server.world)
     watched = window(browser, server)
