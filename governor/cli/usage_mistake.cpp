@@ -48,11 +48,17 @@ std::string first_unknown(const CLI::App& command) {
     return "";
 }
 
+// The last command that was given.
+const CLI::App& innermost(const CLI::App& command) {
+    const std::vector<CLI::App*> given = command.get_subcommands();
+    return given.empty() ? command : innermost(*given.back());
+}
+
 }  // namespace
 
 std::string usage_mistake(const CLI::App& program, const CLI::ParseError& error) {
     const std::string text = first_unknown(program);
-    return text.empty() ? fmt::format("{}; try `{} --help`", error.what(), program.get_name()) : text;
+    return text.empty() ? fmt::format("{}; try `{} --help`", error.what(), path_of(innermost(program))) : text;
 }
 
 }  // namespace happe

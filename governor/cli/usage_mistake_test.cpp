@@ -45,9 +45,10 @@ TEST(UsageMistake, NamesAnUnknownOptionAndTheNearest) {
 
 TEST(UsageMistake, LeavesOtherMistakesToTheParser) {
     EXPECT_EQ(said({}), "A subcommand is required; try `prog --help`");
-    EXPECT_EQ(said({"play"}), "TRACE is required; try `prog --help`");
-    EXPECT_EQ(said({"status", "-"}), "The following argument was not expected: -; try `prog --help`");
-    EXPECT_EQ(said({"status", "now"}), "The following argument was not expected: now; try `prog --help`");
+    EXPECT_EQ(said({"keys"}), "A subcommand is required; try `prog keys --help`");
+    EXPECT_EQ(said({"play"}), "TRACE is required; try `prog play --help`");
+    EXPECT_EQ(said({"status", "-"}), "The following argument was not expected: -; try `prog status --help`");
+    EXPECT_EQ(said({"status", "now"}), "The following argument was not expected: now; try `prog status --help`");
 }
 
 }  // namespace

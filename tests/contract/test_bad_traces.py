@@ -151,8 +151,8 @@ def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None
     [
         ("", "A subcommand is required; try `happe-sim --help`"),
         ("replya -", "unknown command 'replya'; did you mean 'replay'?"),
-        ("replay", "TRACE is required; try `happe-sim --help`"),
-        ("replay - -", "The following argument was not expected: -; try `happe-sim --help`"),
+        ("replay", "TRACE is required; try `happe-sim replay --help`"),
+        ("replay - -", "The following argument was not expected: -; try `happe-sim replay --help`"),
         ("replay --fast -", "unknown option '--fast'; try `happe-sim replay --help`"),
         ("study --sede 1", "unknown option '--sede'; did you mean '--seed'?"),
     ],
