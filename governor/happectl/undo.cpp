@@ -19,7 +19,7 @@ struct UndoOptions {
 std::string in_words(const UndoneLesson& undone, const Style& style) {
     const Lesson& lesson = undone.event.lesson;
     const char* const cause = lesson.probe ? "a probe" : lesson.key == Key::Performance ? "faster" : "save power";
-    return fmt::format("undone: lesson {}, {} in {} at level {}; {} is {} again\n", undone.event.seq, cause,
+    return fmt::format("undone: lesson {}, {} in {}; level {} goes back from {} to {}\n", undone.event.seq, cause,
                        printable(undone.whom.app, style), lesson.level.value, gigahertz(lesson.to),
                        gigahertz(lesson.from));
 }

@@ -329,7 +329,7 @@ def test_undo_says_what_it_undid(happectl: HappeCtl) -> None:
         none = [happectl.run("undo", bad).returncode for bad in ("0", "1001", "-1", "x")]
         assert daemon.calls() == [("Undo", ["", "", 1]), ("Undo", ["bob", "torcs", 3])]
     assert (one.stdout, one.stderr) == (
-        "undone: lesson 7, faster in torcs at level 3; 1.2 GHz is 0.8 GHz again\n",
+        "undone: lesson 7, faster in torcs; level 3 goes back from 1.2 GHz to 0.8 GHz\n",
         "",
     )
     assert three.stderr == "happectl: 1 undone; no older lesson can be undone\n"
