@@ -58,7 +58,11 @@ const CLI::App& innermost(const CLI::App& command) {
 
 std::string usage_mistake(const CLI::App& program, const CLI::ParseError& error) {
     const std::string text = first_unknown(program);
-    return text.empty() ? fmt::format("{}; try `{} --help`", error.what(), path_of(innermost(program))) : text;
+    const std::string_view what = error.what();
+    if (!text.empty() || what.ends_with('?')) {  // it names the nearest
+        return text.empty() ? std::string(what) : text;
+    }
+    return fmt::format("{}; try `{} --help`", what, path_of(innermost(program)));
 }
 
 }  // namespace happe

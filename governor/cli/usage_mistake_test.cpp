@@ -17,6 +17,7 @@ std::string said(std::vector<std::string> words) {
     CLI::App* const play = app.add_subcommand("play");
     play->add_option("TRACE")->required();
     play->add_option_group("Output")->add_option("-o,--out");
+    play->add_option("--key")->check([](const std::string&) { return "unknown key; did you mean 'faster'?"; });
     app.add_subcommand("keys")->require_subcommand(1)->add_subcommand("learn");
     std::ranges::reverse(words);
     try {
@@ -47,6 +48,7 @@ TEST(UsageMistake, LeavesOtherMistakesToTheParser) {
     EXPECT_EQ(said({}), "A subcommand is required; try `prog --help`");
     EXPECT_EQ(said({"keys"}), "A subcommand is required; try `prog keys --help`");
     EXPECT_EQ(said({"play"}), "TRACE is required; try `prog play --help`");
+    EXPECT_EQ(said({"play", "a", "--key", "fastr"}), "--key: unknown key; did you mean 'faster'?");
     EXPECT_EQ(said({"status", "-"}), "The following argument was not expected: -; try `prog status --help`");
     EXPECT_EQ(said({"status", "now"}), "The following argument was not expected: now; try `prog status --help`");
 }
