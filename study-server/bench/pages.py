@@ -57,7 +57,8 @@ MOST_GROWTH = 1.1  # of a process's memory, from the first quarter of the measur
 MOST_LONG_BYTES = 100 << 20  # that a process may grow by for what is long
 SIGNED_IN_SECONDS = 200  # before the password is given again: some pages want it to be fresh
 LONG = {"audit_pages.verify", "audit.verify_entries"}
-NOT_THERE = {"report_pages.made", "report_pages.download"}  # a report is asked for first, and made in minutes
+# Reports and plans are asked for first, and made in minutes.
+NOT_THERE = {"report_pages.made", "report_pages.download", "planning_pages.download"}
 EXPORTS = ("participants", "runs", "ratings", "profiles", "learning_events")
 WITHOUT_LIMITS = {"login": "100000 per minute", "participant": "10000000 per minute"}
 

@@ -47,6 +47,7 @@ PUBLIC = {"openapi.spec", "study_pages.new_study_form", "study_pages.preregistra
 ELSEWHERE = {
     "overview_pages.start",
     "participant_pages.start",
+    "planning_pages.download",  # a job that reads the protocol alone; this one has no section [analysis]
     "run_pages.back",
     "security.verify",
     "security.change_password",
