@@ -302,7 +302,18 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
-MOST_TABS = ["Overview", "Participants", "Profiles", "Devices", "Checks", "Report", "Exports", "Jobs", "Protocol", "Roles"]
+MOST_TABS = [
+    "Overview",
+    "Participants",
+    "Profiles",
+    "Devices",
+    "Checks",
+    "Report",
+    "Exports",
+    "Jobs",
+    "Protocol",
+    "Roles",
+]
 
 
 @pytest.mark.parametrize(
