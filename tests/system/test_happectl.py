@@ -441,7 +441,6 @@ BAD_ARGUMENTS = [
     ["profiles", "show", "a" * 256],
     ["profiles", "show", os.fsdecode(b"a\xff")],
     ["events", "a", "--after", "-1"],
-    ["feedback", "slower"],
     ["keys", "learn", "third"],
     ["keys", "learn", "--seconds", "61"],
     ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
@@ -472,6 +471,7 @@ def test_wrong_usage_is_refused_without_asking_happed(happectl: HappeCtl, argume
     [
         ("statsu", "unknown command 'statsu'; did you mean 'status'?"),
         ("status --jsno", "unknown option '--jsno'; did you mean '--json'?"),
+        ("feedback slower", "KEY: unknown key 'slower'; did you mean 'power'?"),
         ("keys lern", "unknown command 'lern'; did you mean 'learn'?"),
         ("frobnicate", "unknown command 'frobnicate'; try `happectl --help`"),
     ],
