@@ -141,7 +141,7 @@ void add_events(CLI::App& program, Task& task) {
         ->check(kName);
     command
         ->add_option("--user", options->user,
-                     "The user whose profile it is; only administrators may name another [you]")
+                     "List the presses of this user [you]; only administrators may name somebody else")
         ->check(kName);
     command->add_option("--after", options->after, "Only presses with a higher number than this")
         ->check(CLI::Range(0L, INT64_MAX));

@@ -144,7 +144,7 @@ CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOption
     CLI::App* const command = parent.add_subcommand(name, description);
     command
         ->add_option("--user", options->user,
-                     "The user whose profiles these are; only administrators may name another [you]")
+                     "Use the profiles of this user [you]; only administrators may name somebody else")
         ->check(kName);
     command->callback([options, action, &task] {
         task = [options, action] { return with_daemon([&](DaemonProxy& daemon) { return action(daemon, *options); }); };

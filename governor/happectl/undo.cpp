@@ -63,7 +63,7 @@ void add_undo(CLI::App& program, Task& task) {
         ->check(kName);
     command
         ->add_option("--user", options->user,
-                     "The user whose lessons to undo; only administrators may name another [you]")
+                     "Undo the lessons of this user [you]; only administrators may name somebody else")
         ->check(kName);
     add_output(*command, options->output);
     command->footer(

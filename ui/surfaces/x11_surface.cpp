@@ -58,7 +58,9 @@ public:
         raise_.setSingleShot(true);
         raise_.setInterval(kBeforeRaise);
         QObject::connect(&raise_, &QTimer::timeout, [this] {
-            place();  // the focus may be on another screen
+            if (position_.screen.isEmpty()) {
+                place();  // the focus may be on another screen
+            }
             raise();
             read();
         });
