@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 TRIES = 6  # in a row, half a minute in all
 MORE = """Sends the oldest trace first: its header, its parts as they close, its manifest. Keeps the server's
 seal in the trace's folder. After the seal, parts stay until `happe-power measures` has measured the runs in
-them, or until less than a tenth of the disk is free; `keep` in the configuration changes that. An interrupted
-upload continues where it was. The exit status is 1 if a person must look at a trace, 75 if the server does not
-answer, 77 if the server no longer accepts this host; in each case all data stay here. With --watch the command
-runs until SIGTERM, SIGINT or Ctrl-C. It waits while the server is away, compares clocks once a minute during a
-recording, and reports this host's state to the server.
+them, or until the disk has less than 2 GiB free (a disk below 20 GiB: a tenth); `keep` in the configuration
+changes that. An interrupted upload continues where it was. The exit status is 1 if a person must look at a
+trace, 75 if the server does not answer, 77 if the server no longer accepts this host; in each case all data
+stay here. With --watch the command runs until SIGTERM, SIGINT or Ctrl-C. It waits while the server is away,
+compares clocks once a minute during a recording, and reports this host's state to the server.
 
 Examples:
   happe-power upload

@@ -31,7 +31,8 @@ POLL_S = 1.0
 HEARTBEAT_US = 60_000_000
 GIB = 1 << 30
 TIDY_US = 10_000_000
-LEAST_FREE = 0.1  # of the disk: twice what the recorder leaves free
+LEAST_FREE = 2 << 30  # bytes: an hour of two channels at 100 kS/s, before compression
+LEAST_SHARE = 10  # of a small disk, this part
 # Samples are out of range where power is high, which reveals conditions; during a zero check nothing is lost.
 TELLING = frozenset({Reason.SATURATED, Reason.INVALID, Reason.ZERO})
 
@@ -220,7 +221,7 @@ class Uploader:
     def _short(self) -> bool:
         """Whether the disk has too little room for a recorder to wait for measurements."""
         usage = shutil.disk_usage(self._place)
-        return usage.free < usage.total * LEAST_FREE
+        return usage.free < min(LEAST_FREE, usage.total // LEAST_SHARE)
 
     def _delete(self, outbox: Outbox) -> None:
         self._report("deleted", trace=outbox.id, parts=outbox.tidy())
