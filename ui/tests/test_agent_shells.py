@@ -14,7 +14,7 @@ from agent import Agent, window
 from desktop import AS_USER, SIZE, changed
 from overlay import is_in_the_corner, is_readable
 from patience import PATIENCE_S, until
-from shells import Gnome, KWin, shell
+from shells import Gnome, KWin, Shell, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
@@ -32,14 +32,19 @@ def serves_boxed_windows(agent: Agent) -> None:
 
 
 def serves_the_last_of_a_thousand_changes(agent: Agent) -> None:
-    """Activate the four windows in turn."""
+    """Activate the four windows in turn, and then ask the shell which one is in front.
+
+    XWayland confirms the focus of its windows late. So KWin may have one of them in front after the last one that the
+    test asked for.
+    """
     desktop = agent.desktop
-    assert isinstance(desktop, Gnome)
+    assert isinstance(desktop, Shell)
     randomly = random.Random(7)
     for _ in range(CHANGES // 250):
-        names = randomly.choices(["native", "ancient", "boxed-wayland", "boxed-xcb"], k=250)
-        desktop.activate(*names)
-        agent.serves_for_good(names[-1])
+        desktop.activate(*randomly.choices(["native", "ancient", "boxed-wayland", "boxed-xcb"], k=250))
+        until(lambda: agent.me.get("Application") == desktop.active(), "what is in front is served")
+        agent.is_idle()
+        assert agent.me.get("Application") == desktop.active()
 
 
 def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None:
@@ -85,6 +90,7 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
         window(desktop, "ancient", "xcb")
         agent.serves("ancient")
         serves_boxed_windows(agent)
+        serves_the_last_of_a_thousand_changes(agent)
 
         desktop.kill_shell()
         agent.serves("desktop")

@@ -7,6 +7,10 @@ function tell(window) {
     callDBus("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", x11 ? "FocusX11" : "Focus",
              String(x11 || (window ? window.pid : 0)), String(window ? window.resourceClass : ""));
 }
-const activated = workspace.windowActivated || workspace.clientActivated;
-activated.connect(tell);
-tell(workspace.activeWindow || workspace.activeClient);
+// KWin activates no window before each one, and can activate many at once. It tells of the last one when it is idle,
+// because a bus allows a program a limited number of calls without an answer.
+const idle = new QTimer();
+idle.singleShot = true;
+idle.timeout.connect(() => tell(workspace.activeWindow || workspace.activeClient));
+(workspace.windowActivated || workspace.clientActivated).connect(() => idle.start());
+idle.start();
