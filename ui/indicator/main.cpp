@@ -87,7 +87,7 @@ private:
         overlay_.emplace(buses_, std::move(state), options_.battery == Battery::Real, options_.theme,
                          surface_for(options_, buses_.session, [](const std::string& why) { complain(why, EX_OK); }));
         QObject::connect(
-            &*overlay_, &Overlay::given_up, &agent_, [this] { lose_overlay("the window system is gone"); },
+            &*overlay_, &Overlay::given_up, &agent_, [this](const std::string& why) { lose_overlay(why); },
             Qt::QueuedConnection);  // lose_overlay destroys the emitter
     }
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A compositor that restarts is back by then; a session that ended is not.
+// A compositor that starts or restarts answers by then; a session that ended does not.
 constexpr std::chrono::milliseconds kBeforeReopen{500};
 constexpr int kMostReopened = 40;
 
@@ -76,21 +76,25 @@ void Overlay::follow_battery(const QDBusConnection& bus) {
 }
 
 std::string Overlay::start() {
-    std::string error = open_surface();
+    const auto nothing = open_surface();
+    if (nothing && nothing->soon) {
+        reopen_.start(kBeforeReopen);
+        return {};
+    }
     update();
-    return error;
+    return nothing ? nothing->why : std::string();
 }
 
-std::string Overlay::open_surface() {
+std::optional<NoSurface> Overlay::open_surface() {
     // It ends the surface that calls it: not before the call has returned.
     const auto lost = [this] { QMetaObject::invokeMethod(this, [this] { surface_lost(); }, Qt::QueuedConnection); };
     auto opened = open_({.changed = [this] { update(); }, .lost = lost});
     if (!opened) {
-        return opened.error();
+        return std::move(opened).error();
     }
     surface_ = *std::move(opened);
     painted_.reset();
-    return {};
+    return std::nullopt;
 }
 
 void Overlay::surface_lost() {
@@ -106,12 +110,13 @@ void Overlay::open_anew() {
 }
 
 void Overlay::open_again() {
-    if (open_surface().empty()) {
+    const auto nothing = open_surface();
+    if (!nothing) {
         update();
     } else if (++reopened_ < kMostReopened) {
         reopen_.start(kBeforeReopen);
     } else {
-        emit given_up();
+        emit given_up(nothing->why);
     }
 }
 

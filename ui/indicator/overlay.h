@@ -34,10 +34,10 @@ public:
         QDBusConnection session;  // the desktop's settings
     };
 
-    // `open` must work the first time. `real`: follow UPower.
+    // `real`: follow UPower.
     Overlay(const Buses& buses, OverlayState state, bool real, Theme theme, OpenSurface open);
 
-    // An error: why there is no surface.
+    // An error: why there is no surface, and will be none soon.
     [[nodiscard]] std::string start();
     // A better surface may have come.
     void open_anew();
@@ -46,15 +46,16 @@ public:
 signals:
     // What is shown has changed, in words for people who hear it; both empty while nothing is.
     void said(const QString& name, const QString& description);
-    // The window system is gone and has not come back.
-    void given_up();
+    // No surface has come, and why.
+    void given_up(const std::string& why);
 
 private:
     [[nodiscard]] Moment now() const { return std::chrono::milliseconds(clock_.elapsed()); }
     [[nodiscard]] Look look() const;
     void follow_governor();
     void follow_battery(const QDBusConnection& bus);
-    [[nodiscard]] std::string open_surface();
+    // An error: why there is no surface.
+    [[nodiscard]] std::optional<NoSurface> open_surface();
     void surface_lost();
     void open_again();
     void governor_is(std::optional<DaemonState> governor);

@@ -31,7 +31,7 @@ std::optional<QVariantMap> properties_of(QDBusConnection bus, const BusObject& o
 QString overlay_trouble(const Options& options, const QDBusConnection& session_bus) {
     const SurfaceOrError surface =
         surface_for(options, session_bus, [](const std::string& /*why*/) {})({.changed = [] {}, .lost = [] {}});
-    return surface ? QString() : QString::fromStdString(surface.error());
+    return surface ? QString() : QString::fromStdString(surface.error().why);
 }
 
 // The source that reports the application in front, or what is missing for one.

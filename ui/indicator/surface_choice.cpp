@@ -21,7 +21,7 @@ public:
         auto layer = open_wayland_surface(position_, events);
         // A compositor that had layers and does not answer is one that restarts.
         has_layers_ = has_layers_ || layer;
-        return has_layers_ ? std::move(layer) : open_without_layers(layer.error(), events);
+        return has_layers_ || layer.error().soon ? std::move(layer) : open_without_layers(layer.error().why, events);
     }
 
 private:
@@ -30,15 +30,15 @@ private:
             tell_("GNOME's extension HAPPE shows the overlay");
             return extension;
         } else {
-            why += "; " + extension.error();
+            why += "; " + extension.error().why;
         }
-        if (auto window = has("DISPLAY") ? open_x11_surface(position_, events) : tl::unexpected<std::string>("")) {
+        if (auto window = has("DISPLAY") ? open_x11_surface(position_, events) : tl::unexpected(NoSurface{})) {
             tell_(why + "; a window of XWayland shows it");
             return window;
         }
         auto tray = open_tray_surface(events);
         if (!tray) {
-            return tl::unexpected(why + "; and no tray icon takes its place: " + tray.error());
+            return tl::unexpected(NoSurface{.why = why + "; and no tray icon takes its place: " + tray.error().why});
         }
         tell_(why + "; a tray icon takes its place");
         return tray;

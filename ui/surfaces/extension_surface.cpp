@@ -81,7 +81,7 @@ SurfaceOrError open_extension_surface(const Position& position, const QDBusConne
                                       Surface::Events events) {
     auto surface = std::make_unique<ExtensionSurface>(position, session_bus, std::move(events));
     if (const std::string error = surface->open(); !error.empty()) {
-        return tl::unexpected(error);
+        return tl::unexpected(NoSurface{.why = error});
     }
     return surface;
 }

@@ -56,7 +56,13 @@ public:
     virtual void follow_focus() {}
 };
 
-using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, std::string>;
+// Why there is no surface.
+struct NoSurface {
+    std::string why;
+    bool soon = false;  // there may be one soon: the window system has just started, or is busy
+};
+
+using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, NoSurface>;
 
 // On the X server that DISPLAY names.
 [[nodiscard]] SurfaceOrError open_x11_surface(const Position& position, Surface::Events events);

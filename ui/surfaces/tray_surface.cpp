@@ -63,7 +63,7 @@ private:
 SurfaceOrError open_tray_surface(Surface::Events events) {
     auto surface = std::make_unique<TraySurface>(std::move(events));
     if (const std::string error = surface->open(); !error.empty()) {
-        return tl::unexpected(error);
+        return tl::unexpected(NoSurface{.why = error});
     }
     return surface;
 }

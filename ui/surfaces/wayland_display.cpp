@@ -40,34 +40,36 @@ const wl_output_listener WaylandDisplay::kOutput{
     .description = [](void*, wl_output*, const char*) {},
 };
 
-tl::expected<std::unique_ptr<WaylandDisplay>, std::string> WaylandDisplay::open(Events events) {
+tl::expected<std::unique_ptr<WaylandDisplay>, NoSurface> WaylandDisplay::open(Events events) {
     wl_display* const connected = wl_display_connect(nullptr);
     if (connected == nullptr) {
-        return tl::unexpected<std::string>("no Wayland compositor answers where WAYLAND_DISPLAY says");
+        return tl::unexpected(NoSurface{.why = "no Wayland compositor answers where WAYLAND_DISPLAY says"});
     }
     std::unique_ptr<WaylandDisplay> display(new WaylandDisplay(connected, std::move(events)));
-    if (!display->start()) {
-        return tl::unexpected<std::string>(
-            "this Wayland compositor has no wlr-layer-shell, so nothing can be shown above windows");
+    if (auto nothing = display->start()) {
+        return tl::unexpected(*std::move(nothing));
     }
     return display;
 }
 
 WaylandDisplay::WaylandDisplay(wl_display* display, Events events) : display_(display), events_(std::move(events)) {}
 
-bool WaylandDisplay::start() {
+std::optional<NoSurface> WaylandDisplay::start() {
     const SocketDeadline second(wl_display_get_fd(display_.get()));
     registry_.reset(wl_display_get_registry(display_.get()));
     wl_registry_add_listener(registry_.get(), &kRegistry, this);
     // The first one tells what there is, the second one what the outputs are like.
-    if (wl_display_roundtrip(display_.get()) < 0 || wl_display_roundtrip(display_.get()) < 0 || !compositor_ || !shm_ ||
-        !layers_) {
-        return false;
+    if (wl_display_roundtrip(display_.get()) < 0 || wl_display_roundtrip(display_.get()) < 0) {
+        return NoSurface{.why = "the Wayland compositor does not answer", .soon = true};
+    }
+    if (!compositor_ || !shm_ || !layers_) {
+        return NoSurface{.why =
+                             "this Wayland compositor has no wlr-layer-shell, so nothing can be shown above windows"};
     }
     readable_.emplace(wl_display_get_fd(display_.get()), QSocketNotifier::Read);
     QObject::connect(&*readable_, &QSocketNotifier::activated, [this] { read(); });
     started_ = true;
-    return true;
+    return std::nullopt;
 }
 
 void WaylandDisplay::bind(std::uint32_t global, const std::string& interface, std::uint32_t version) {

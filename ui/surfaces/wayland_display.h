@@ -2,6 +2,8 @@
 // A connection to a Wayland compositor, its outputs and what of it the overlay uses.
 #pragma once
 
+#include "ui/surfaces/surface.h"
+
 #include <wayland-client.h>
 #include <wlr-layer-shell-unstable-v1-client-protocol.h>
 #include <QSocketNotifier>
@@ -44,8 +46,8 @@ public:
         std::function<void()> lost;  // to be destroyed, but not in this call
     };
 
-    // The compositor that WAYLAND_DISPLAY names; it must have wlr-layer-shell.
-    [[nodiscard]] static tl::expected<std::unique_ptr<WaylandDisplay>, std::string> open(Events events);
+    // The compositor that WAYLAND_DISPLAY names; it must have wlr-layer-shell. Waits for at most a second.
+    [[nodiscard]] static tl::expected<std::unique_ptr<WaylandDisplay>, NoSurface> open(Events events);
 
     [[nodiscard]] wl_compositor* compositor() const { return compositor_.get(); }
     [[nodiscard]] wl_shm* shm() const { return shm_.get(); }
@@ -62,7 +64,8 @@ public:
 private:
     WaylandDisplay(wl_display* display, Events events);
 
-    [[nodiscard]] bool start();
+    // An error: why nothing can be shown.
+    [[nodiscard]] std::optional<NoSurface> start();
     void read();
     void tell_outputs() const;
     void bind(std::uint32_t global, const std::string& interface, std::uint32_t version);

@@ -54,16 +54,16 @@ public:
     WaylandSurface(Position position, Events events) : position_(std::move(position)), events_(std::move(events)) {}
     ~WaylandSurface() override { close(); }
 
-    // An error: why there can be none.
-    [[nodiscard]] std::string open() {
+    // An error: why there is none.
+    [[nodiscard]] std::optional<NoSurface> open() {
         auto opened = WaylandDisplay::open(
             {.outputs_changed = [this] { outputs_changed(); }, .lost = [this] { events_.lost(); }});
         if (!opened) {
-            return opened.error();
+            return std::move(opened).error();
         }
         display_ = *std::move(opened);
         scale_ = wanted_scale();
-        return {};
+        return std::nullopt;
     }
 
     [[nodiscard]] double scale() const override { return scale_; }
@@ -203,8 +203,8 @@ private:
 
 SurfaceOrError open_wayland_surface(const Position& position, Surface::Events events) {
     auto surface = std::make_unique<WaylandSurface>(position, std::move(events));
-    if (const std::string error = surface->open(); !error.empty()) {
-        return tl::unexpected(error);
+    if (auto nothing = surface->open()) {
+        return tl::unexpected(*std::move(nothing));
     }
     return surface;
 }

@@ -259,9 +259,11 @@ private:
 }  // namespace
 
 SurfaceOrError open_x11_surface(const Position& position, Surface::Events events) {
-    return X11Display::open().map([&](std::unique_ptr<X11Display> display) -> std::unique_ptr<Surface> {
-        return std::make_unique<X11Surface>(std::move(display), position, std::move(events));
-    });
+    auto display = X11Display::open();
+    if (!display) {
+        return tl::unexpected(NoSurface{.why = std::move(display).error()});
+    }
+    return std::make_unique<X11Surface>(*std::move(display), position, std::move(events));
 }
 
 }  // namespace happe::ui

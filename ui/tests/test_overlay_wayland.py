@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +13,7 @@ from PIL import Image
 from desktop import GREY, MARGIN, SIZE, changed, nested, wayland
 from happed_stand_in import NAME, OBJECT
 from overlay import Overlay, happed, hide, is_readable, press
-from patience import until
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from desktop import Wayland
@@ -109,3 +111,20 @@ def test_it_comes_back_with_the_compositor(bus: PrivateBus) -> None:
         seen, again = overlay.appears(before)
         assert again == box
         is_readable(seen, box)
+
+
+def test_it_waits_for_a_compositor_that_does_not_answer_yet(bus: PrivateBus) -> None:
+    """As one that starts on a busy machine: its socket is there before it answers."""
+    with happed(bus), wayland() as desktop, socket.socket(socket.AF_UNIX) as busy:
+        before = desktop.seen()
+        late = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "late"
+        busy.bind(str(late))
+        busy.listen()
+        busy.settimeout(PATIENCE_S)
+        overlay = Overlay(desktop, bus).start(WAYLAND_DISPLAY="late")
+        connection, _ = busy.accept()
+        with connection:
+            until(lambda: not connection.recv(4096), "the overlay has given up the first connection")
+        late.unlink()
+        late.symlink_to(desktop.environment["WAYLAND_DISPLAY"])
+        overlay.appears(before)
