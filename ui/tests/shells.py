@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from PIL import Image
 
-from desktop import AS_USER, SIZE, USER, Desktop
+from desktop import AS_USER, SIZE, USER, Desktop, Told
 from patience import until
+from private_bus import there
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class KWin(Shell):
         "kwin_wayland", "--virtual", "--xwayland", "--socket", "happe-0", "--no-lockscreen",
         "--no-global-shortcuts", "--width", str(SIZE[0]), "--height", str(SIZE[1]),
     )  # fmt: skip
+    pointer: Told | None = None
 
     def install(self) -> None:
         """Copy the program without its file capabilities, with which it does not run here."""
@@ -191,6 +193,13 @@ class KWin(Shell):
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
         self.environment["DISPLAY"] = until(self.display, f"KWin has started XWayland: {log}")
+
+    def restart_shell(self, *options: str) -> None:
+        """Kill it, and start it again with these options."""
+        self.kill_shell()
+        self.pointer = None  # it has ended, too
+        self.command = (*KWin.command, *options)
+        self.start_shell()
 
     def run(self, script: str, last: str = "") -> str:
         """Run JavaScript in KWin until it has logged the last it has to say; what is logged meanwhile."""
@@ -230,10 +239,20 @@ class KWin(Shell):
         logged = self.run(f"console.log('{SAID}' + JSON.stringify({value}))")
         return json.loads(logged.partition(SAID)[2].splitlines()[0])
 
-    def seen(self) -> Image.Image:
-        """Return what is on its screen."""
+    def click(self, x: int, y: int) -> None:
+        """Click there."""
+        # It stays: a program that has just heard of a pointer may miss its first click.
+        if not self.pointer:
+            self.pointer = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_pointer.py")))
+        to_pointer = there(self.pointer.process.stdin)
+        to_pointer.write(f"{x} {y}\n")
+        to_pointer.flush()
+        self.pointer.until("clicked")
+
+    def seen(self, *screen: str) -> Image.Image:
+        """Return what is on its active screen, or the one of this name."""
         file = Path(self.environment["HOME"]) / "seen"
-        said = self.ask(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_shot.py"), str(file))
+        said = self.ask(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_shot.py"), str(file), *screen)
         width, height, line = map(int, said.split())
         return Image.frombuffer("RGBA", (width, height), file.read_bytes(), "raw", "BGRA", line, 1).convert("RGB")
 
@@ -260,6 +279,7 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
             "GSETTINGS_BACKEND": "keyfile",
             "LIBGL_ALWAYS_SOFTWARE": "1",
             "KWIN_SCREENSHOT_NO_PERMISSION_CHECKS": "1",
+            "KWIN_WAYLAND_NO_PERMISSION_CHECKS": "1",
             "QT_LOGGING_RULES": "js.debug=true",
             "LC_ALL": "C.UTF-8",
             "WAYLAND_DISPLAY": "happe-0",

@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PIL import Image
 
 from agent import Agent, window
-from desktop import AS_USER, SIZE, changed
-from overlay import is_in_the_corner, is_readable
 from patience import PATIENCE_S, until
 from shells import Gnome, KWin, Shell, shell
 
@@ -103,14 +100,3 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
         agent.process.terminate()
         assert agent.process.wait(PATIENCE_S) == 0
         assert not script.exists()
-
-
-def test_kwin_shows_the_overlay_above_a_full_screen_window(happed: Happed) -> None:
-    with shell(KWin, happed.world.address) as desktop:
-        agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
-        desktop.window("black", *AS_USER)
-        agent.serves("happe-ui-window")
-        black = Image.new("RGB", SIZE)
-        box = until(lambda: changed(black, desktop.seen()), "the overlay is seen")
-        is_in_the_corner(box, SIZE)
-        is_readable(desktop.seen(), box)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A pointer in KWin, by org_kde_kwin_fake_input, whose description Debian has only for those who develop for KDE.
+
+usage: python3 kwin_pointer.py     in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It clicks where each
+line of its input says (X Y), in units of KWin's layout, and prints "clicked" when KWin has done so.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+
+DISPLAY, REGISTRY, FIRST_SYNC, POINTER = 1, 2, 3, 4  # objects, which have numbers without a gap
+SYNC, GET_REGISTRY = 0, 1  # what the display does
+AUTHENTICATE, BUTTON, MOTION_ABSOLUTE = 0, 2, 9  # what the pointer does
+LEFT = 0x110
+PROTOCOL, VERSION = "org_kde_kwin_fake_input", 4
+FIXED = 256  # times one, as the protocol writes numbers with a fraction
+
+
+def text(said: str) -> bytes:
+    """A string as Wayland sends it: its length with the final NUL, filled up to whole words."""
+    data = said.encode() + b"\0"
+    return struct.pack("=I", len(data)) + data + bytes(-len(data) % 4)
+
+
+class Pointer:
+    """It remains until its program ends."""
+
+    def __init__(self, path: str) -> None:
+        """Have it on the compositor of this socket."""
+        self._next = FIRST_SYNC
+        self._wayland = socket.socket(socket.AF_UNIX)
+        self._wayland.connect(path)
+        self._send(DISPLAY, GET_REGISTRY, struct.pack("=I", REGISTRY))
+        number = self._answered()[PROTOCOL]
+        self._send(REGISTRY, 0, struct.pack("=I", number) + text(PROTOCOL) + struct.pack("=II", VERSION, POINTER))
+        self._next = POINTER + 1
+        self._send(POINTER, AUTHENTICATE, text("HAPPE") + text("its tests click"))
+        self._answered()
+
+    def click(self, x: int, y: int) -> None:
+        """Click there."""
+        self._send(POINTER, MOTION_ABSOLUTE, struct.pack("=ii", x * FIXED, y * FIXED))
+        for pressed in (1, 0):
+            self._send(POINTER, BUTTON, struct.pack("=II", LEFT, pressed))
+        self._answered()
+
+    def _send(self, target: int, request: int, arguments: bytes) -> None:
+        self._wayland.sendall(struct.pack("=II", target, (len(arguments) + 8) << 16 | request) + arguments)
+
+    def _receive(self, length: int) -> bytes:
+        data = b""
+        while len(data) < length:
+            more = self._wayland.recv(length - len(data))
+            if not more:
+                sys.exit("KWin has ended the connection")
+            data += more
+        return data
+
+    def _answered(self) -> dict[str, int]:
+        """Wait until everything sent before is done; the numbers of what KWin has announced meanwhile, by interface."""
+        done = self._next
+        self._next += 1
+        self._send(DISPLAY, SYNC, struct.pack("=I", done))
+        announced = {}
+        while True:
+            source, size = struct.unpack("=II", self._receive(8))
+            event, arguments = size & 0xFFFF, self._receive((size >> 16) - 8)
+            if (source, event) == (DISPLAY, 0):
+                sys.exit(f"KWin refuses: {arguments!r}")
+            if source == done:
+                return announced
+            if (source, event) == (REGISTRY, 0):
+                number, length = struct.unpack("=II", arguments[:8])
+                announced[arguments[8 : 7 + length].decode()] = number
+
+
+def main() -> None:
+    """Click."""
+    pointer = Pointer(f"{os.environ['XDG_RUNTIME_DIR']}/{os.environ['WAYLAND_DISPLAY']}")
+    for line in sys.stdin:
+        x, y = map(int, line.split())
+        pointer.click(x, y)
+        print("clicked", flush=True)
+
+
+main()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The overlay in real KWin: a layer above full-screen windows that clicks pass through, on monitors of any scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from agent import Agent
+from desktop import AS_USER, MARGIN, SIZE, changed
+from overlay import clicks_go_through, is_in_the_corner, is_readable
+from patience import until
+from shells import KWin, shell
+
+if TYPE_CHECKING:
+    from desktop import Told
+    from happed_world import Happed
+    from overlay import Box
+
+pytestmark = pytest.mark.slow
+
+GAME = "happe-ui-window"  # as happed calls the full-screen program
+LAYERS = "workspace.clientList().map(window => [window.pid, window.windowId ? 0 : window.layer])"
+ONE, OTHER = "Virtual-0", "Virtual-1"  # KWin's names for its screens
+
+
+def looks(desktop: KWin, *screen: str) -> tuple[Image.Image, Box | None]:
+    """Return what is on a screen, and where it is not black, once two looks are the same."""
+
+    def same() -> tuple[Image.Image, Box | None] | None:
+        seen = desktop.seen(*screen)
+        black = Image.new("RGB", seen.size)
+        return (seen, changed(black, seen)) if changed(seen, desktop.seen(*screen)) is None else None
+
+    return until(same, "nothing moves")
+
+
+def overlay_on(desktop: KWin, scale: float = 1) -> Box:
+    """Wait until the overlay is on the active screen, in its corner, and readable; where it is, in pixels of it."""
+    seen, box = until(lambda: (found := looks(desktop))[1] and found, "the overlay is seen")
+    assert box
+    if scale == 1:
+        is_in_the_corner(box, seen.size)
+    assert box[0] == pytest.approx(scale * MARGIN, abs=1)
+    assert box[3] == pytest.approx(seen.height - scale * MARGIN, abs=1)
+    is_readable(seen, box)
+    return box
+
+
+def is_a_layer_above(desktop: KWin, agent: Agent, window: Told) -> None:
+    """Hold that KWin has the overlay in a higher layer than the window, and that it is none of XWayland's."""
+    layers = dict(desktop.said(LAYERS))
+    assert layers[agent.process.pid] > layers[window.process.pid] > 0
+
+
+def follows_the_game_to_the_other_screen(desktop: KWin, agent: Agent) -> None:
+    """Move the game, click on it, and press a key: KWin tells nobody which screen has the focus."""
+    assert looks(desktop, OTHER)[1] is None
+    desktop.run("workspace.sendClientToScreen(workspace.activeClient, 1)")
+    desktop.click(SIZE[0] + 100, 100)
+    agent.me("Feedback", "s", "power")
+    until(lambda: looks(desktop, OTHER)[1], "the overlay is on the other screen")
+    assert looks(desktop, ONE)[1] is None
+
+
+def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
+    """In one KWin, which is killed and comes back with other monitors."""
+    with shell(KWin, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
+        window = desktop.window("black", *AS_USER)
+        agent.serves(GAME)
+        box = overlay_on(desktop)
+        is_a_layer_above(desktop, agent, window)
+        clicks_go_through(desktop, window, box)
+
+        for scale, more in ((1.5, ()), (2, ("--output-count", "2"))):
+            desktop.restart_shell("--scale", str(scale), *more)
+            window = desktop.window("black", *AS_USER)
+            agent.serves(GAME)
+            left, top, _, bottom = overlay_on(desktop, scale)
+            assert bottom - top == pytest.approx(scale * (box[3] - box[1]), abs=2)
+        is_a_layer_above(desktop, agent, window)
+        follows_the_game_to_the_other_screen(desktop, agent)
