@@ -17,6 +17,7 @@ constexpr std::chrono::seconds kLook{1};
 constexpr std::size_t kShownPresses = 20;
 constexpr uint kMostEvents = 10'000;
 constexpr uint kKeyWait = 30'000;      // ms
+constexpr std::size_t kMostUndone = 1000;
 constexpr int kKeyPatience = 120'000;  // ms: somebody may have to give a password first
 
 const QString kUnit = QStringLiteral("happe-indicator.service");
@@ -141,7 +142,7 @@ void Owner::ask_profiles() {
 }
 
 void Owner::ask_presses() {
-    ask_lessons(shown_.application, [this](const QString& application, std::vector<LearningEvent> lessons) {
+    ask_lessons(shown_.application, 0, [this](const QString& application, std::vector<LearningEvent> lessons) {
         if (application == shown_.application) {
             presses_ = presses_of(lessons);
             std::ranges::reverse(presses_);
@@ -152,21 +153,20 @@ void Owner::ask_presses() {
 
 // The window may show another application's profile meanwhile.
 void Owner::ask_reasons() {
-    ask_lessons(state_.application, [this](const QString& application, std::vector<LearningEvent> lessons) {
+    ask_lessons(state_.application, 0, [this](const QString& application, std::vector<LearningEvent> lessons) {
         if (application == state_.application) {
             lessons_ = std::move(lessons);
         }
     });
 }
 
-void Owner::ask_lessons(const QString& application,
+void Owner::ask_lessons(const QString& application, qlonglong after,
                         const std::function<void(const QString&, std::vector<LearningEvent>)>& take) {
     if (application.isEmpty()) {
         return;
     }
     ask(
-        system_,
-        to_governor(QStringLiteral("ListEvents")) << QString() << application << qlonglong{0} << uint{kMostEvents},
+        system_, to_governor(QStringLiteral("ListEvents")) << QString() << application << after << uint{kMostEvents},
         [this, application, take](const QList<QVariant>& answer) {
             take(application, lessons_of(answer.value(0)));
             emit changed();
@@ -202,20 +202,37 @@ void Owner::pause(bool wanted) {
     emit changed();
 }
 
-void Owner::undo() {
-    change_shown(QStringLiteral("Undo"), {uint{1}});
+// happed undoes a number of lessons. Since the last answer a press or a probe may have taught one more.
+void Owner::undo(const Press& press) {
+    ask_lessons(shown_.application, press.number - 1,
+                [this](const QString& application, const std::vector<LearningEvent>& events) {
+                    const std::size_t wanted = std::min(standing(events).size(), kMostUndone);
+                    if (wanted == 0) {
+                        ask_presses();  // somebody has undone it
+                        return;
+                    }
+                    change(application, QStringLiteral("Undo"), {static_cast<uint>(wanted)},
+                           [this, wanted](const QList<QVariant>& answer) {
+                               const auto lessons = undone_of(answer.value(0));
+                               const auto probes = std::ranges::count_if(
+                                   lessons, [](const LearningEvent& event) { return event.lesson.probe; });
+                               emit undone(static_cast<int>(std::ssize(lessons) - probes), lessons.size() < wanted);
+                           });
+                });
 }
 
 void Owner::reset() {
-    change_shown(QStringLiteral("ResetProfile"), {});
+    change(shown_.application, QStringLiteral("ResetProfile"), {}, [](const auto& /*nothing*/) {});
 }
 
-void Owner::change_shown(const QString& method, const QList<QVariant>& more) {
+void Owner::change(const QString& application, const QString& method, const QList<QVariant>& more,
+                   const std::function<void(const QList<QVariant>&)>& take) {
     QDBusMessage order = to_governor(method);
-    order.setArguments(QList<QVariant>{QString(), shown_.application} + more);
+    order.setArguments(QList<QVariant>{QString(), application} + more);
     ask(
         system_, order,
-        [this](const auto& /*nothing*/) {
+        [this, take](const QList<QVariant>& answer) {
+            take(answer);
             presses_.clear();
             ask_profiles();
             ask_presses();

@@ -45,8 +45,8 @@ public:
     void learn_key();
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
-    // Undoes the last press that taught the shown profile.
-    void undo();
+    // Undoes this press of the shown profile, and all that the profile learned after it.
+    void undo(const Press& press);
     // Deletes the shown profile.
     void reset();
     void set_autostart(bool wanted);
@@ -62,17 +62,21 @@ signals:
     // What was asked for was refused, in words.
     void refused(const QString& why);
 
+    // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
+    void undone(int presses, bool ended_early);
 private:
     void governor_is(const QVariantMap& properties);
     void governor_gone();
     void ask_profiles();
     void ask_presses();
     void ask_reasons();
-    void ask_lessons(const QString& application,
+    // `after`: the number of the lesson before the first one that is wanted.
+    void ask_lessons(const QString& application, qlonglong after,
                      const std::function<void(const QString&, std::vector<LearningEvent>)>& take);
     void ask_autostart();
     void ask_extension();
-    void change_shown(const QString& method, const QList<QVariant>& more);
+    void change(const QString& application, const QString& method, const QList<QVariant>& more,
+                const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
     void ask(const QDBusConnection& bus, const QDBusMessage& question,
              const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms = -1);

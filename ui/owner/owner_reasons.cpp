@@ -54,6 +54,26 @@ ShownDescent descent_of(const QVariant& value) {
     return descent;
 }
 
+// Nothing if it is no lesson of a press or a probe, and not the undoing of one.
+std::optional<LearningEvent> event_of(const QDBusArgument& entry) {
+    qlonglong number = 0;
+    qlonglong at_us = 0;
+    QString cause;
+    uint level = 0;
+    qlonglong undoes = 0;
+    Lesson lesson;
+    entry >> number >> at_us >> cause >> lesson.policy.value >> level >> lesson.from.value >> lesson.to.value >>
+        lesson.current.value >> lesson.utilisation.value >> undoes;
+    lesson.level = Level{static_cast<std::uint8_t>(level)};
+    lesson.probe = cause == QLatin1String("probe");
+    const auto key = lesson.probe ? std::optional(Key::Power) : key_of(cause);
+    lesson.key = key == Key::Power ? happe::Key::Power : happe::Key::Performance;
+    if (level >= Uafp::kLevels || (!key && undoes == 0)) {
+        return std::nullopt;
+    }
+    return LearningEvent{.seq = number, .at = WallTime(Micros(at_us)), .lesson = lesson, .undoes = undoes};
+}
+
 }  // namespace
 
 Situation situation_of(const QVariantMap& properties) {
@@ -89,21 +109,23 @@ Situation situation_of(const QVariantMap& properties) {
 std::vector<LearningEvent> lessons_of(const QVariant& events) {
     std::vector<LearningEvent> all;
     each_entry(events, "a(xxsquuuuux)", [&](const QDBusArgument& entry) {
-        qlonglong number = 0;
-        qlonglong at_us = 0;
-        QString cause;
-        uint level = 0;
-        qlonglong undoes = 0;
-        Lesson lesson;
-        entry >> number >> at_us >> cause >> lesson.policy.value >> level >> lesson.from.value >> lesson.to.value >>
-            lesson.current.value >> lesson.utilisation.value >> undoes;
-        lesson.level = Level{static_cast<std::uint8_t>(level)};
-        lesson.probe = cause == QLatin1String("probe");
-        const auto key = lesson.probe ? std::optional(Key::Power) : key_of(cause);
-        lesson.key = key == Key::Power ? happe::Key::Power : happe::Key::Performance;
-        if (level < Uafp::kLevels && (key || undoes != 0)) {
-            all.push_back({.seq = number, .at = WallTime(Micros(at_us)), .lesson = lesson, .undoes = undoes});
+        if (const auto event = event_of(entry)) {
+            all.push_back(*event);
         }
+    });
+    return all;
+}
+
+std::vector<LearningEvent> undone_of(const QVariant& undone) {
+    std::vector<LearningEvent> all;
+    each_entry(undone, "a(s(xxsquuuuux))", [&](const QDBusArgument& entry) {
+        QString application;
+        entry >> application;
+        entry.beginStructure();
+        if (const auto event = event_of(entry)) {
+            all.push_back(*event);
+        }
+        entry.endStructure();
     });
     return all;
 }

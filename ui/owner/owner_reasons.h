@@ -15,4 +15,7 @@ namespace happe::ui {
 // The answer of ListEvents, oldest first; empty if it is of another type.
 [[nodiscard]] std::vector<LearningEvent> lessons_of(const QVariant& events);
 
+// The answer of Undo; the same.
+[[nodiscard]] std::vector<LearningEvent> undone_of(const QVariant& undone);
+
 }  // namespace happe::ui

@@ -56,22 +56,32 @@ OwnerState owner_state_of(const QVariantMap& properties) {
     return state;
 }
 
-std::vector<Press> presses_of(std::span<const LearningEvent> lessons) {
-    std::map<std::int64_t, Press> standing;  // by number: not undone
-    for (const LearningEvent& event : lessons) {
-        standing.erase(event.undoes);
-        const Lesson& lesson = event.lesson;
-        if (event.undoes == 0 && !lesson.probe) {
-            standing.insert_or_assign(
-                event.seq, Press{.at = QDateTime::fromMSecsSinceEpoch(event.at.time_since_epoch().count() / 1000),
-                                 .key = lesson.key == happe::Key::Performance ? Key::Performance : Key::Power,
-                                 .level = lesson.level.value,
-                                 .from_khz = lesson.from.value,
-                                 .to_khz = lesson.to.value});
+std::vector<LearningEvent> standing(std::span<const LearningEvent> events) {
+    std::map<std::int64_t, LearningEvent> lessons;  // by number
+    for (const LearningEvent& event : events) {
+        if (event.undoes == 0) {
+            lessons.insert_or_assign(event.seq, event);
+        } else {
+            lessons.erase(event.undoes);
         }
     }
     std::vector<Press> presses;
-    std::ranges::copy(standing | std::views::values, std::back_inserter(presses));
+    for (const LearningEvent& event : standing(events)) {
+        const Lesson& lesson = event.lesson;
+        if (!lesson.probe) {
+            presses.push_back({.number = event.seq,
+                               .at = QDateTime::fromMSecsSinceEpoch(event.at.time_since_epoch().count() / 1000),
+                               .key = lesson.key == happe::Key::Performance ? Key::Performance : Key::Power,
+                               .level = lesson.level.value,
+                               .from_khz = lesson.from.value,
+                               .to_khz = lesson.to.value});
+        }
+    }
+    const auto all = lessons | std::views::values;
+    return {all.begin(), all.end()};
+}
+
+std::vector<Press> presses_of(std::span<const LearningEvent> events) {
     return presses;
 }
 

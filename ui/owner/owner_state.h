@@ -49,6 +49,7 @@ struct OwnerState {
 
 // A press that was learned from.
 struct Press {
+    std::int64_t number = 0;  // of its lesson
     QDateTime at;
     Key key = Key::Performance;
     int level = 0;
@@ -65,8 +66,10 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
-// Of lessons those that presses taught and that are not undone, oldest first.
-[[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> lessons);
+// Those lessons that are not undone, oldest first.
+[[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
+// Of them those that presses taught.
+[[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);
 // The answer of ListProfiles; empty if it is of another type.
 [[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
 

@@ -8,7 +8,6 @@
 #include <QComboBox>
 #include <QFile>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QIcon>
 #include <QKeyEvent>
 #include <QLabel>
@@ -16,7 +15,6 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QTableWidget>
 #include <QVBoxLayout>
 
 // NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
@@ -24,7 +22,6 @@ namespace happe::ui {
 namespace {
 
 constexpr double kHeadline = 1.3;  // of the desktop's letters
-constexpr int kShownRows = 4;
 
 // Screen readers read out a changing element by its text, which is therefore its accessible name.
 QLabel* text_label(QWidget* parent) {
@@ -48,10 +45,9 @@ OwnerWindow::OwnerWindow(Owner& owner)
       why_(text_label(this)),
       profiles_(new QComboBox(this)),
       chart_(new StepChart(this)),
-      presses_(new QTableWidget(0, 4, this)),
+      presses_(new PressList(this)),
       keys_(text_label(this)),
       pause_(new QPushButton(tr("&Pause HAPPE"), this)),
-      undo_(new QPushButton(tr("&Undo the last press"), this)),
       reset_(new QPushButton(tr("F&orget this application…"), this)),
       find_key_(new QPushButton(tr("Find a &key…"), this)),
       autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
@@ -62,14 +58,6 @@ OwnerWindow::OwnerWindow(Owner& owner)
     large.setPointSizeF(large.pointSizeF() * kHeadline);
     doing_->setFont(large);
     pause_->setCheckable(true);
-    presses_->setHorizontalHeaderLabels({tr("When"), tr("Key"), tr("CPU's work"), tr("From and to")});
-    presses_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    presses_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    presses_->setTabKeyNavigation(false);  // the tab key goes on to the next widget
-    presses_->verticalHeader()->hide();
-    presses_->horizontalHeader()->setStretchLastSection(true);
-    presses_->setAccessibleName(tr("The last key presses that taught HAPPE"));
-    presses_->setMinimumHeight(presses_->verticalHeader()->defaultSectionSize() * (kShownRows + 1));
     profiles_->setAccessibleName(tr("Application"));
     lay_out();
     connect_all();
@@ -83,7 +71,6 @@ void OwnerWindow::lay_out() {
     name->setBuddy(profiles_);
     application->addWidget(name);
     application->addWidget(profiles_, 1);
-    application->addWidget(undo_);
     application->addWidget(reset_);
     auto* const now = new QHBoxLayout;
     now->addWidget(doing_, 1);
@@ -102,7 +89,8 @@ void OwnerWindow::lay_out() {
     session->addWidget(extension_);
     all->addLayout(session);
     all->addWidget(said_);
-    const QList<QWidget*> order{pause_, profiles_, undo_, reset_, chart_, presses_, find_key_, autostart_, extension_};
+    const QList<QWidget*> order{pause_,    profiles_,  reset_,    chart_, presses_->first(),
+                                find_key_, autostart_, extension_};
     for (qsizetype at = 1; at < order.size(); ++at) {
         setTabOrder(order[at - 1], order[at]);
     }
@@ -128,7 +116,15 @@ void OwnerWindow::connect_all() {
         say(*said_, wanted ? tr("HAPPE continues when this program ends, at the latest.") : QString());
         owner_.pause(wanted);
     });
-    connect(undo_, &QPushButton::clicked, this, [this] { owner_.undo(); });
+    connect(presses_, &PressList::undo, this, [this](std::size_t row) {
+        if (row < owner_.presses().size()) {
+            owner_.undo(owner_.presses()[row]);
+        }
+    });
+    connect(&owner_, &Owner::undone, this, [this](int presses, bool ended_early) {
+        const QString told = tr("%n press(es) undone.", nullptr, presses);
+        say(*said_, ended_early ? told + QLatin1Char(' ') + tr("HAPPE cannot undo the older ones.") : told);
+    });
     connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
     connect(autostart_, &QCheckBox::clicked, this, [this](bool wanted) { owner_.set_autostart(wanted); });
     connect(extension_, &QPushButton::clicked, this, [this] { owner_.enable_extension(); });
@@ -143,14 +139,13 @@ void OwnerWindow::update_all() {
     say(*why_, OwnerWords::why(state, owner_.reasons()));
     say(*keys_, OwnerWords::keys(state));
     update_profiles();
-    update_presses();
+    presses_->show_presses(owner_.presses());
     const bool served = state.work && shown.application == state.application;
     chart_->show_profile(shown, state.ladder_khz, owner_.presses(),
                          served ? std::optional(state.work->level) : std::nullopt);
     pause_->setChecked(owner_.paused());
     pause_->setText(owner_.paused() ? tr("&Continue") : tr("&Pause HAPPE"));
     find_key_->setEnabled(state.there);
-    undo_->setEnabled(!owner_.presses().empty());
     reset_->setEnabled(!owner_.presses().empty());
     autostart_->setEnabled(owner_.autostart().has_value());
     extension_->setVisible(owner_.extension_is_off());
@@ -189,26 +184,6 @@ void OwnerWindow::add_profile(const QString& application) {
     const QIcon icon = QFile::exists(entry->icon) ? QIcon(entry->icon) : QIcon::fromTheme(entry->icon);
     const qsizetype more = application.indexOf(QLatin1Char('/'));
     profiles_->addItem(icon, more < 0 ? entry->name : entry->name + application.sliced(more), application);
-}
-
-void OwnerWindow::update_presses() {
-    const std::vector<Press>& presses = owner_.presses();
-    presses_->setRowCount(static_cast<int>(presses.size()));
-    int row = 0;
-    for (const Press& press : presses) {
-        const QStringList cells{QLocale().toString(press.at, QLocale::ShortFormat), OwnerWords::key(press.key),
-                                OwnerWords::level(press.level),
-                                tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
-        for (int column = 0; column < static_cast<int>(cells.size()); ++column) {
-            if (presses_->item(row, column) == nullptr) {
-                presses_->setItem(row, column, new QTableWidgetItem);
-            }
-            presses_->item(row, column)->setText(cells[column]);
-        }
-        ++row;
-    }
-    presses_->resizeColumnsToContents();
-    presses_->resizeRowsToContents();
 }
 
 void OwnerWindow::reset() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/owner/owner.h"
+#include "ui/owner/press_list.h"
 #include "ui/owner/step_chart.h"
 
 #include <QWidget>
@@ -11,7 +12,6 @@ class QCheckBox;
 class QComboBox;
 class QLabel;
 class QPushButton;
-class QTableWidget;
 
 namespace happe::ui {
 
@@ -32,7 +32,6 @@ private:
     void update_all();
     void update_profiles();
     void add_profile(const QString& application);
-    void update_presses();
     void reset();
 
     // Qt's: each belongs to its parent.
@@ -41,10 +40,9 @@ private:
     QLabel* why_;
     QComboBox* profiles_;
     StepChart* chart_;
-    QTableWidget* presses_;
+    PressList* presses_;
     QLabel* keys_;
     QPushButton* pause_;
-    QPushButton* undo_;
     QPushButton* reset_;
     QPushButton* find_key_;
     QCheckBox* autostart_;

@@ -49,6 +49,19 @@ StepChart::StepChart(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("What HAPPE has learned"));
 }
 
+QPixmap StepChart::mark(Key key, qreal pixels_of_a_point) {
+    constexpr int kSide = static_cast<int>(2 * kTriangle) + 2;
+    QPixmap picture(QSize(kSide, kSide) * pixels_of_a_point);
+    picture.setDevicePixelRatio(pixels_of_a_point);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colour_of(key));
+    painter.drawPath(triangle({kSide / 2.0, kSide / 2.0}, key));
+    return picture;
+}
+
 void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
                              const std::vector<Press>& presses, std::optional<int> level) {
     profile_ = profile;

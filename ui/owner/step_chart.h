@@ -5,6 +5,7 @@
 
 #include "ui/owner/owner_state.h"
 
+#include <QPixmap>
 #include <QWidget>
 
 namespace happe::ui {
@@ -14,6 +15,9 @@ class StepChart final : public QWidget {
 
 public:
     explicit StepChart(QWidget* parent = nullptr);
+
+    // What marks a press of this key in the chart.
+    [[nodiscard]] static QPixmap mark(Key key, qreal pixels_of_a_point);
 
     void show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
                       const std::vector<Press>& presses, std::optional<int> level);

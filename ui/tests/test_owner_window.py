@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
+from accessible import TELLS, ScreenReader
 from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
 from happed_wire import BusError
@@ -36,7 +37,7 @@ SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
   <method name="DisableUnitFiles"><arg type="as" direction="in"/><arg type="b" direction="in"/>
     <arg type="a(sss)" direction="out"/></method>
   <method name="Reload"/></interface></node>"""
-CHART = (60, 130, 560, 270)
+CHART = (60, 130, 560, 300)
 WHY = (40, 100)  # the sentences below the headline
 BOX = (30, 500, 250, 524)
 BLACK = 60
@@ -58,13 +59,20 @@ class Window:
     me: Client
     process: subprocess.Popen[str] = field(init=False)
 
-    def start(self, *options: str, language: str = "C.UTF-8") -> Self:
+    def start(self, *options: str, language: str = "C.UTF-8", **environment: str) -> Self:
         """Open it."""
         address = self.happed.world.address
         buses = {"DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address}
         command = (*AS_USER, program("happe-indicator"), *(options or ("--window",)))
-        self.process = self.desktop.start(*command, **buses, QT_QPA_PLATFORM="xcb", LC_ALL=language)
+        environment = {"QT_QPA_PLATFORM": "xcb", "LC_ALL": language, **buses, **environment}
+        self.process = self.desktop.start(*command, **environment)
         return self
+
+    def read_out(self) -> ScreenReader:
+        """Open it beside a screen reader."""
+        reader = ScreenReader.beside(self.desktop, self.happed.world.address, "happe-tray")
+        self.start(**TELLS).opens()
+        return reader
 
     def opens(self) -> None:
         """Wait until it has the keyboard."""
@@ -151,7 +159,7 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     owner.start().opens()
     me = owner.me
     until(owner.shows_a_press, "the chart is painted")
-    keep(owner.settled().crop((0, 0, 584, 558)), "owner-window")
+    keep(owner.settled().crop((0, 0, 584, 554)), "owner-window")
 
     owner.key("alt+p")
     me.sees("State", "held")
@@ -178,6 +186,23 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     owner.opens()
     owner.key("Escape")
     assert owner.process.wait(PATIENCE_S) == 0
+
+
+def undo_buttons(reader: ScreenReader) -> list[str]:
+    """Return the names of the buttons that undo, the newest press's first."""
+    return [name for name in reader.names("push button") if name.startswith("Undo")]
+
+
+def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
+    """The older one's button says that it undoes two, and does."""
+    reader = owner.read_out()
+    newest, older = until(lambda: len(found := undo_buttons(reader)) == 2 and found, "each press has a button")
+    assert re.fullmatch(r"Undo: .*, Save power, .* GHz → .* GHz", newest)
+    assert re.fullmatch(r"Undo the last 2, back to: .*, Faster, .* GHz → .* GHz", older)
+    reader.press(older)
+    until(lambda: keys(owner.me) == ["performance", "power", "undo", "undo"], "both are undone")
+    until(lambda: not undo_buttons(reader), "their buttons are gone")
+    assert "2 presses undone." in reader.names("label")
 
 
 def mine(owner: Window, name: str) -> str:

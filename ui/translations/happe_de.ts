@@ -292,10 +292,6 @@
         <translation>HAPPE &amp;anhalten</translation>
     </message>
     <message>
-        <source>&amp;Undo the last press</source>
-        <translation>Letzten Tastendruck &amp;zurücknehmen</translation>
-    </message>
-    <message>
         <source>F&amp;orget this application…</source>
         <translation>Diese Anwendung &amp;vergessen …</translation>
     </message>
@@ -314,26 +310,6 @@
     <message>
         <source>HAPPE</source>
         <translation>HAPPE</translation>
-    </message>
-    <message>
-        <source>When</source>
-        <translation>Wann</translation>
-    </message>
-    <message>
-        <source>Key</source>
-        <translation>Taste</translation>
-    </message>
-    <message>
-        <source>CPU&apos;s work</source>
-        <translation>CPU-Last</translation>
-    </message>
-    <message>
-        <source>From and to</source>
-        <translation>Von → auf</translation>
-    </message>
-    <message>
-        <source>The last key presses that taught HAPPE</source>
-        <translation>Die letzten Tastendrücke, aus denen HAPPE gelernt hat</translation>
     </message>
     <message>
         <source>Application</source>
@@ -368,10 +344,6 @@
         <translation>HAPPE &amp;fortsetzen</translation>
     </message>
     <message>
-        <source>%1 → %2</source>
-        <translation>%1 → %2</translation>
-    </message>
-    <message>
         <source>Forget what HAPPE has learned for %1? It starts again at the lowest speed.</source>
         <translation>Soll HAPPE vergessen, was es für %1 gelernt hat? Es beginnt dann wieder bei der niedrigsten Geschwindigkeit.</translation>
     </message>
@@ -391,6 +363,17 @@
         <translation>Was HAPPE gelernt hat</translation>
     </message>
     <message>
+    <message numerus="yes">
+        <source>%n press(es) undone.</source>
+        <translation>
+            <numerusform>%n Tastendruck zurückgenommen.</numerusform>
+            <numerusform>%n Tastendrücke zurückgenommen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>HAPPE cannot undo the older ones.</source>
+        <translation>Die älteren kann HAPPE nicht zurücknehmen.</translation>
+    </message>
         <source>Nothing to show</source>
         <translation>Nichts anzuzeigen</translation>
     </message>
@@ -644,3 +627,46 @@
     </message>
 </context>
 </TS>
+<context>
+    <name>happe::ui::PressList</name>
+    <message>
+        <source>When</source>
+        <translation>Wann</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>Taste</translation>
+    </message>
+    <message>
+        <source>CPU's work</source>
+        <translation>CPU-Last</translation>
+    </message>
+    <message>
+        <source>From and to</source>
+        <translation>Von → auf</translation>
+    </message>
+    <message>
+        <source>The last key presses that taught HAPPE</source>
+        <translation>Die letzten Tastendrücke, aus denen HAPPE gelernt hat</translation>
+    </message>
+    <message>
+        <source>%1 → %2</source>
+        <translation>%1 → %2</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>&amp;Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Undo the last %1</source>
+        <translation>Die letzten %1 zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Undo: %1</source>
+        <translation>Zurücknehmen: %1</translation>
+    </message>
+    <message>
+        <source>Undo the last %1, back to: %2</source>
+        <translation>Die letzten %1 zurücknehmen, zurück bis: %2</translation>
+    </message>
+</context>

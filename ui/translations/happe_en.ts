@@ -52,4 +52,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>happe::ui::OwnerWindow</name>
+    <message numerus="yes">
+        <source>%n press(es) undone.</source>
+        <translation>
+            <numerusform>%n press undone.</numerusform>
+            <numerusform>%n presses undone.</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

@@ -76,7 +76,11 @@ public:
         pause->setCheckable(true);
         connect(pause, &QAction::triggered, this, [&owner](bool wanted) { owner.pause(wanted); });
         QAction* const undo = addAction(QCoreApplication::translate("Tray", "&Undo the last press"));
-        connect(undo, &QAction::triggered, this, [&owner] { owner.undo(); });
+        connect(undo, &QAction::triggered, this, [&owner] {
+            if (!owner.presses().empty()) {
+                owner.undo(owner.presses().front());
+            }
+        });
         connect(&owner, &Owner::changed, this, [&owner, pause, undo] {
             undo->setEnabled(!owner.presses().empty());
             pause->setChecked(owner.paused());

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/press_list.h"
+
+#include "ui/owner/owner_words.h"
+#include "ui/owner/step_chart.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+// NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
+namespace happe::ui {
+namespace {
+
+constexpr int kUndoColumn = 5;
+constexpr int kShownRows = 4;
+
+}  // namespace
+
+PressList::PressList(QWidget* parent) : QScrollArea(parent), grid_(new QGridLayout) {
+    auto* const all = new QWidget(this);
+    auto* const above = new QVBoxLayout(all);
+    above->addLayout(grid_);
+    above->addStretch();
+    setWidget(all);
+    setWidgetResizable(true);
+    setFocusPolicy(Qt::NoFocus);  // the buttons take it, and scroll with it
+    setAccessibleName(tr("The last key presses that taught HAPPE"));
+    all->setAccessibleName(accessibleName());
+    int column = 1;
+    for (const QString& head : {tr("When"), tr("Key"), tr("CPU's work"), tr("From and to")}) {
+        grid_->addWidget(new QLabel(QStringLiteral("<b>%1</b>").arg(head), all), 0, column++);
+    }
+    grid_->setColumnStretch(kUndoColumn - 1, 1);
+    const int line = QPushButton(tr("&Undo")).sizeHint().height() + grid_->verticalSpacing();
+    setMinimumHeight(line * kShownRows);
+    rows_.push_back(add_row());
+    show_presses({});
+}
+
+void PressList::show_presses(const std::vector<Press>& presses) {
+    while (rows_.size() < presses.size()) {
+        rows_.push_back(add_row());
+    }
+    for (std::size_t at = 0; at < rows_.size(); ++at) {
+        const bool shown = at < presses.size();
+        std::ranges::for_each(rows_[at].cells, [&](QLabel* cell) { cell->setVisible(shown); });
+        rows_[at].undo->setVisible(shown);
+        if (shown) {
+            fill(rows_[at], at, presses[at]);
+        }
+    }
+}
+
+PressList::Row PressList::add_row() {
+    const std::size_t place = rows_.size();
+    const int line = static_cast<int>(place) + 1;
+    Row row{.cells = {}, .undo = new QPushButton(widget())};
+    row.undo->setText(place == 0 ? tr("&Undo") : tr("Undo the last %1").arg(line));
+    for (int column = 0; column < kUndoColumn; ++column) {
+        row.cells.push_back(new QLabel(widget()));
+        grid_->addWidget(row.cells.back(), line, column);
+    }
+    grid_->addWidget(row.undo, line, kUndoColumn);
+    if (!rows_.empty()) {
+        setTabOrder(rows_.back().undo, row.undo);
+    }
+    connect(row.undo, &QPushButton::clicked, this, [this, place] { emit undo(place); });
+    return row;
+}
+
+void PressList::fill(const Row& row, std::size_t place, const Press& press) {
+    const QStringList words{QLocale().toString(press.at, QLocale::ShortFormat), OwnerWords::key(press.key),
+                            OwnerWords::level(press.level),
+                            tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
+    row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->devicePixelRatioF()));
+    for (qsizetype at = 0; at < words.size(); ++at) {
+        row.cells[static_cast<std::size_t>(at) + 1]->setText(words[at]);
+    }
+    const QString whole = words.join(QStringLiteral(", "));
+    row.undo->setAccessibleName(place == 0 ? tr("Undo: %1").arg(whole)
+                                           : tr("Undo the last %1, back to: %2").arg(place + 1).arg(whole));
+}
+
+}  // namespace happe::ui
+// NOLINTEND(cppcoreguidelines-owning-memory)

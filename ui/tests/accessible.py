@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A screen reader's view of a program: real AT-SPI, on a bus of its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from desktop import AS_USER
+from patience import until
+from program import ROOT
+
+if TYPE_CHECKING:
+    from desktop import Desktop
+
+LAUNCHER = "/usr/libexec/at-spi-bus-launcher"
+READER = ("/usr/bin/python3", str(ROOT / "ui/tests/screen_reader.py"))
+# What a program of Qt needs, to tell at once what it shows, and not only when a screen reader runs.
+TELLS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
+
+
+@dataclass(frozen=True)
+class ScreenReader:
+    """Reads what a program tells of itself."""
+
+    desktop: Desktop
+    session_bus: str
+    name: str
+
+    @classmethod
+    def beside(cls, desktop: Desktop, session_bus: str, name: str) -> ScreenReader:
+        """Start AT-SPI for the session of the tests' user; read the program of this name."""
+        desktop.start(*AS_USER, LAUNCHER, "--launch-immediately", DBUS_SESSION_BUS_ADDRESS=session_bus)
+        address = ("busctl", f"--address={session_bus}", "call", "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")
+        until(lambda: desktop.ask(*AS_USER, *address, "GetAddress"), "AT-SPI runs")
+        return cls(desktop, session_bus, name)
+
+    def _ask(self, *words: str) -> str:
+        bus = f"DBUS_SESSION_BUS_ADDRESS={self.session_bus}"
+        return self.desktop.ask(*AS_USER, "env", bus, *READER, self.name, *words)
+
+    def elements(self) -> list[dict[str, Any]]:
+        """Return what is shown: of each element its role, name, description and states."""
+        found: list[dict[str, Any]] = json.loads(self._ask())
+        return found
+
+    def names(self, role: str) -> list[str]:
+        """Return the names of the elements of this role."""
+        return [element["name"] for element in self.elements() if element["role"] == role]
+
+    def press(self, name: str) -> None:
+        """Press the element of this name."""
+        self._ask("press", name)

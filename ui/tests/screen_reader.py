@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a program shows to a screen reader, over AT-SPI.
+
+usage: python3 screen_reader.py NAME           with Debian's python3-gi: prints the elements that are shown, as JSON
+       python3 screen_reader.py NAME press ELEMENT     presses the element of this name
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import gi
+
+gi.require_version("Atspi", "2.0")
+from gi.repository import Atspi  # noqa: E402 - of the version above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STATES = (Atspi.StateType.CHECKED, Atspi.StateType.FOCUSABLE, Atspi.StateType.FOCUSED, Atspi.StateType.SENSITIVE)
+
+
+def elements(parent: Any) -> Iterator[Any]:  # noqa: ANN401 - of a library without types
+    """Return what is shown below an element, in its order."""
+    for at in range(parent.get_child_count()):
+        child = parent.get_child_at_index(at)
+        if child is not None and child.get_state_set().contains(Atspi.StateType.VISIBLE):
+            yield child
+            yield from elements(child)
+
+
+def programs(name: str) -> Iterator[Any]:
+    """Return the programs of this name."""
+    desktop = Atspi.get_desktop(0)
+    for at in range(desktop.get_child_count()):
+        if (child := desktop.get_child_at_index(at)) is not None and child.get_name() == name:
+            yield child
+
+
+def described(element: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return what an element shows of itself."""
+    states = element.get_state_set()
+    return {
+        "role": element.get_role_name(),
+        "name": element.get_name(),
+        "description": element.get_description(),
+        "states": [state.value_nick for state in STATES if states.contains(state)],
+    }
+
+
+program, *press = sys.argv[1:]
+found = [element for each in programs(program) for element in elements(each)]
+if press:
+    [element] = [element for element in found if element.get_name() == press[1] and element.get_n_actions() > 0]
+    element.do_action(0)
+else:
+    print(json.dumps([described(element) for element in found]))
