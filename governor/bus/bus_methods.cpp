@@ -187,6 +187,12 @@ Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user,
         });
 }
 
+Answer<TimeSpent> time_spent(const Call& call) {
+    return user_name(call.caller.uid).and_then([&](const std::string& name) {
+        return service<TallyService>(call).today(name);
+    });
+}
+
 void learn_key(const Call& call, std::uint32_t timeout_ms, std::function<void(Answer<std::string>)> learned) {
     if (timeout_ms == 0 || timeout_ms > kLongestLearnMs) {
         learned(refusal(Kind::InvalidArgument, fmt::format("timeout_ms: not 1 to {}", kLongestLearnMs)));
@@ -234,6 +240,7 @@ std::vector<sd_bus_vtable> method_entries() {
         method_entry<method::kRunFacts, kAsk<RunService, &RunService::facts>, kForRun>(),
         method_entry<method::kDeviceKey, kAsk<RunService, &RunService::device_key>, kNone>(),
         method_entry<method::kLearnKey, learn_key, kToConfigure>(),
+        method_entry<method::kTimeSpent, time_spent, kNone>(),
         method_entry<method::kReload, kAsk<SettingsService, &SettingsService::reload>, kToConfigure>(),
     };
 }

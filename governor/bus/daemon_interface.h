@@ -145,6 +145,7 @@ inline constexpr Method<FileDescriptor, std::string> kStopRun{"StopRun", "run\0t
 inline constexpr Method<std::string, std::string> kRunFacts{"RunFacts", "run\0document\0"};
 inline constexpr Method<PublicKey> kDeviceKey{"DeviceKey", "key\0"};
 inline constexpr Method<std::string, std::uint32_t> kLearnKey{"LearnKey", "timeout_ms\0key\0"};
+inline constexpr Method<TimeSpent> kTimeSpent{"TimeSpent", "today\0"};
 inline constexpr Method<void> kReload{"Reload", ""};
 
 }  // namespace method

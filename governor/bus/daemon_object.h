@@ -16,7 +16,7 @@ namespace happe {
 // The daemon's object on the system bus, of interface org.happe.Governor1 (daemon_interface.h).
 class DaemonObject {
 public:
-    using Services = std::tuple<AttentionService&, ProfileService&, RunService&, SettingsService&>;
+    using Services = std::tuple<AttentionService&, ProfileService&, RunService&, SettingsService&, TallyService&>;
 
     // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
     // something (a hold, the focus, a run) or wait for a key, and left the bus.

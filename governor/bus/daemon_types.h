@@ -41,6 +41,11 @@ template <>
 struct Type<ApplicationProfile>
     : Structure<ApplicationProfile, &ApplicationProfile::application, &ApplicationProfile::uafp> {};
 
+template <>
+struct Type<SpentTime> : Structure<SpentTime, &SpentTime::speed, &SpentTime::percent, &SpentTime::milliseconds> {};
+template <>
+struct Type<TimeSpent> : Structure<TimeSpent, &TimeSpent::since_us, &TimeSpent::spent> {};
+
 struct KeyByName {
     using Wire = std::string;
     static Wire of(Key key) { return name_of(key); }

@@ -69,6 +69,13 @@ public:
     virtual ~SettingsService() = default;
 };
 
+class TallyService {
+public:
+    virtual Answer<TimeSpent> today(const std::string& user) = 0;
+
+    virtual ~TallyService() = default;
+};
+
 // The properties, and who may see those that are private: the served user and root; during a blind run its owner alone,
 // during a sealed one nobody.
 struct Shown : Properties {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace happe {
 
@@ -24,6 +25,20 @@ struct ShownDescent {
     Khz restored{0};            // probing: what a press of "faster" restores at least, in kHz of the fastest ladder
     std::uint32_t seconds = 0;  // of quiet time until the probe is accepted, or until the next one
     bool operator==(const ShownDescent&) const = default;
+};
+
+// How long the busiest CPU ran at a speed while it was so busy.
+struct SpentTime {
+    Khz speed;                 // its real one, in steps of 100 MHz
+    std::uint8_t percent = 0;  // of the time
+    std::uint32_t milliseconds = 0;
+    bool operator==(const SpentTime&) const = default;
+};
+
+// What a user has had of HAPPE since midnight, or since happed first served this user today.
+struct TimeSpent {
+    std::int64_t since_us = 0;  // since 1970
+    std::vector<SpentTime> spent;
 };
 
 }  // namespace happe

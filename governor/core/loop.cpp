@@ -59,7 +59,8 @@ void Loop::turn(MonoTime now) {
                            .decision = decision,
                            .uafp = uafp_ ? &*uafp_ : nullptr,
                            .patience = patience,
-                           .probe = governor_.probe() ? &*governor_.probe() : nullptr});
+                           .probe = governor_.probe() ? &*governor_.probe() : nullptr,
+                           .lasted = now - last_});
     due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // periods neither drift nor pile up
     last_ = now;
 }

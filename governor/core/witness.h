@@ -24,6 +24,7 @@ struct Turn {
     const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served
     const Patience* patience = nullptr;  // after it, with the setting `descent`; null if nobody is served
     const Descent::Probe* probe = nullptr;  // that runs after it
+    Micros lasted{0};                       // the period that ends with it
 };
 
 // Observes the loop: the trace recorder, the terminal, the study's accounts.

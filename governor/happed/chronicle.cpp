@@ -46,6 +46,9 @@ void Chronicle::turned(const Turn& turn) {
     }
     if (run == nullptr && turn.served != nullptr) {
         tell(turn);
+        if (shown_.state == "governing") {
+            day_.add(turn);
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records the daemon's turns: in the properties on the bus, in the journal, and in a run's record.
+// Records the daemon's turns: in the properties on the bus, in the journal, in the day's tally, and in a run's record.
 #pragma once
 
 #include "governor/bus/services.h"
 #include "governor/core/witness.h"
+#include "governor/happed/day_tally.h"
 #include "governor/happed/journal.h"
 #include "governor/happed/runs/run_desk.h"
 #include "governor/system/power_supplies.h"
@@ -17,9 +18,9 @@ namespace happe {
 class Chronicle final : public Witness {
 public:
     // `counted` hears of each series of presses while somebody is served or a run goes on.
-    Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, const PowerSupplies& power,
+    Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, const PowerSupplies& power, DayTally& day,
               std::function<void(Key)> counted)
-        : shown_(shown), journal_(journal), runs_(runs), power_(power), counted_(std::move(counted)) {}
+        : shown_(shown), journal_(journal), runs_(runs), power_(power), day_(day), counted_(std::move(counted)) {}
 
     void turned(const Turn& turn) override;
     void failed(const Error& error) override;
@@ -33,6 +34,7 @@ private:
     Journal& journal_;
     const RunDesk& runs_;
     const PowerSupplies& power_;
+    DayTally& day_;
     std::function<void(Key)> counted_;
     MonoTime now_;  // of the last turn
 };

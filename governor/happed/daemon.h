@@ -9,6 +9,7 @@
 #include "governor/happed/attention.h"
 #include "governor/happed/attention_desk.h"
 #include "governor/happed/chronicle.h"
+#include "governor/happed/day_tally.h"
 #include "governor/happed/hardware.h"
 #include "governor/happed/journal.h"
 #include "governor/happed/presses.h"
@@ -116,6 +117,7 @@ private:
     ProfileDesk profile_desk_;
     RunDesk runs_;
     SettingsDesk settings_desk_;
+    DayTally day_;
     Chronicle chronicle_;
     std::unique_ptr<Turns> turns_;  // from the end of start() on, and so is the truce
     std::unique_ptr<Truce> truce_;

@@ -48,7 +48,7 @@ ROOMS: dict[str, set[str]] = {
     "ui/agent/sources": {"ui/agent", "ui/bus", "ui/surfaces"},
     "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "governor/cli"},
     "ui/owner": {"ui/bus", "ui/overlay", "governor/core", "governor/explain", "governor/store"},
-    "ui/tray": {"ui/owner", "ui/program"},
+    "ui/tray": {"ui/overlay", "ui/owner", "ui/program"},
     "ui/study/sitting": set(),
     "ui/study/words": set(),
     "ui/study/laptop": set(),

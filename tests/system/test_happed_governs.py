@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World
@@ -27,6 +28,14 @@ def test_it_governs_the_ladder_that_it_finds(governing: Client) -> None:
 def test_what_is_found_is_on_the_disk_before_it_is_changed(governing: Client, stopped: Happed) -> None:
     assert governing.get("State") == "governing"
     assert '"powersave"' in (stopped.folder / "found.json").read_text()
+
+
+def test_it_tells_each_user_how_long_the_cpu_ran_at_which_speed(governing: Client) -> None:
+    since, times = until(lambda: (today := governing("TimeSpent"))[1] and today, "a period has passed")
+    assert since / 1e6 <= time.time()
+    assert {khz for khz, _, _ in times} <= {800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000}
+    assert all(0 <= percent <= 100 for _, percent, _ in times)
+    assert sum(milliseconds for _, _, milliseconds in times) > 0
 
 
 def test_a_press_is_a_frequency_that_is_written(stopped: Happed, t61: T61) -> None:

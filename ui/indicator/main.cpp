@@ -161,6 +161,9 @@ int main(int argc, char** argv) try {
     } catch (const CLI::ParseError& error) {
         return happe::ui::complain(happe::usage_mistake(program, error), EX_USAGE);
     }
+    if (options.model) {
+        qputenv("HAPPE_POWER_MODEL", std::filesystem::absolute(*options.model).c_str());  // for happe-tray
+    }
     QGuiApplication application(argc, argv);
     if (options.window) {
         return happe::ui::complain(happe::ui::become_window(), EX_UNAVAILABLE);

@@ -14,10 +14,11 @@ namespace happe::ui {
 namespace {
 
 constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::minutes kCount{1};
 constexpr std::size_t kShownPresses = 20;
 constexpr uint kMostEvents = 10'000;
-constexpr uint kKeyWait = 30'000;      // ms
 constexpr std::size_t kMostUndone = 1000;
+constexpr uint kKeyWait = 30'000;      // ms
 constexpr int kKeyPatience = 120'000;  // ms: somebody may have to give a password first
 
 const QString kUnit = QStringLiteral("happe-indicator.service");
@@ -30,10 +31,11 @@ QDBusMessage to_systemd(const QString& method) {
 
 }  // namespace
 
-Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
+Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optional<PowerModel> model)
     : system_(std::move(system_bus)),
       session_(std::move(session_bus)),
       governor_(system_, governor_object(), QStringLiteral("KeyCounted")),
+      model_(std::move(model)),
       extension_(session_) {
     connect(&extension_, &ExtensionWatch::changed, this, [this] { ask_extension(); });
     connect(&governor_, &PropertyWatch::there, this, &Owner::governor_is);
@@ -54,6 +56,8 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus)
             governor_.refresh();
         }
     });
+    count_.setInterval(kCount);
+    connect(&count_, &QTimer::timeout, this, &Owner::ask_saving);
     ask_autostart();
     ask_extension();
 }
@@ -63,6 +67,9 @@ void Owner::governor_is(const QVariantMap& properties) {
     const Situation earlier = std::exchange(situation_, situation_of(properties));
     if (!state_.application.isEmpty() && !is_this_window(state_.application)) {
         served_ = state_.application;
+    }
+    if (!before.there) {
+        ask_saving();
     }
     if (!before.there || before.application != state_.application) {
         ask_profiles();
@@ -80,6 +87,7 @@ void Owner::governor_gone() {
     lessons_.clear();
     profiles_.clear();
     presses_.clear();
+    saving_.reset();
     served_.clear();
     pausing_ = false;
     hold_.reset();
@@ -89,9 +97,12 @@ void Owner::governor_gone() {
 void Owner::watch(bool wanted) {
     if (wanted) {
         governor_.refresh();
+        ask_saving();
         look_.start();
+        count_.start();
     } else {
         look_.stop();
+        count_.stop();
     }
 }
 
@@ -169,6 +180,19 @@ void Owner::ask_lessons(const QString& application, qlonglong after,
         system_, to_governor(QStringLiteral("ListEvents")) << QString() << application << after << uint{kMostEvents},
         [this, application, take](const QList<QVariant>& answer) {
             take(application, lessons_of(answer.value(0)));
+            emit changed();
+        },
+        false);
+}
+
+void Owner::ask_saving() {
+    if (!model_ || !state_.there) {
+        return;
+    }
+    ask(
+        system_, to_governor(QStringLiteral("TimeSpent")),
+        [this](const QList<QVariant>& answer) {
+            saving_ = saving_of(answer.value(0), state_.speeds_khz, *model_);
             emit changed();
         },
         false);

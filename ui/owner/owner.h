@@ -21,7 +21,8 @@ class Owner final : public QObject {
     Q_OBJECT
 
 public:
-    Owner(QDBusConnection system_bus, QDBusConnection session_bus);
+    // `model`: of this machine's power, if there is one.
+    Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optional<PowerModel> model = std::nullopt);
 
     [[nodiscard]] const OwnerState& state() const { return state_; }
     // This user's profiles, by application. The served application is among them even without a lesson.
@@ -33,6 +34,8 @@ public:
     [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
     // Why the served application has its frequency; none where nothing is decided, or it is not for us to know.
     [[nodiscard]] std::optional<Reasons> reasons() const { return happe::reasons(situation_, lessons_); }
+    // Against the kernel's governor, by the model; none without one.
+    [[nodiscard]] const std::optional<TodaysSaving>& saving() const { return saving_; }
     [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
     // Whether happe-indicator starts with the session; none where no systemd says so.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
@@ -51,7 +54,7 @@ public:
     void reset();
     void set_autostart(bool wanted);
     void enable_extension();
-    // While somebody looks, it asks each second how much the CPU works.
+    // While somebody looks, it asks each second how much the CPU works, and each minute for today's saving.
     void watch(bool wanted);
 
 signals:
@@ -59,11 +62,11 @@ signals:
     // A key was counted: its name on the bus.
     void counted(const QString& key);
     void learned(const QString& key);
+    // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
+    void undone(int presses, bool ended_early);
     // What was asked for was refused, in words.
     void refused(const QString& why);
 
-    // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
-    void undone(int presses, bool ended_early);
 private:
     void governor_is(const QVariantMap& properties);
     void governor_gone();
@@ -73,6 +76,7 @@ private:
     // `after`: the number of the lesson before the first one that is wanted.
     void ask_lessons(const QString& application, qlonglong after,
                      const std::function<void(const QString&, std::vector<LearningEvent>)>& take);
+    void ask_saving();
     void ask_autostart();
     void ask_extension();
     void change(const QString& application, const QString& method, const QList<QVariant>& more,
@@ -85,6 +89,9 @@ private:
     QDBusConnection session_;
     PropertyWatch governor_;
     QTimer look_;
+    QTimer count_;
+    std::optional<PowerModel> model_;
+    std::optional<TodaysSaving> saving_;
     OwnerState state_;
     std::vector<OwnProfile> profiles_;
     Situation situation_;

@@ -53,6 +53,8 @@ OwnerState owner_state_of(const QVariantMap& properties) {
             state.ladder_khz = policy.ladder_khz;
         }
     }
+    std::ranges::transform(state.ladder_khz, std::back_inserter(state.speeds_khz),
+                           [&](std::uint32_t khz) { return governor.speed(khz); });
     return state;
 }
 
@@ -65,6 +67,11 @@ std::vector<LearningEvent> standing(std::span<const LearningEvent> events) {
             lessons.erase(event.undoes);
         }
     }
+    const auto all = lessons | std::views::values;
+    return {all.begin(), all.end()};
+}
+
+std::vector<Press> presses_of(std::span<const LearningEvent> events) {
     std::vector<Press> presses;
     for (const LearningEvent& event : standing(events)) {
         const Lesson& lesson = event.lesson;
@@ -77,12 +84,37 @@ std::vector<LearningEvent> standing(std::span<const LearningEvent> events) {
                                .to_khz = lesson.to.value});
         }
     }
-    const auto all = lessons | std::views::values;
-    return {all.begin(), all.end()};
+    return presses;
 }
 
-std::vector<Press> presses_of(std::span<const LearningEvent> events) {
-    return presses;
+std::optional<TodaysSaving> saving_of(const QVariant& time_spent, const std::vector<std::uint32_t>& speeds_khz,
+                                      const PowerModel& model) {
+    if (!time_spent.canConvert<QDBusArgument>()) {
+        return std::nullopt;
+    }
+    const auto today = time_spent.value<QDBusArgument>();
+    if (today.currentSignature() != QLatin1String("(xa(uyu))")) {
+        return std::nullopt;
+    }
+    qlonglong since_us = 0;
+    std::vector<Spent> spent;
+    today.beginStructure();
+    today >> since_us;
+    today.beginArray();
+    while (!today.atEnd()) {
+        uint khz = 0;
+        uchar percent = 0;
+        uint milliseconds = 0;
+        today.beginStructure();
+        today >> khz >> percent >> milliseconds;
+        today.endStructure();
+        spent.push_back({khz, percent / 100.0, std::chrono::milliseconds(milliseconds)});
+    }
+    today.endArray();
+    today.endStructure();
+    const auto saving = saving_of(spent, speeds_khz, model);
+    return saving ? std::optional(TodaysSaving{QDateTime::fromMSecsSinceEpoch(since_us / 1000), *saving})
+                  : std::nullopt;
 }
 
 std::vector<OwnProfile> profiles_of(const QVariant& profiles) {

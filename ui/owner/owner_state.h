@@ -7,6 +7,7 @@
 #include "governor/store/learning_event.h"
 #endif
 #include "ui/overlay/overlay_state.h"
+#include "ui/overlay/saving.h"
 
 #include <QDateTime>
 #include <QString>
@@ -36,6 +37,7 @@ struct OwnerState {
     QString power_key;
     uint keyboards = 0;
     std::vector<std::uint32_t> ladder_khz;  // ascending, of the policy with the highest top
+    std::vector<std::uint32_t> speeds_khz;  // the ladder's real speeds
     std::optional<Work> work;
 
     bool operator==(const OwnerState&) const = default;
@@ -59,6 +61,12 @@ struct Press {
     bool operator==(const Press&) const = default;
 };
 
+// Of today, since this time.
+struct TodaysSaving {
+    QDateTime since;
+    Saving saving;
+};
+
 struct OwnProfile {
     QString application;
     std::vector<std::uint32_t> khz;  // by level
@@ -70,6 +78,10 @@ struct OwnProfile {
 [[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
 // Of them those that presses taught.
 [[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);
+// Of the answer of TimeSpent; none where no time was spent, or it is of another type.
+[[nodiscard]] std::optional<TodaysSaving> saving_of(const QVariant& time_spent,
+                                                    const std::vector<std::uint32_t>& speeds_khz,
+                                                    const PowerModel& model);
 // The answer of ListProfiles; empty if it is of another type.
 [[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
 

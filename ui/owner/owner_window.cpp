@@ -43,6 +43,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
     : owner_(owner),
       doing_(text_label(this)),
       why_(text_label(this)),
+      saving_(text_label(this)),
       profiles_(new QComboBox(this)),
       chart_(new StepChart(this)),
       presses_(new PressList(this)),
@@ -80,6 +81,7 @@ void OwnerWindow::lay_out() {
     keys->addWidget(find_key_);
     all->addLayout(now);
     all->addWidget(why_);
+    all->addWidget(saving_);
     all->addLayout(application);
     all->addWidget(chart_, 3);
     all->addWidget(presses_, 1);
@@ -137,6 +139,7 @@ void OwnerWindow::update_all() {
     const OwnProfile& shown = owner_.shown();
     say(*doing_, OwnerWords::doing(state));
     say(*why_, OwnerWords::why(state, owner_.reasons()));
+    say(*saving_, OwnerWords::saving(owner_.saving()));
     say(*keys_, OwnerWords::keys(state));
     update_profiles();
     presses_->show_presses(owner_.presses());

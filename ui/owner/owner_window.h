@@ -38,6 +38,7 @@ private:
     Owner& owner_;
     QLabel* doing_;
     QLabel* why_;
+    QLabel* saving_;
     QComboBox* profiles_;
     StepChart* chart_;
     PressList* presses_;

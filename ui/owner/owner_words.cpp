@@ -4,11 +4,14 @@
 #include <QLocale>
 #include <QStringList>
 #include <algorithm>
+#include <cmath>
 
 namespace happe::ui {
 namespace {
 
 constexpr double kKhzOfGhz = 1e6;
+constexpr double kJoulesOfWattHour = 3600.0;
+constexpr double kSecondsOfMinute = 60.0;
 constexpr int kPercentOfLevel = 100 / kLevels;
 constexpr std::uint32_t kPpmOfPercent = 10'000;
 
@@ -89,6 +92,22 @@ QString OwnerWords::why(const OwnerState& state, const std::optional<Reasons>& r
     const std::string time = reasons->taught ? local_time(reasons->taught->at).toStdString() : std::string();
     return load + QLatin1Char(' ') + QString::fromStdString(happe::why(*reasons, whom.toStdString(), time, wording)) +
            QLatin1Char(' ') + QString::fromStdString(what_next(*reasons, wording));
+}
+
+QString OwnerWords::saving(const std::optional<TodaysSaving>& today) {
+    if (!today) {
+        return {};
+    }
+    const double joules = today->saving.joules;
+    const QString text =
+        joules >= 0.0
+            ? tr("Today since %1 HAPPE has saved %2 Wh, or %3 min of battery, compared with the kernel's governor "
+                 "(modelled).")
+            : tr("Today since %1 HAPPE has used %2 Wh, or %3 min of battery, more than the kernel's governor would "
+                 "have (modelled).");
+    return text.arg(QLocale().toString(today->since.time(), QLocale::ShortFormat),
+                    QLocale().toString(std::abs(joules) / kJoulesOfWattHour, 'f', 1),
+                    QLocale().toString(std::abs(today->saving.time().count()) / kSecondsOfMinute, 'f', 0));
 }
 
 QString OwnerWords::keys(const OwnerState& state) {

@@ -18,6 +18,8 @@ public:
     [[nodiscard]] static QString doing(const OwnerState& state);
     // Why, and what HAPPE tries next, as `happectl explain` says it; empty where that is all there is to say.
     [[nodiscard]] static QString why(const OwnerState& state, const std::optional<Reasons>& reasons);
+    // "Since 09:12 HAPPE has saved 3.1 Wh, ..."; empty where it is unknown.
+    [[nodiscard]] static QString saving(const std::optional<TodaysSaving>& today);
     [[nodiscard]] static QString keys(const OwnerState& state);
     // "1.2 GHz"
     [[nodiscard]] static QString speed(std::uint32_t khz);

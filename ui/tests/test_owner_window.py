@@ -16,6 +16,7 @@ import pytest
 from accessible import TELLS, ScreenReader
 from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
+from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
 from happed_world import QUICK
 from patience import PATIENCE_S, spend, until
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from desktop import X11
     from happed_world import Client, Happed
+    from private_bus import PrivateBus
 
 SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
   <method name="GetUnitFileState"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>
@@ -203,6 +205,49 @@ def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
     until(lambda: keys(owner.me) == ["performance", "power", "undo", "undo"], "both are undone")
     until(lambda: not undo_buttons(reader), "their buttons are gone")
     assert "2 presses undone." in reader.names("label")
+
+
+# A game for an hour at half of 2.4 GHz, on a machine that draws 20 W there and 50 W at 2.4 GHz when it is busy.
+MODEL = {
+    "format": "happe-power-model/1",
+    "machine": "a laptop",
+    "measured": "2026-11-21",
+    "utilisations_percent": [0, 100],
+    "frequencies_khz": [1_200_000, 2_400_000],
+    "watts": [[10, 20], [20, 50]],
+}
+HOUR = [[1_767_600_000_000_000, [[1_200_000, 100, 3_600_000]]]]
+
+
+def test_it_says_what_was_saved_today_where_it_has_the_machines_power_model(bus: PrivateBus) -> None:
+    model = bus.folder / "model.json"
+    model.write_text(json.dumps(MODEL))
+    daemon = {
+        "xml": INTERFACE,
+        "properties": {**GOVERNING, "Ladders": [[0, [0, 1], [1_200_000, 2_400_000]]]},
+        "answers": {"TimeSpent": HOUR, "ListProfiles": [[]], "ListEvents": [[]]},
+    }
+    said = "Today since .* HAPPE has saved 30.0 Wh, or 90 min of battery, compared with the kernel's governor"
+    buses = {"DBUS_SYSTEM_BUS_ADDRESS": bus.address, "DBUS_SESSION_BUS_ADDRESS": bus.address}
+    with stand_in(bus, NAME, {OBJECT: daemon}) as happed, x11() as desktop:
+        reader = ScreenReader.beside(desktop, bus.address, "happe-tray")
+
+        def labels(*options: str) -> list[str]:
+            command = (program("happe-indicator"), "--window", *options)
+            window = desktop.start(*AS_USER, *command, **buses, **TELLS, QT_QPA_PLATFORM="xcb")
+            until(lambda: any(name.startswith("HAPPE governs for torcs") for name in reader.names("label")), "it knows")
+            if options:
+                happed.until("call", "TimeSpent")
+                until(
+                    lambda: any(re.match(said, name) for name in reader.names("label")), "the window shows the saving"
+                )
+                keep(desktop.seen(), "owner-saving")
+            names = reader.names("label")
+            desktop.stop(window)
+            return names
+
+        labels("--model", str(model))
+        assert not any("saved" in name for name in labels())
 
 
 def mine(owner: Window, name: str) -> str:

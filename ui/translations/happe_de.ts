@@ -214,6 +214,14 @@
             <numerusform>Auf %n Tastaturen gefunden.</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Today since %1 HAPPE has saved %2 Wh, or %3 min of battery, compared with the kernel's governor (modelled).</source>
+        <translation>Heute seit %1 hat HAPPE %2 Wh oder %3 min Akkulaufzeit gespart, verglichen mit der Steuerung durch den Kernel (nach Modell).</translation>
+    </message>
+    <message>
+        <source>Today since %1 HAPPE has used %2 Wh, or %3 min of battery, more than the kernel's governor would have (modelled).</source>
+        <translation>Heute seit %1 hat HAPPE %2 Wh oder %3 min Akkulaufzeit mehr verbraucht als bei Steuerung durch den Kernel (nach Modell).</translation>
+    </message>
 </context>
 <context>
     <name>Reasons</name>
@@ -355,14 +363,6 @@
         <source>&amp;Keep</source>
         <translation>&amp;Behalten</translation>
     </message>
-</context>
-<context>
-    <name>happe::ui::StepChart</name>
-    <message>
-        <source>What HAPPE has learned</source>
-        <translation>Was HAPPE gelernt hat</translation>
-    </message>
-    <message>
     <message numerus="yes">
         <source>%n press(es) undone.</source>
         <translation>
@@ -374,6 +374,14 @@
         <source>HAPPE cannot undo the older ones.</source>
         <translation>Die älteren kann HAPPE nicht zurücknehmen.</translation>
     </message>
+</context>
+<context>
+    <name>happe::ui::StepChart</name>
+    <message>
+        <source>What HAPPE has learned</source>
+        <translation>Was HAPPE gelernt hat</translation>
+    </message>
+    <message>
         <source>Nothing to show</source>
         <translation>Nichts anzuzeigen</translation>
     </message>
@@ -626,7 +634,6 @@
         <translation>Der Browser lässt sich nicht öffnen. Der Grund steht im Protokoll dieses Laptops.</translation>
     </message>
 </context>
-</TS>
 <context>
     <name>happe::ui::PressList</name>
     <message>
@@ -670,3 +677,4 @@
         <translation>Die letzten %1 zurücknehmen, zurück bis: %2</translation>
     </message>
 </context>
+</TS>

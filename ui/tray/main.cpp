@@ -3,6 +3,8 @@
 //   usage: happe-tray            the icon, as standard input says: a line is a PNG in base64, a space and what the icon
 //                                says; an empty line hides it. It ends with its input.
 //          happe-tray --window   the window; it ends when that is closed
+// HAPPE_POWER_MODEL, which happe-indicator sets, names the file of this machine's power model.
+#include "ui/overlay/model_document.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
 #include "ui/program/translations.h"
@@ -89,6 +91,20 @@ public:
     }
 };
 
+// None where happe-indicator has none, or it cannot be read.
+std::optional<PowerModel> own_model() {
+    const QString file = qEnvironmentVariable("HAPPE_POWER_MODEL");
+    if (file.isEmpty()) {
+        return std::nullopt;
+    }
+    auto model = read_model(file);
+    if (!model) {
+        std::fputs(("happe-tray: " + model.error() + "\n").c_str(), stderr);
+        return std::nullopt;
+    }
+    return *std::move(model);
+}
+
 int run_icon(Owner& owner, OwnerWindow& window) {
     if (!QSystemTrayIcon::isSystemTrayAvailable()) {
         std::fputs("this desktop has no tray; GNOME has one with the extension AppIndicator\n", stderr);
@@ -128,7 +144,7 @@ int main(int argc, char** argv) {
     QApplication application(argc, argv);
     QGuiApplication::setDesktopFileName(QStringLiteral("org.happe.Window"));
     happe::ui::install_translations(application);
-    happe::ui::Owner owner(QDBusConnection::systemBus(), QDBusConnection::sessionBus());
+    happe::ui::Owner owner(QDBusConnection::systemBus(), QDBusConnection::sessionBus(), happe::ui::own_model());
     happe::ui::OwnerWindow window(owner);
     if (QCoreApplication::arguments().value(1) == QLatin1String("--window")) {
         window.show();

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/happed/day_tally.h"
+
+#include <algorithm>
+
+namespace happe {
+namespace {
+
+constexpr std::uint32_t kPpmOfPercent = 10'000;
+constexpr std::uint32_t kStep = 100'000;  // kHz; a measured speed has any value, and a day must not have any number
+
+Khz rounded(Khz speed) {
+    return Khz{(speed.value + kStep / 2) / kStep * kStep};
+}
+
+}  // namespace
+
+void DayTally::add(const Turn& turn) {
+    const auto& running = turn.decision.running;
+    const auto busiest = std::ranges::max_element(
+        running, [](const Running& one, const Running& other) { return one.normalised() < other.normalised(); });
+    if (busiest == running.end()) {
+        return;  // nothing could be measured
+    }
+    const Moment now = today_is();
+    Tally& tally =
+        tallies_.try_emplace(turn.served->user, Tally{.since = now.at - turn.lasted, .spent = {}}).first->second;
+    const auto percent = static_cast<std::uint8_t>(busiest->utilisation.value / kPpmOfPercent);
+    tally.spent[{rounded(busiest->speed()), percent}] += turn.lasted;
+}
+
+Answer<TimeSpent> DayTally::today(const std::string& user) {
+    const Moment now = today_is();
+    const auto found = tallies_.find(user);
+    TimeSpent today{.since_us = now.at.time_since_epoch().count(), .spent = {}};
+    if (found == tallies_.end()) {
+        return today;
+    }
+    today.since_us = found->second.since.time_since_epoch().count();
+    for (const auto& [where, time] : found->second.spent) {
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+        today.spent.push_back({where.first, where.second, static_cast<std::uint32_t>(ms)});
+    }
+    return today;
+}
+
+DayTally::Moment DayTally::today_is() {
+    const Moment now = now_();
+    if (now.day != day_) {
+        tallies_.clear();
+        day_ = now.day;
+    }
+    return now;
+}
+
+}  // namespace happe
