@@ -19,8 +19,8 @@ from patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Everybody may do everything, as on no real system bus: what policies forbid is tested with the real one. Some take it for
-# a session's bus, which lets as many calls wait for an answer.
+# Everybody may do everything, as on no real system bus: what policies forbid is tested with the real one. Some tests
+# use it as a session's bus, too, and as many calls may wait for an answer as on that one.
 CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>

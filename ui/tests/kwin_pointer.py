@@ -65,7 +65,7 @@ class Pointer:
         done = self._next
         self._next += 1
         self._send(DISPLAY, SYNC, struct.pack("=I", done))
-        announced = {}
+        announced: dict[str, int] = {}
         while True:
             source, size = struct.unpack("=II", self._receive(8))
             event, arguments = size & 0xFFFF, self._receive((size >> 16) - 8)

@@ -28,7 +28,7 @@ def main(file: str, screen: str = "") -> None:
     pixels: list[bytes] = []
     reader = threading.Thread(target=lambda: pixels.append(os.fdopen(read, "rb").read()))
     reader.start()
-    options = {"native-resolution": GLib.Variant("b", True)}
+    options = {"native-resolution": GLib.Variant("b", True)}  # noqa: FBT003 - a value
     call = GLib.Variant("(sa{sv}h)", (screen, options, 0)) if screen else GLib.Variant("(a{sv}h)", (options, 0))
     where = ("org.kde.KWin", "/org/kde/KWin/ScreenShot2", NAME, "CaptureScreen" if screen else "CaptureActiveScreen")
     bus = Gio.bus_get_sync(Gio.BusType.SESSION)

@@ -37,6 +37,7 @@ class Shell(Desktop):
     platform = "wayland"
     command: ClassVar[tuple[str, ...]]
     desktop: ClassVar[str]
+    options: tuple[str, ...] = ()  # more words of its command
     compositor: subprocess.Popen[str]
 
     def start_shell(self) -> None:
@@ -44,8 +45,9 @@ class Shell(Desktop):
         log = Path(self.environment["HOME"]) / "compositor.log"
         log.write_text("")
         os.chown(log, USER, -1)
+        command = (*self.command, *self.options)
         path = {"PATH": f"{log.parent}:{os.environ['PATH']}"}
-        self.compositor = self.start(*AS_USER, "sh", "-c", f'exec "$@" >{log} 2>&1', "sh", *self.command, **path)
+        self.compositor = self.start(*AS_USER, "sh", "-c", f'exec "$@" >{log} 2>&1', "sh", *command, **path)
         self.await_shell(log)
 
     def await_shell(self, log: Path) -> None:
@@ -198,7 +200,7 @@ class KWin(Shell):
         """Kill it, and start it again with these options."""
         self.kill_shell()
         self.pointer = None  # it has ended, too
-        self.command = (*KWin.command, *options)
+        self.options = options
         self.start_shell()
 
     def run(self, script: str, last: str = "") -> str:
@@ -232,7 +234,7 @@ class KWin(Shell):
 
     def active(self) -> str:
         """Return whose window it says is in front."""
-        return self.said("workspace.activeClient ? String(workspace.activeClient.resourceClass) : ''")
+        return str(self.said("workspace.activeClient ? workspace.activeClient.resourceClass : ''"))
 
     def said(self, value: str) -> Any:  # noqa: ANN401 - whatever it is
         """Return the value of an expression in KWin's JavaScript."""

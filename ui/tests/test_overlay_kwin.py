@@ -79,7 +79,7 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
             desktop.restart_shell("--scale", str(scale), *more)
             window = desktop.window("black", *AS_USER)
             agent.serves(GAME)
-            left, top, _, bottom = overlay_on(desktop, scale)
+            _, top, _, bottom = overlay_on(desktop, scale)
             assert bottom - top == pytest.approx(scale * (box[3] - box[1]), abs=2)
         is_a_layer_above(desktop, agent, window)
         follows_the_game_to_the_other_screen(desktop, agent)
