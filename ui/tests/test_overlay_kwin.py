@@ -10,6 +10,7 @@ from PIL import Image
 
 from agent import Agent
 from desktop import AS_USER, MARGIN, SIZE, changed
+from happed_world import MY_SESSION
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
 from shells import KWin, shell
@@ -65,6 +66,14 @@ def follows_the_game_to_the_other_screen(desktop: KWin, agent: Agent) -> None:
     assert looks(desktop, ONE)[1] is None
 
 
+def goes_while_the_session_is_locked(desktop: KWin, happed: Happed) -> None:
+    """Lock the session, as logind tells happed, and unlock it."""
+    happed.world.session(MY_SESSION, LockedHint=("b", True))
+    until(lambda: looks(desktop)[1] is None, "the overlay is gone")
+    happed.world.session(MY_SESSION, LockedHint=("b", False))
+    overlay_on(desktop)
+
+
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
     """In one KWin, which is killed and comes back with other monitors."""
     with shell(KWin, happed.world.address) as desktop:
@@ -74,6 +83,7 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         box = overlay_on(desktop)
         is_a_layer_above(desktop, agent, window)
         clicks_go_through(desktop, window, box)
+        goes_while_the_session_is_locked(desktop, happed)
 
         for scale, more in ((1.5, ()), (2, ("--output-count", "2"))):
             desktop.restart_shell("--scale", str(scale), *more)
