@@ -67,6 +67,40 @@ def test_too_little_is_refused(trials: list[Trial], why: str) -> None:
         noticed(trials)
 
 
+def half_an_hour_each(folder: Path, pressed: Sequence[bool]) -> Path:
+    """A study of L-HAPPE in which everybody met a sham probe and a real one, which some pressed after; its export."""
+    tables = {
+        "runs": ["run,participant,position,application,condition,seconds,state"],
+        "ratings": ["run,rating,guess"],
+        "participants": ["participant,state"],
+        "probes": ["run,t_us,sham,outcome,served_us"],
+        "keys": ["run,t_us,key"],
+    }
+    for who, press in enumerate(pressed):
+        tables["runs"].append(f"R{who},P{who},1,game,L-HAPPE,1800,complete")
+        tables["ratings"].append(f"R{who},5,")
+        tables["participants"].append(f"P{who},done")
+        tables["probes"] += [f"R{who},0,True,,{MINUTE_US}", f"R{who},{MINUTE_US},False,,{2 * MINUTE_US}"]
+        tables["keys"] += [f"R{who},{MINUTE_US + 1},performance"] * press
+    for name, lines in tables.items():
+        (folder / f"field-{name}.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_too_few_probes_are_counted_without_an_estimate(tmp_path: Path) -> None:
+    report = make(Given(half_an_hour_each(tmp_path, [True])))
+
+    (section,) = (each for each in report.sections if each.key == "probes")
+    assert section.refused == ("share noticed: 1 real probes; the comparison needs at least 10",)
+    assert section.data == {
+        "real": {"probes": 1, "pressed": 1},
+        "sham": {"probes": 1, "pressed": 0},
+        "participants": 1,
+        "trials": 2,
+    }
+    assert [row[:4] for row in section.tables[0].rows] == [("Real", "1", "1", "100.0"), ("Sham", "1", "0", "0.0")]
+
+
 def export_with(tmp_path: Path, probes: list[dict[str, Any]], keys: list[dict[str, Any]]) -> Path:
     """An export in which the first run has these probes and presses."""
     files = given.paper_files()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happe_study.results.analysis.noticing import Noticed, noticed
+from happe_study.results.analysis.noticing import Kind, Noticed, counted, estimated, kinds
 from happe_study.results.analysis.report import Section, Table, Weight
 from happe_study.results.analysis.study import attempt, p_value, percent, plain
 
@@ -30,21 +30,23 @@ def section(study: Study) -> Section:
     refused: list[str] = []
     mine = {run.run for run in study.runs.rows}
     trials = [trial for trial in study.export.trials if trial.run in mine]
-    found = attempt(refused, "share noticed", lambda: noticed(trials))
-    tables = (_table(found),) if found else ()
-    data = plain(found) | {"trials": len(trials)} if found else None
+    counts = counted(trials)
+    found = attempt(refused, "share noticed", lambda: estimated(counts))
+    real, sham = kinds(counts)
+    data = plain({"real": real, "sham": sham, "participants": len(counts), "trials": len(trials)}) | plain(found or {})
+    tables = (_table(real, sham, len(counts), found),)
     return Section("probes", "Probes: what people notice", Weight.ESTIMATED, (ABOUT,), tables, (), tuple(refused), data)
 
 
-def _table(found: Noticed) -> Table:
-    rows = tuple(
+def _table(real: Kind, sham: Kind, people: int, found: Noticed | None) -> Table:
+    """The probes, also where they are too few for an estimate."""
+    rows: tuple[tuple[str, ...], ...] = tuple(
         (name, str(kind.probes), str(kind.pressed), percent(kind.share, 1), "", "")
-        for name, kind in (("Real", found.real), ("Sham", found.sham))
+        for name, kind in (("Real", real), ("Sham", sham))
     )
-    interval = f"{percent(found.low, 1)} to {percent(found.high, 1)}"
-    rows = (*rows, ("Noticed: real less sham", "", "", percent(found.value, 1), interval, p_value(found.p)))
-    notes = (
-        f"{found.participants} participants. Probes that the run's end or a break cut short within 60 s are left out.",
-    )
+    if found:
+        interval = f"{percent(found.low, 1)} to {percent(found.high, 1)}"
+        rows = (*rows, ("Noticed: real less sham", "", "", percent(found.value, 1), interval, p_value(found.p)))
+    notes = (f"{people} participants. Probes that the run's end or a break cut short within 60 s are left out.",)
     columns = ("Probes", "Number", "With a press", "Share, %", "95 % interval", "p")
     return Table("Presses of the performance key within 60 s of a probe", columns, rows, notes)
