@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +18,10 @@ import given_exports as given
 from happe_study.evidence.documents.reading import InputError
 from happe_study.results.analysis.making import Given, make
 from happe_study.results.analysis.noticing import Trial, noticed
+from happe_study.results.analysis.probe_plan import precisions
 from happe_study.results.analysis.reading import read_export
 from happe_study.results.analysis.refusal import Refusal
+from operated import happe_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +105,41 @@ def test_too_few_probes_are_counted_without_an_estimate(tmp_path: Path) -> None:
     assert [row[:4] for row in section.tables[0].rows] == [("Real", "1", "1", "100.0"), ("Sham", "1", "0", "0.0")]
 
 
+def test_a_plan_draws_people_and_says_how_wide_the_interval_becomes(tmp_path: Path) -> None:
+    export = read_export(half_an_hour_each(tmp_path, [True, False]))
+
+    few, some, many = precisions(export, [(9, 9), (50, 40), (160, 160)], 400, 0.1)
+
+    assert (few.half_width, few.narrow) == (None, 0), "9 real probes are too few"
+    assert (some.participants, some.left, some.hours, some.probes, some.studies) == (50, 40, 20, 80, 400)
+    # Each one's share is 0 or 1, as likely: Student's t at 39 degrees of freedom is 2.02 and at 159 it is 1.97.
+    assert some.half_width == pytest.approx(2.02 * 0.5 / math.sqrt(40), rel=0.02)
+    assert many.half_width == pytest.approx(1.97 * 0.5 / math.sqrt(160), rel=0.02)
+    assert (some.narrow, many.narrow) == (0, 1)
+
+
+def test_a_plan_without_a_run_that_tries_less_is_refused(tmp_path: Path) -> None:
+    export = read_export(given.paper_files().write(tmp_path))
+
+    with pytest.raises(Refusal, match="no run under L-HAPPE"):
+        precisions(export, [(24, 24)], 10, 0.1)
+
+
+@pytest.mark.slow
+def test_a_plan_foresees_the_intervals_of_simulated_studies(tmp_path: Path) -> None:
+    runs = {"days": 1, "hours": 0.25}
+    large = read_export(field_study(tmp_path / "large", FIRST_SEED, participants=500, **runs))
+    [planned] = precisions(large, [(48, 48)], 400, 0.1)
+    seeds = range(FIRST_SEED + 1, FIRST_SEED + 41)
+    made = [noticed(read_export(field_study(tmp_path / f"{n}", n, participants=48, **runs)).trials) for n in seeds]
+
+    half = np.mean([(each.high - each.low) / 2 for each in made])
+
+    assert planned.half_width == pytest.approx(half, rel=0.05)
+    assert planned.probes == pytest.approx(np.mean([each.real.probes + each.sham.probes for each in made]), rel=0.03)
+    assert planned.hours == 12
+
+
 def export_with(tmp_path: Path, probes: list[dict[str, Any]], keys: list[dict[str, Any]]) -> Path:
     """An export in which the first run has these probes and presses."""
     files = given.paper_files()
@@ -177,3 +216,29 @@ def test_nobody_who_notices_nothing_is_said_to_notice(tmp_path: Path) -> None:
     assert section.data["low"] < 0 < section.data["high"]
     assert abs(section.data["real"]["probes"] - section.data["sham"]["probes"]) < 100
     assert section.tables[0].rows[2][0] == "Noticed: real less sham"
+
+
+@pytest.mark.slow
+def test_a_plan_of_probes_says_how_wide_the_interval_becomes(tmp_path: Path) -> None:
+    field = field_study(tmp_path / "field", FIRST_SEED, participants=40, days=1, hours=0.25).parent
+    file = given.PROTOCOLS / "extended.toml"
+    assumed = ("--probes", field, "--half-width", "0.2", "--studies", "50", "--dropout", "0.25")
+    other = given.paper_files().write(tmp_path).parent
+
+    found = happe_server("plan", file, *assumed, "--json").json()
+    shown = happe_server("plan", file, *assumed, "--participants", "8").out
+    refused = happe_server("plan", file, "--probes", other)
+    mixed = happe_server("plan", file, "--probes", field, "--like", other)
+
+    assert [(each["participants"], each["left"], each["hours"]) for each in found] == [
+        (12, 9, 2.25),
+        (24, 18, 4.5),
+        (36, 27, 6.75),
+        (48, 36, 9),
+        (72, 54, 13.5),
+    ]
+    assert all(small["narrow"] <= large["narrow"] for small, large in pairwise(found))
+    assert "at most 0.2" in shown
+    assert re.search(r"^8 +6 +1\.5 +\d\d +(none|0\.\d{3}) +\d+\.\d %$", shown, re.MULTILINE)
+    assert (refused.status, "has no run under L-HAPPE" in refused.err) == (65, True)
+    assert (mixed.status, "goes neither with --like" in mixed.err) == (64, True)

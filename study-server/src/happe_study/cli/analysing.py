@@ -31,8 +31,10 @@ from happe_study.results.analysis.plan import (
     MOST_STUDIES,
     STUDIES,
     document,
+    left,
     of_protocol,
     powers,
+    sizes_of,
 )
 from happe_study.results.analysis.refusal import Refusal
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.plan import Plan, Power
+    from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.tidy import Runs
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
@@ -138,6 +141,8 @@ class Bounded(click.FloatRange):
         "happe-server plan crossover.toml",
         "happe-server plan crossover.toml --participants 24 --participants 48 --difference -0.05 --json",
         "happe-server plan crossover.toml --minority 0.1 --dropout 0.1 --register",
+        "happe-sim field --participants 500 --days 1 --hours 0.25 --out field",
+        "happe-server plan extended.toml --probes field --half-width 0.1",
     ),
 )
 @click.argument("protocol", type=file)
@@ -163,6 +168,21 @@ class Bounded(click.FloatRange):
     metavar="FOLDER",
     help="Draw participants from the study in this folder instead: happe-sim study --out writes one",
 )
+@click.option(
+    "--probes",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="Say instead how closely a study finds the share of noticed probes, drawing participants from the study in "
+    "this folder: happe-sim field --out writes one",
+)
+@click.option(
+    "--half-width",
+    type=Bounded(0.001, 1),
+    default=0.1,
+    show_default=True,
+    metavar="PART",
+    help="With --probes: half of the interval, at most",
+)
 @click.option("--register", is_flag=True, help="Print lines for the protocol instead, which preregister the result")
 @json_option
 def plan(  # noqa: PLR0913, PLR0917 - an option each
@@ -172,6 +192,8 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     as_json: bool,  # noqa: FBT001 - click's flag
     register: bool,  # noqa: FBT001
     like: Path | None,
+    probes: Path | None,
+    half_width: float,
     **assumed: float,
 ) -> None:
     """How likely a study shows non-inferiority and a saving, by size; simulates studies of each.
@@ -181,6 +203,11 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     job.
     """
     planned = _protocol(protocol)
+    if probes is not None:
+        if like or register:
+            raise click.UsageError("--probes goes neither with --like nor with --register")
+        _print_precisions(planned, probes, participants, studies, half_width, assumed, as_json=as_json)
+        return
     try:
         wanted = of_protocol(planned, participants, studies, assumed, like_paper=like is None)
     except Refusal as error:
@@ -197,6 +224,40 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
         for each in found
     ]
     print_table([("participants", "left", "non-inferior", f"saving above {100 * assumed['above']:g} %"), *rows])
+
+
+def _print_precisions(  # noqa: PLR0913, PLR0917 - what the options give
+    planned: Protocol,
+    folder: Path,
+    participants: Sequence[int],
+    studies: int,
+    half_width: float,
+    assumed: dict[str, float],
+    *,
+    as_json: bool,
+) -> None:
+    """How closely studies of each size find the share of noticed probes."""
+    try:
+        sizes = [(size, left(size, assumed)) for size in sizes_of(planned, participants)]
+        found = _needed("probe_plan").precisions(_export(folder), sizes, studies, half_width)
+    except Refusal as error:
+        raise Failure(os.EX_DATAERR, str(error)) from None
+    if as_json:
+        click.echo(document(map(vars, found)), nl=False)
+        return
+    head = ("participants", "left", "hours of L-HAPPE", "probes", "half of the interval", f"at most {half_width:g}")
+    rows = [
+        (
+            each.participants,
+            each.left,
+            f"{each.hours:.1f}",
+            f"{each.probes:.0f}",
+            "none" if each.half_width is None else f"{each.half_width:.3f}",
+            f"{100 * each.narrow:.1f} %",
+        )
+        for each in found
+    ]
+    print_table([head, *rows])
 
 
 def _registered(found: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:
@@ -237,10 +298,18 @@ def _powers(plan: Plan, planned: Protocol, like: Path | None) -> list[Power]:
 
 def _runs(folder: Path) -> Runs:
     """A study's runs with their power, from what `happe-sim study --out` wrote."""
-    reading = _needed("reading")
     try:
         measures = read_measures(folder / "measures.json")
-        runs: Runs = reading.with_power(reading.read_export(folder / "export").runs, measures)[0]
     except InputError as error:
         raise Failure(os.EX_DATAERR, *error.lines) from None
+    runs: Runs = _needed("reading").with_power(_export(folder).runs, measures)[0]
     return runs
+
+
+def _export(folder: Path) -> Export:
+    """The export that happe-sim wrote into a folder."""
+    try:
+        export: Export = _needed("reading").read_export(folder / "export")
+    except InputError as error:
+        raise Failure(os.EX_DATAERR, *error.lines) from None
+    return export

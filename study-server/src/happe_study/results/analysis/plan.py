@@ -87,7 +87,7 @@ class Plan:
 
     def left(self, size: int) -> int:
         """How many of so many participants do not drop out."""
-        return round(size * (1 - self.assumed["dropout"]))
+        return left(size, self.assumed)
 
     def batches(self) -> Iterator[Batch]:
         """Every batch, size by size."""
@@ -124,10 +124,21 @@ def of_protocol(
     width = rating.highest - rating.lowest
     if like_paper and width + 1 != len(PAPER_RATINGS[0]):
         raise Refusal(f"rating: has {width + 1} points; the paper's ratings have {len(PAPER_RATINGS[0])}")
+    wanted = sizes_of(protocol, sizes)
+    return Plan(wanted, studies, analysis.margin, analysis.alpha, width, len(protocol.applications), dict(assumed))
+
+
+def sizes_of(protocol: Protocol, sizes: Sequence[int]) -> tuple[int, ...]:
+    """These numbers of participants, or else the protocol's, its halves and multiples. Refusal if it has too few."""
     wanted = tuple(dict.fromkeys(sizes)) or _multiples(protocol.participants, protocol.block_size)
     if not wanted:
         raise Refusal(f"participants: three times as many are fewer than {FEWEST}; give numbers of participants")
-    return Plan(wanted, studies, analysis.margin, analysis.alpha, width, len(protocol.applications), dict(assumed))
+    return wanted
+
+
+def left(size: int, assumed: Mapping[str, float]) -> int:
+    """How many of so many participants do not drop out."""
+    return round(size * (1 - assumed["dropout"]))
 
 
 def _multiples(participants: int, block: int) -> tuple[int, ...]:

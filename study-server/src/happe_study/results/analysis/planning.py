@@ -112,7 +112,7 @@ def _points(cuts: Floats, satisfied: Floats) -> Floats:
 
 def simulated(assumed: Assumptions, participants: int, studies: int, batch: int = 0) -> People:
     """Studies of people as assumed."""
-    generator = _generator(batch)
+    generator = numbers_of(batch)
     treated, base = rated(assumed, studies * participants, generator)
     dislike = generator.random((len(base), 1)) < assumed.minority
     treated = np.where(dislike, np.maximum(1, treated - assumed.dislike), treated)
@@ -122,11 +122,11 @@ def simulated(assumed: Assumptions, participants: int, studies: int, batch: int 
 
 def drawn(people: People, participants: int, studies: int, batch: int = 0) -> People:
     """Studies of people who are drawn, with replacement, from those of a study (without its first axis)."""
-    who = _generator(batch).integers(len(people.differences), size=(studies, participants))
+    who = numbers_of(batch).integers(len(people.differences), size=(studies, participants))
     return People(people.differences[who], people.log_ratios[who])
 
 
-def _generator(batch: int) -> np.random.Generator:
+def numbers_of(batch: int) -> np.random.Generator:
     """The random numbers of a batch. Those of batch 0 are the ones of SEED alone, as NumPy fills seeds with zeros."""
     return np.random.default_rng([SEED, batch])
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How closely a study of some size finds the share of probes that people notice.
+
+Participants are drawn, with replacement, from a simulated field study (`happe-sim field`). Each study that comes out is
+estimated as the real one is (`noticing`). A person who met no probe counts among the participants, and tells nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from happe_study.results.analysis.noticing import Column, counted, estimated
+from happe_study.results.analysis.planning import numbers_of
+from happe_study.results.analysis.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from happe_study.results.analysis.noticing import Counts
+    from happe_study.results.analysis.reading import Export
+
+CONDITION = "L-HAPPE"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What comes out of studies in which `participants` begin and `left` stay.
+
+    `hours` are those under L-HAPPE of all together, `probes` is the mean number of both kinds, `half_width` half of the
+    interval in the mean (None: no study has one). In a part of the studies it is as `narrow` as wanted.
+    """
+
+    participants: int
+    left: int
+    hours: float
+    probes: float
+    half_width: float | None
+    narrow: float
+    studies: int
+
+
+def precisions(export: Export, sizes: Sequence[tuple[int, int]], studies: int, wanted: float) -> list[Precision]:
+    """Of each size: how many begin, and how many of them are left. Refusal if nobody of the export met L-HAPPE."""
+    mine = [run for run in export.runs.rows if run.condition == CONDITION]
+    people = len({run.participant for run in mine})
+    if not people:
+        raise Refusal(f"the study in the folder has no run under {CONDITION}; `happe-sim field` simulates one")
+    hours = sum(run.seconds for run in mine) / 3600 / people
+    met = counted(export.trials)
+    everybody = np.vstack([met, np.zeros((people - len(met), len(Column)), dtype=met.dtype)])
+    return [_precision(everybody, size, hours, studies, wanted) for size in sizes]
+
+
+def _precision(everybody: Counts, size: tuple[int, int], hours: float, studies: int, wanted: float) -> Precision:
+    began, left = size
+    drawn = everybody[numbers_of(0).integers(len(everybody), size=(studies, left))]
+    probes = float(drawn[..., (Column.REAL, Column.SHAM)].sum(axis=(1, 2)).mean())
+    halves = [half for counts in drawn for half in _half(counts)]
+    narrow = sum(half <= wanted for half in halves) / studies
+    return Precision(began, left, left * hours, probes, float(np.mean(halves)) if halves else None, narrow, studies)
+
+
+def _half(counts: Counts) -> Iterator[float]:
+    """Half of a study's interval, if it has one."""
+    try:
+        found = estimated(counts[counts.any(axis=1)])
+    except Refusal:
+        return
+    yield (found.high - found.low) / 2
