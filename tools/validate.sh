@@ -9,6 +9,7 @@
 #   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
+#   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
 #   fuzz         ten minutes for each fuzz target, optimised
@@ -51,6 +52,9 @@ run() { # PART
         field)
             HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
                 study-server/tests/analysis/test_noticing.py
+            ;;
+        laboratory)
+            tools/laboratory.sh --protocol extended
             ;;
         worlds)
             build/bin/happe-sim study --worlds all --machines all --seed 2001..2010 --jobs 2
@@ -105,7 +109,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian12 debian13 sid"
+all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian12 debian13 sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -15,14 +15,16 @@ from image import Image
 from laboratory import desktop
 from laboratory.analysing import Found
 from laboratory.judging import complaints, table
+from laboratory.server import CROSSOVER, EXTENDED
 from t61.cpufreq import LADDER_KHZ
 from t61.power import watts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ORDER = ("T-HAPPE", "ondemand", "B-HAPPE", "ondemand+indicator", "O-HAPPE")
-RUN_US, LOOKS = 10_000_000, 20
+TRYING = ("T-HAPPE", "L-HAPPE", "O-HAPPE")
+RUN_US, LOOKS = 1_200_000_000, 20
 AHEAD_US = 1_700_000_000_000_000  # the server's clock, of the laptop's
 
 
@@ -35,12 +37,12 @@ def look(condition: str, begin_us: int, number: int) -> dict[str, Any]:
     return {"from_us": at, "to_us": at + 1000, "seconds": spent, "transitions": number, **seen}
 
 
-def study() -> Found:
+def study(scheme: str = CROSSOVER, order: Sequence[str] = ORDER) -> Found:
     """One participant's sitting: at 1.6 GHz under HAPPE, at 2.3 GHz under ondemand, always half busy."""
-    names = ("runs", "ratings", "records", "samples", "keys", "learning_events", "traces", "clocks")
+    names = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_events", "traces", "clocks")
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     looks, told, measured = [], [], {}
-    for place, condition in enumerate(ORDER):
+    for place, condition in enumerate(order):
         run, begin, happe = f"RUN{place}", (place + 1) * 2 * RUN_US, condition.endswith("-HAPPE")
         khz = LADDER_KHZ[2] if happe else LADDER_KHZ[4]
         times = {"started_us": begin, "ended_us": begin + RUN_US}
@@ -60,11 +62,29 @@ def study() -> Found:
     for device, offset, uncertainty in (("T61", AHEAD_US, 10), ("T61", 0, 5000), ("BENCH", 0, 1)):
         clock = {"clock": "monotonic:1", "offset_us": offset, "uncertainty_us": uncertainty}
         tables["clocks"].append({"device": device, **clock})
-    totals = [{"condition": name, "improvement": 0.2 if name.endswith("-HAPPE") else 0.0} for name in ORDER]
+    totals = [{"condition": name, "improvement": 0.2 if name.endswith("-HAPPE") else 0.0} for name in order]
     results = {"sections": [{"key": "table-a1", "data": {"totals": totals}}]}
-    tables["keys"].append({"run": "RUN0", "key": "performance"})
+    tables["keys"].append({"run": "RUN0", "key": "performance", "t_us": 2 * RUN_US + 1})
     sitting = {"looks": looks, "status": {"waiting": 0, "refused": []}, "presses": {"green": 1, "yellow": 1}}
-    return Found(tables, sitting, told, measured, results)
+    return Found(scheme, tables, sitting, told, measured, results)
+
+
+def extended() -> Found:
+    """The same under `extended`. A sham probe changes nothing. A real one takes a step, and is refused."""
+    found = study(EXTENDED, TRYING)
+    begin, minute = 4 * RUN_US, 60_000_000
+    times = (begin + 10 * minute, begin + 13 * minute)
+    served = {"run": "RUN1", "served_us": begin + 20 * minute}
+    found.tables["probes"] += [
+        {"t_us": times[0], "sham": True, "outcome": "accepted", **served},
+        {"t_us": times[1], "sham": False, "outcome": "refused", **served},
+    ]
+    for at, step in ((times[0], 2), (times[0] + minute, 2), (times[1], 2), (times[1] + 1, 1), (times[1] + 2, 2)):
+        found.tables["samples"].append({"run": "RUN1", "t_us": at, "cur_khz": LADDER_KHZ[step]})
+    found.tables["keys"].append({"run": "RUN1", "key": "performance", "t_us": times[1] + 1})
+    data = {"real": {"probes": 1, "pressed": 1}, "sham": {"probes": 1, "pressed": 0}, "trials": 2}
+    found.results["sections"].append({"key": "probes", "data": data})
+    return found
 
 
 def test_a_study_as_it_must_be_has_no_complaint_and_a_line_for_each_run() -> None:
@@ -116,7 +136,7 @@ WRONG: dict[str, Callable[[Found], Any]] = {
         mean_w=31
     ),
     "P played ondemand, T-HAPPE": lambda found: found.tables["runs"][0].update(
-        started_us=AHEAD_US + 45_000_000, ended_us=AHEAD_US + 46_000_000
+        started_us=AHEAD_US + 4 * RUN_US + 1, ended_us=AHEAD_US + 4 * RUN_US + 2
     ),
     "the laptop has not sent everything": lambda found: found.sitting["status"].update(waiting=1),
     "of 10 presses 1 were recorded": lambda found: found.sitting["presses"].update(green=9),
@@ -133,6 +153,45 @@ def test_what_is_wrong_is_told(complaint: str) -> None:
     told = list(complaints(found))
     assert any(complaint in each for each in told), told
     assert len(list(table(found))) == 1 + len(ORDER) + 3
+
+
+def test_a_study_of_probes_as_it_must_be_has_no_complaint_and_a_line_for_each_probe() -> None:
+    found = extended()
+    assert list(complaints(found)) == []
+    assert list(table(found))[-2:] == [
+        "RUN1: a sham probe, accepted, at 1.6 GHz, no press",
+        "RUN1: a real probe, refused, at 1.6 to 1.2 to 1.6 GHz, a press",
+    ]
+
+
+WRONG_PROBES: dict[str, Callable[[Found], Any]] = {
+    "P played T-HAPPE, O-HAPPE, O-HAPPE": lambda found: found.tables["runs"][1].update(condition="O-HAPPE"),
+    "(L-HAPPE): it has 1 probes, not of both kinds": lambda found: found.tables["probes"].pop(),
+    "(O-HAPPE): it has 1 probes": lambda found: found.tables["probes"][0].update(run="RUN2"),
+    "a sham probe was cut short": lambda found: found.tables["probes"][0].update(outcome=""),
+    "a real probe was accepted": lambda found: found.tables["probes"][1].update(outcome="accepted"),
+    "a real probe began in the run's last minute": lambda found: found.tables["probes"][1].update(served_us=0),
+    "a real probe was not followed by a press": lambda found: found.tables["keys"].pop(),
+    "a sham probe was followed by a press": lambda found: found.tables["keys"].append(
+        {"run": "RUN1", "key": "performance", "t_us": found.tables["probes"][0]["t_us"] + 1}
+    ),
+    "a sham probe ran at [1600000, 1200000] kHz": lambda found: found.tables["samples"][-4].update(
+        cur_khz=LADDER_KHZ[1]
+    ),
+    "a real probe ran at [1600000] kHz": lambda found: found.tables["samples"][-2].update(cur_khz=LADDER_KHZ[2]),
+    "the report says of probes [], the export has": lambda found: found.results["sections"].pop(),
+    "the report says of probes [{'real': {'probes': 2,": lambda found: found.results["sections"][1]["data"].update(
+        real={"probes": 2, "pressed": 1}
+    ),
+}
+
+
+@pytest.mark.parametrize("complaint", WRONG_PROBES)
+def test_what_is_wrong_with_probes_is_told(complaint: str) -> None:
+    found = extended()
+    WRONG_PROBES[complaint](found)
+    told = list(complaints(found))
+    assert any(complaint in each for each in told), told
 
 
 @pytest.fixture

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
     from laboratory.laboratory import Laboratory
 
-TABLES = ("runs", "ratings", "records", "samples", "keys", "learning_events", "traces", "clocks")
+TABLES = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_events", "traces", "clocks")
 
 
 @dataclass(frozen=True)
 class Found:
     """What the study left. Rows are those of its export, by table; `watts` has `happe-power measures` by run.
 
+    `tables["runs"]` are those of people who sat at the laptop.
     `told`: what the laptop told the station: microseconds of CLOCK_MONOTONIC, kHz, how busy CPU 0 was.
     """
 
+    scheme: str
     tables: dict[str, list[Json]]
     sitting: Json
     told: list[tuple[int, int, float]]
@@ -56,10 +58,11 @@ def analyse(laboratory: Laboratory) -> Found:
     server.run("analyse", str(export), "--power", str(measures), "--out", str(report))
     measured = {row["run"]: row for row in json.loads(measures.read_text())["measures"]}
     tables = {name: rows_of(export / f"{STUDY}-{name}.jsonl") for name in TABLES}
+    tables["runs"] = [row for row in tables["runs"] if row["participant"] in laboratory.participants]
     sitting = json.loads((laboratory.sitting / "sitting.json").read_text())
     lines = [line.split() for line in (laboratory.sitting / "told.log").read_text().splitlines()]
     told = [(int(at_us), int(khz), float(share)) for at_us, khz, share in lines]
-    return Found(tables, sitting, told, measured, json.loads((report / "results.json").read_text()))
+    return Found(laboratory.scheme, tables, sitting, told, measured, json.loads((report / "results.json").read_text()))
 
 
 def rows_of(file: Path) -> list[Json]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from laboratory.server import StudyServer
 
 OWN_PASSWORD = "another horse battery"  # noqa: S105 - of nobody
-CONDITIONS = ("-HAPPE", "ondemand")
+CONDITIONS = ("-HAPPE", "ondemand", "sham")
 HIDDEN = ("rating", "guess", "condition")
 OF_THE_PROTOCOL = ("-study", "-dictionary")  # tables of an export that name conditions, as everybody may
 API = f"/api/v1/studies/{STUDY}"
@@ -34,13 +34,15 @@ def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -
     told = [
         f"{what} tells {word} before unblinding" for what, text in seen.items() for word in CONDITIONS if word in text
     ]
-    return [*told, *of_runs(answers["/runs"])]
+    sizes = server.record_sizes()
+    told += [f"the sealed records of runs of one length have the sizes {sizes}"] * (len(sizes) != 1)
+    return [*told, *of_runs(answers["/runs"], participants)]
 
 
-def of_runs(answer: str) -> Iterator[str]:
-    """The API's list of runs."""
+def of_runs(answer: str, participants: Sequence[str]) -> Iterator[str]:
+    """The API's list of runs, of which these people's are complete."""
     for run in json.loads(answer)["runs"]:
-        if run["state"] != "complete":
+        if run["state"] != "complete" and run["participant"] in participants:
             yield f"the experimenter sees that run {run['code']} is {run['state']}"
         yield from (f"she sees the {name} of run {run['code']}" for name in HIDDEN if run[name] is not None)
 

@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from laboratory.server import STUDY, Json, StudyServer
+from laboratory.server import EXTENDED, STUDY, Json, StudyServer
 from patience import until
 from program import ROOT
 from t61 import visits
@@ -30,17 +30,19 @@ SOURCE = "rate=1000,noise=0.001,drift=0.0001"
 CALIBRATION = Path(__file__).with_name("calibration.toml")
 PACKAGES = ("profiles/python/src", "power-logger/src")
 PATIENCE_S = 120
+SITTING_S = 2400  # of a participant, at most
+BOTH_KINDS = [True, False]  # a sham probe, then a real one
 
 
 class Laboratory:
     """Everything is there, and the laptop can be switched on; its plan comes when the server and the station run."""
 
-    def __init__(self, folder: Path, participants: int, seed: int) -> None:
+    def __init__(self, folder: Path, scheme: str, participants: int, seed: int) -> None:
         """Begin to prepare. An error in that is reported, and ends this program as SIGTERM does."""
         self.folder = folder
         self.sitting = folder / "sitting"
         self.participants: list[str] = []  # their codes, once they are invited
-        self._count, self._seed = participants, seed
+        self.scheme, self._count, self._seed = scheme, participants, seed
         self._server: StudyServer | None = None
         self._sockets = tempfile.TemporaryDirectory(prefix="laboratory-")  # a socket's path is short
         self._station: subprocess.Popen[bytes] | None = None
@@ -99,23 +101,35 @@ class Laboratory:
 
     def _seat(self) -> None:
         """Enrol everybody and everything, begin to measure, and tell the laptop."""
-        server = self._server = StudyServer(self.folder / "server")
+        server = self._server = StudyServer(self.folder / "server", self.scheme)
         server.start()
-        invited = server.json("participant", "invite", STUDY, "--count", str(self._count))
-        self.participants = [row["participant"] for row in invited]
         laptop = server.json("device", "enrol", STUDY, "t61", "--kind", "laptop")
         self._measure(laptop["device"], server.json("device", "enrol", STUDY, "bench", "--kind", "meter"))
-        for row in invited:
-            visits.take_part(server.url, row["link"])
+        links = self._seated(server)
         relay = Relay(
             connected(self.socket("server")).makefile("rwb", 0),
             lambda: socket.create_connection(("127.0.0.1", server.port)),
         )
         threading.Thread(target=relay.run, daemon=True).start()
         plan = {"server": server.url, "port": server.port, "enrolment_code": laptop["enrolment_code"]}
-        plan |= {"links": [row["link"] for row in invited], "seed": self._seed}
+        plan |= {"links": links, "within_s": SITTING_S, "seed": self._seed}
         self._plan = connected(self.socket("plan"))  # open until the end, as what is not read goes with it
         self._plan.sendall(json.dumps(plan).encode() + b"\n")
+
+    def _seated(self, server: StudyServer) -> list[str]:
+        """Invite until there is somebody for each seat; the links of those who sit at the laptop.
+
+        Chance makes a probe a sham. A run has the time for two, so under `extended` only those sit whose first one is a
+        sham and whose second one is real.
+        """
+        links: list[str] = []
+        while len(links) < self._count:
+            [row] = server.json("participant", "invite", STUDY)
+            visits.take_part(server.url, row["link"])
+            if self.scheme != EXTENDED or server.shams(row["participant"], len(BOTH_KINDS)) == BOTH_KINDS:
+                self.participants.append(row["participant"])
+                links.append(row["link"])
+        return links
 
     def _measure(self, laptop: str, station: Json) -> None:
         """Enrol the station, and record until close()."""

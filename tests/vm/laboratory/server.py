@@ -3,13 +3,27 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
 
 import study_server
+from happe_study.base.config import load_secrets
+from happe_study.base.database import Database
+from happe_study.design.allocation.sealing import open_condition, probe_seed
+from happe_study.people.participants.models import Participant
+from happe_study.runs.course.models import Run, RunRecord
+from happe_study.runs.records.probes import is_sham
 from study_server import ADMINISTRATOR, PASSWORD
 
-PROTOCOL = Path(__file__).with_name("protocol.toml")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.orm import Session
+
+CROSSOVER, EXTENDED = "crossover", "extended"  # schemes; each has a protocol beside this file
 STUDY = "laboratory"
 INVESTIGATOR, EXPERIMENTER = "ines@example.org", "eve@example.org"
 
@@ -21,12 +35,33 @@ __all__ = ["ADMINISTRATOR", "EXPERIMENTER", "INVESTIGATOR", "PASSWORD", "STUDY",
 class StudyServer(study_server.StudyServer):
     """A server in a new folder, with the study locked in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scheme: str) -> None:
         """Make it. Ana administrates and holds the custody, Ines investigates, Eve experiments."""
         folder.mkdir()
-        super().__init__(folder, PROTOCOL, STUDY)
+        super().__init__(folder, Path(__file__).with_name(f"{scheme}.toml"), STUDY)
         self.run("user", "grant", ADMINISTRATOR, "custodian", "--study", STUDY)
         for email, role in ((EXPERIMENTER, "experimenter"), (INVESTIGATOR, "investigator")):
             self.run("user", "add", email, "--password-file", str(folder / "password"))
             self.run("user", "grant", email, role, "--study", STUDY)
         self.run("study", "lock", STUDY, "--yes")
+
+    def shams(self, participant: str, probes: int) -> list[bool]:
+        """Whether each of the first probes of somebody's L-HAPPE run will be a sham. Only the secrets tell."""
+        key = load_secrets(self.folder / "data/secrets").allocation
+        with self._reading() as session:
+            runs = session.scalars(select(Run).join(Participant).where(Participant.code == participant)).all()
+            [code] = (run.code for run in runs if open_condition(key, run.code, run.condition_sealed).extended)
+        return [is_sham(probe_seed(key, code), number) for number in range(1, probes + 1)]
+
+    def record_sizes(self) -> set[int]:
+        """The lengths of the sealed records in the database."""
+        with self._reading() as session:
+            return set(session.scalars(select(func.length(RunRecord.document))))
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        """A look into the server's database."""
+        database = Database(f"sqlite:///{self.folder / 'data/server.db'}")
+        with database.reading() as session:
+            yield session
+        database.dispose()

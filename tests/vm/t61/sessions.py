@@ -118,15 +118,18 @@ def cgroup(pid: int) -> str:
     return Path(f"/proc/{pid}/cgroup").read_text().strip().removeprefix("0::")
 
 
-def log_in(user: str, vt: int = 1, *, session_class: str = "user") -> Session:
-    """Log somebody in on a virtual terminal, and bring it to the front. session_class: "user", "greeter", ..."""
+def log_in(user: str, vt: int = 1, *, session_class: str = "user", session_type: str = "tty") -> Session:
+    """Log somebody in on a virtual terminal, and bring it to the front. session_class: "user", "greeter", ...
+
+    session_type: "tty", which logind calls idle five minutes after the last key, or "x11", whose desktop says it.
+    """
     unit = f"person-on-tty{vt}.service"
     properties = {
         "User": user, "PAMName": "login", "TTYPath": f"/dev/tty{vt}", "StandardInput": "tty",
         "UtmpIdentifier": f"tty{vt}", "UtmpMode": "user",
     }  # fmt: skip
     settings = [f"--property={name}={value}" for name, value in properties.items()]
-    settings += [f"--setenv=XDG_SESSION_CLASS={session_class}", "--setenv=XDG_SESSION_TYPE=tty"]
+    settings += [f"--setenv=XDG_SESSION_CLASS={session_class}", f"--setenv=XDG_SESSION_TYPE={session_type}"]
     command("systemd-run", "--quiet", "--collect", f"--unit={unit}", *settings, "sleep", "infinity")
     pid = int(wait_until(lambda: main_pid(unit), f"{unit} runs"))
     found = wait_until(lambda: re.search(r"/session-(\w+)\.scope$", cgroup(pid)), f"{user} has a session")

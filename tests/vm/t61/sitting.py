@@ -117,7 +117,7 @@ def sit(plan: Json, alice: Session, notes: Notes) -> Json:
     for number, link in enumerate(plan["links"], start=1):
         say(f"participant {number} of {len(plan['links'])}")
         wizard.sit_down(link)
-        wizard.answer(ANSWERS, "goodbye", watch)
+        wizard.answer(ANSWERS, "goodbye", plan["within_s"], watch)
         wizard.press("Return")
         wizard.until("welcome")
     pages = wizard.pages()
@@ -143,7 +143,7 @@ def main() -> None:
     begin("relay", str(PORTS / "server"), str(plan["port"]))
     begin("telling", str(PORTS / "power"), str(HERS / "told.log"))
     found = policy.state()
-    alice = log_in("alice")
+    alice = log_in("alice", session_type="x11")
     with Keyboard() as keyboard:
         happed = Happed()
         happed.wait_for_keyboards(1)

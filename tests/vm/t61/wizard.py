@@ -68,9 +68,11 @@ class Wizard:
                 return
         raise AssertionError(self.log.read_text())
 
-    def answer(self, answers: dict[str, list[str]], last: str, meanwhile: Callable[[str], None]) -> None:
+    def answer(
+        self, answers: dict[str, list[str]], last: str, within_s: float, meanwhile: Callable[[str], None]
+    ) -> None:
         """Press a page's keys whenever it comes, until the last page; `meanwhile` receives the page all the time."""
-        answered, pressed_at, end = 0, 0.0, time.monotonic() + 10 * PATIENCE_S
+        answered, pressed_at, end = 0, 0.0, time.monotonic() + within_s
         while (pages := self.pages())[-1] != last:
             assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - a test's
             meanwhile(pages[-1])
