@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 LONGEST_TOKEN = 128
 PARTICIPANT_COOKIE = "happe_participant"  # by which a participant's browser carries the token
 
-_TOKENS, _DEVICES = table(Token).c, table(Device).c
-_FIND = (  # every request of a device begins with it, so it is one statement
+_TOKENS, _DEVICES, _PEOPLE = table(Token).c, table(Device).c, table(Participant).c
+_FIND = (  # every request of a device or participant begins with it, so it is one statement
     select(*_TOKENS)
     .add_columns(_DEVICES.code, _DEVICES.study_id, _DEVICES.enrolled_us)
     .add_columns(_DEVICES.kind.label("device_kind"), _DEVICES.revoked_us.label("device_revoked_us"))
+    .add_columns(_PEOPLE.code.label("person"), _PEOPLE.study_id.label("person_study_id"), _PEOPLE.state)
     .outerjoin_from(table(Token), table(Device), _TOKENS.device_id == _DEVICES.id)
+    .outerjoin(table(Participant), _TOKENS.participant_id == _PEOPLE.id)
     .where(_TOKENS.sha256 == bindparam("secret_sha256"))
 )
 
@@ -43,36 +45,36 @@ def caller_of(session: Session, secret: str) -> Caller | None:
     token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
     if token is None or not _is_valid(token):
         return None
-    match TokenKind(token.kind):
-        case TokenKind.PARTICIPANT:
-            return _participant(session.get_one(Participant, token.participant_id))
-        case TokenKind.DEVICE:
-            return _device(token)
-        case TokenKind.ACCOUNT:
-            return _account(session.get_one(Account, token.account_id), token.proven_us or 0)
+    if token.kind == TokenKind.ACCOUNT:
+        return _account(session.get_one(Account, token.account_id), token.proven_us or 0)
+    return _owner(token)
 
 
 def calling(database: Database, secret: str) -> Caller | None:
-    """The same, by a look of its own. A device is found by one statement, as uploads are many."""
+    """The same, by a look of its own: one statement for participants and devices, who ask often."""
     if len(secret) > LONGEST_TOKEN:
         return None
     token = database.row(_FIND, {"secret_sha256": digest(secret)})
     if token is None or not _is_valid(token):
         return None
-    if token.kind == TokenKind.DEVICE:
-        return _device(token)
-    with database.looking_up() as session:
-        return caller_of(session, secret)
+    if token.kind == TokenKind.ACCOUNT:
+        with database.looking_up() as session:
+            return _account(session.get_one(Account, token.account_id), token.proven_us or 0)
+    return _owner(token)
 
 
 def _is_valid(token: Row[Any]) -> bool:
     return token.revoked_us is None and (token.expires_us is None or token.expires_us > now_us())
 
 
-def _participant(row: Participant) -> Caller | None:
+def _owner(token: Row[Any]) -> Caller | None:
+    return _participant(token) if token.kind == TokenKind.PARTICIPANT else _device(token)
+
+
+def _participant(row: Row[Any]) -> Caller | None:
     if row.state in {ParticipantState.WITHDRAWN, ParticipantState.REPLACED}:
         return None
-    return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
+    return Caller(Who.PARTICIPANT, row.participant_id, row.person, row.person_study_id)
 
 
 def _device(row: Row[Any]) -> Caller | None:
