@@ -3,18 +3,20 @@
 
 The database has a row for each count, under a keyed digest: it has neither addresses nor accounts. A count begins with
 its first hit and ends a period later. Of a generous limit a process takes a twentieth at once, so that a page of a
-participant rarely waits for the database.
+participant rarely waits for the database. Threads that come at the same time count in one transaction.
 """
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from flask import current_app, request
 from limits import parse_many
@@ -25,9 +27,15 @@ from happe_study.base.clock import now_us
 from happe_study.base.database import Base, Digest, Micros
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
+from happe_study.base.together import Together
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from limits import RateLimitItem
+    from sqlalchemy.orm import Session
+
+    from happe_study.base.database import Database
 
 HOST_BITS = 64
 SHARES = 20  # that a process takes of a limit at once
@@ -90,7 +98,7 @@ def count(name: str, *who: str) -> None:
             taken[key] = ends_us, left - 1
             continue
         step = max(1, limit.amount // SHARES)
-        ends_us = _hit(limit, key, now, step)
+        ends_us = _desk(parts().database).result(_Hit(limit, key, now, step))
         if step > 1:
             for each in [each for each, (end, _left) in tuple(taken.items()) if end <= now]:
                 taken.pop(each, None)
@@ -107,15 +115,33 @@ def require(name: str, *who: str) -> None:
                 raise _too_many(ends_us, now)
 
 
-def _hit(limit: RateLimitItem, key: str, now: int, step: int) -> int:
-    """Take some calls of a limit; when its count ends. Raises Problem 429."""
-    values = {"key": key, "now": now, "step": step, "amount": limit.amount}
-    with parts().database.writing() as session:
-        session.execute(OVER, {"now": now})
-        ends_us = session.scalar(HIT, values | {"ends": now + limit.get_expiry() * SECOND_US})
-        if ends_us is None:
-            raise _too_many(session.scalar(FULL, values) or now, now)
-    return int(ends_us)
+@dataclass(frozen=True)
+class _Hit:
+    """Some calls of a limit to take."""
+
+    limit: RateLimitItem
+    key: str
+    now: int
+    step: int
+
+
+_DESKS: WeakKeyDictionary[Database, Together[_Hit, int]] = WeakKeyDictionary()
+
+
+def _desk(database: Database) -> Together[_Hit, int]:
+    return _DESKS.get(database) or _DESKS.setdefault(database, Together(database, _hit_all))
+
+
+def _hit_all(session: Session, hits: Sequence[_Hit]) -> list[int | Exception]:
+    session.execute(OVER, {"now": hits[0].now})
+    return [_hit(session, each) for each in hits]
+
+
+def _hit(session: Session, hit: _Hit) -> int | Exception:
+    """When the count ends of which some calls were taken; Problem 429: there are not so many left."""
+    values = {"key": hit.key, "now": hit.now, "step": hit.step, "amount": hit.limit.amount}
+    ends_us = session.scalar(HIT, values | {"ends": hit.now + hit.limit.get_expiry() * SECOND_US})
+    return int(ends_us) if ends_us else _too_many(session.scalar(FULL, values) or hit.now, hit.now)
 
 
 def _key(name: str, limit: RateLimitItem, who: tuple[str, ...]) -> str:
