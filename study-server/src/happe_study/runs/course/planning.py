@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
+from happe_study.base.database import table
 from happe_study.base.problems import conflict
 from happe_study.design.allocation.sealing import open_condition, seal_condition
 from happe_study.design.study import Study, StudyState
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from happe_study.people.participants.models import Participant
 
 
-def enrol(session: Session, participant: Participant, study: Study, protocol: Protocol, secrets: Secrets) -> list[Run]:
+def enrol(session: Session, participant: Participant, study: Study, protocol: Protocol, secrets: Secrets) -> None:
     """Give a participant the first free slot of their stratum and make their runs, whose order is the slot's.
 
     Sets the participant's state and `enrolled_us`. `participant.stratum` must be set (None: the study has no strata).
@@ -35,13 +36,12 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
     The caller appends to the audit log, last in its transaction. Raises Problem 409: `not-open` if the study is not
     locked or is unblinded, `enrolled` for a second time, `full` if no slot of the stratum is free.
     """
-    _require_open(session, study)
-    planned = slots.take(session, study, participant, secrets)
+    with session.no_autoflush:  # the participant is written once
+        _require_open(session, study)
+        planned = slots.take(session, study, participant, secrets)
     participant.state, participant.enrolled_us = ParticipantState.ENROLLED, now_us()
-    runs = [_run(participant, run, protocol, secrets) for run in planned]
-    session.add_all(runs)
     session.flush()
-    return runs
+    session.execute(insert(table(Run)), [_run(participant, run, protocol, secrets) for run in planned])
 
 
 def release(session: Session, participant: Participant) -> bool:
@@ -88,15 +88,15 @@ def _require_open(session: Session, study: Study) -> None:
         )
 
 
-def _run(participant: Participant, planned: PlannedRun, protocol: Protocol, secrets: Secrets) -> Run:
+def _run(participant: Participant, planned: PlannedRun, protocol: Protocol, secrets: Secrets) -> dict[str, Any]:
     code = new_code()
-    return Run(
-        participant_id=participant.id,
-        study_id=participant.study_id,
-        code=code,
-        position=planned.position,
-        application=planned.application,
-        phase=planned.phase,
-        seconds=protocol.application(planned.application).seconds,
-        condition_sealed=seal_condition(secrets.allocation, code, planned.condition),
-    )
+    return {
+        "participant_id": participant.id,
+        "study_id": participant.study_id,
+        "code": code,
+        "position": planned.position,
+        "application": planned.application,
+        "phase": planned.phase,
+        "seconds": protocol.application(planned.application).seconds,
+        "condition_sealed": seal_condition(secrets.allocation, code, planned.condition),
+    }
