@@ -45,9 +45,9 @@ def participant(
 
 
 def _enrol(session: Session, row: Participant, protocol: Protocol, choice: str | None) -> None:
-    services.consent(session, row, protocol.consent.version, choice or protocol.consent.withdrawal[0], None)
-    services.answer(session, row, answers(protocol), fixed_secrets(), None)
-    services.read_handout(session, row, None)
+    services.consent(session, row.id, protocol.consent.version, choice or protocol.consent.withdrawal[0], None)
+    services.answer(session, row.id, answers(protocol), fixed_secrets(), None)
+    services.read_handout(session, row.id, None)
 
 
 def answers(protocol: Protocol, **changed: str) -> dict[str, str]:

@@ -150,7 +150,7 @@ def _invite(made: Server) -> None:
         made.people.append(given_participants.participant(made.world, made.study, enrolled=False))
     with made.world.database.writing() as session:
         agreed = session.get_one(Participant, made.people[4][0].id)
-        participants.consent(session, agreed, "1", "erase", None)
+        participants.consent(session, agreed.id, "1", "erase", None)
 
 
 def _play(made: Server) -> None:
@@ -231,9 +231,9 @@ def _stay(made: Server) -> None:
     world, study = made.world, made.study
     with world.database.writing() as session:
         reader, token = participants.invite(session, session.get_one(Study, study.id), None)
-        participants.consent(session, reader, "1", "erase", None)
+        participants.consent(session, reader.id, "1", "erase", None)
         answers = given_participants.answers(protocol_of(study))
-        participants.answer(session, reader, answers, fixed_secrets(), None)
+        participants.answer(session, reader.id, answers, fixed_secrets(), None)
         session.flush()
         session.expunge(reader)
     made.people.append((reader, token))

@@ -339,7 +339,7 @@ def test_no_page_shows_a_path_or_an_error_of_the_system(
         for method in (rule.methods or set()) & {"GET", "POST"}
     ]
     assert len(routes) > 15
-    for verb in ("reading", "writing"):
+    for verb in ("looking_up", "reading", "writing"):
         monkeypatch.setattr(player.world.database, verb, lambda: Fails(fault))
     failed = 0
     for method, address in routes:
@@ -351,4 +351,4 @@ def test_no_page_shows_a_path_or_an_error_of_the_system(
                 failed += 1
                 assert "server has a problem" in answer.text
                 assert {line["event"] for line in logged} & {"database refused", "unexpected error"}
-    assert failed > 10
+    assert failed >= 10

@@ -53,12 +53,12 @@ def refused(world: World, row: Participant, act: Callable[[Session, Participant]
     return caught.value.kind
 
 
-def consent(version: str = "1", choice: str = "erase") -> Callable[[Session, Participant], None]:
-    return lambda session, row: services.consent(session, row, version, choice, people.as_participant(row))
+def consent(version: str = "1", choice: str = "erase") -> Callable[[Session, Participant], object]:
+    return lambda session, row: services.consent(session, row.id, version, choice, people.as_participant(row))
 
 
-def answer(form: dict[str, str]) -> Callable[[Session, Participant], None]:
-    return lambda session, row: services.answer(session, row, form, fixed_secrets(), people.as_participant(row))
+def answer(form: dict[str, str]) -> Callable[[Session, Participant], object]:
+    return lambda session, row: services.answer(session, row.id, form, fixed_secrets(), people.as_participant(row))
 
 
 def withdraw(session: Session, row: Participant) -> object:
@@ -227,7 +227,7 @@ def test_who_has_not_agreed_yet_may_withdraw_too(world: World) -> None:
 
 def test_the_handout_comes_after_the_questionnaire(world: World) -> None:
     row, _ = people.participant(world, study(world, protocol=small()), enrolled=False)
-    assert refused(world, row, lambda session, one: services.read_handout(session, one, None)) == "not-enrolled"
+    assert refused(world, row, lambda session, one: services.read_handout(session, one.id, None)) == "not-enrolled"
 
 
 def at_once(count: int, act: Callable[[int], object]) -> list[object]:
@@ -290,5 +290,6 @@ def test_the_same_answers_from_many_tabs_at_once_enrol_once(world: World) -> Non
     row, _ = people.participant(world, made, enrolled=False)
     does(world, row, consent())
     form = answers_of(row, world)
-    assert at_once(5, lambda _number: does(world, row, answer(form))) == [None] * 5
+    told = at_once(5, lambda _number: does(world, row, answer(form)))
+    assert [each.state for each in told if isinstance(each, Participant)] == ["enrolled"] * 5
     assert len(people.runs_of(world, row)) == 10

@@ -23,7 +23,6 @@ from happe_study.design.study import Study
 from happe_study.people.devices import services as devices
 from happe_study.people.devices import sittings
 from happe_study.people.devices.models import Device
-from happe_study.people.participants.models import Participant
 from happe_study.results.overview.progress import HOUR_US, MINUTE_US, progress
 from happe_study.runs.course.models import Run
 from happe_study.runs.participation import services
@@ -87,7 +86,7 @@ def test_the_page_says_who_is_next_to_who_may_see_participants(small_world: Worl
     given_devices.seat(small_world, laptop, seated.id)
     invited, agreed = (people.participant(small_world, study, enrolled=False)[0] for _ in range(2))
     with small_world.database.writing() as session:
-        services.consent(session, session.get_one(Participant, agreed.id), "1", "erase", None)
+        services.consent(session, agreed.id, "1", "erase", None)
     told = [
         (seated.code, "sits at red, 0 of 10 runs complete"),
         (waiting.code, "can begin the first run"),

@@ -20,6 +20,8 @@ from flask import g, has_request_context, request
 from happe_study.base.parts import parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from flask import Blueprint, Flask, Response
 
 ENGLISH = "en"
@@ -54,27 +56,28 @@ def speak(blueprint: Blueprint) -> None:
         return response
 
 
-def is_chosen() -> bool:
-    """Whether the participant has chosen a language."""
-    return any(each in LANGUAGES for each in _chosen())
-
-
-def prefer(wanted: str | None) -> None:
-    """Speak the language of a protocol, unless the participant has chosen one."""
-    g.happe_language = wanted
+def prefer(wanted: Callable[[], str | None]) -> None:
+    """Speak the language of a protocol, unless the participant has chosen one. It is asked for with the first text."""
+    g.happe_wanted = wanted
+    g.pop("happe_language", None)
 
 
 def language() -> str:
     """The language of this request's page."""
     if not has_request_context() or request.blueprint not in SPEAKING:
         return ENGLISH
-    asked = request.accept_languages.best_match(LANGUAGES)
-    wanted = (*_chosen(), g.get("happe_language"), asked)
-    return next((each for each in wanted if each in LANGUAGES), ENGLISH)
+    if "happe_language" not in g:
+        g.happe_language = next((each for each in _languages() if each in LANGUAGES), ENGLISH)
+    found: str = g.happe_language
+    return found
 
 
-def _chosen() -> tuple[str | None, str | None]:
-    return request.args.get("language"), request.cookies.get(COOKIE)
+def _languages() -> Iterator[str | None]:
+    yield request.args.get("language")
+    yield request.cookies.get(COOKIE)
+    if "happe_wanted" in g:
+        yield g.happe_wanted()
+    yield request.accept_languages.best_match(LANGUAGES)
 
 
 def gettext(text: str) -> str:

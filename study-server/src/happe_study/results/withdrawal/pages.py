@@ -30,7 +30,7 @@ CONFIRMATION = "withdraw"
 @participant
 def withdrawal() -> Response:
     """What a withdrawal does, and the form for it."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         return _withdrawal(here(session))
 
 
@@ -39,7 +39,7 @@ def withdrawal() -> Response:
 def withdraw() -> AnyResponse:
     """Withdraw, once the word has been typed."""
     if request.form.get("confirm", "").strip().lower() not in (CONFIRMATION, gettext(CONFIRMATION)):
-        with parts().database.reading() as session:
+        with parts().database.looking_up() as session:
             said = gettext("Type the word %(word)s, or go back if you want to stay.")
             wrong = {"confirm": said % {"word": gettext(CONFIRMATION)}}
             return _withdrawal(here(session), wrong)

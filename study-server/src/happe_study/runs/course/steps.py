@@ -86,6 +86,11 @@ def moment(run: Run) -> Moment:
             return Moment.STOPPED
 
 
+def depends_on_runs(participant: Participant) -> bool:
+    """Whether a participant's page depends on their present run."""
+    return participant.state == ParticipantState.ENROLLED and participant.handout_us is not None
+
+
 def step(participant: Participant, now: Present | None) -> Step:
     """The page that a participant is on. `now` is the present run of an enrolled participant."""
     match ParticipantState(participant.state):

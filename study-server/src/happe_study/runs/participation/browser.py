@@ -7,7 +7,9 @@ next, or by one that says what happened and leads there.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,10 @@ from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, of_fault
 from happe_study.design.study import Study
 from happe_study.people.callers import PARTICIPANT_COOKIE
-from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course import steps
 from happe_study.runs.course.steps import Present, Step
+from happe_study.runs.participation import services
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from werkzeug.wrappers import Response as AnyResponse
 
     from happe_study.design.protocol.reading import Protocol
+    from happe_study.people.participants.models import Participant
 
 COOKIE_PATH = "/p"
 
@@ -55,10 +58,10 @@ class Here:
 
 def here(session: Session) -> Here:
     """Where the participant who makes this request is."""
-    participant = session.get_one(Participant, caller().id)
-    study = session.get_one(Study, participant.study_id)
+    participant, study = services.read(session, caller().id)
     protocol = protocol_of(study)
-    now = runs.present(session, participant, protocol)
+    languages.prefer(lambda: protocol.language)
+    now = runs.present(session, participant, protocol) if steps.depends_on_runs(participant) else None
     return Here(participant, study, protocol, now, steps.step(participant, now))
 
 
@@ -69,10 +72,17 @@ def page(name: str, at: Here, title: str, status: HTTPStatus = HTTPStatus.OK, **
     return make_response(text, status)
 
 
-def go_on() -> AnyResponse:
-    """303 to the page that is next."""
-    with parts().database.reading() as session:
-        return redirect(address(here(session).step), HTTPStatus.SEE_OTHER)
+def go_on(participant: Participant | None = None) -> AnyResponse:
+    """303 to the page that is next. `participant`: as they are now, if the caller knows."""
+    if participant is not None and not steps.depends_on_runs(participant):
+        return lead_to(steps.step(participant, None))
+    with parts().database.looking_up() as session:
+        return lead_to(here(session).step)
+
+
+def lead_to(step: Step) -> AnyResponse:
+    """303 to a step's page."""
+    return redirect(address(step), HTTPStatus.SEE_OTHER)
 
 
 def address(step: Step) -> str:
@@ -115,9 +125,8 @@ def prepare(blueprint: Blueprint) -> None:
     @blueprint.before_request
     def _study_language() -> None:
         who = g.get("happe_caller")
-        if who is not None and who.study_id is not None and not languages.is_chosen():
-            with parts().database.looking_up() as session:
-                languages.prefer(protocol_of(session.get_one(Study, who.study_id)).language)
+        if who is not None and who.study_id is not None:
+            languages.prefer(partial(_language, who.study_id))
 
     @blueprint.errorhandler(Problem)
     def _problem(problem: Problem) -> Response:
@@ -136,6 +145,13 @@ def prepare(blueprint: Blueprint) -> None:
     @blueprint.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:
         return trouble(of_fault(error).status)
+
+
+def _language(study_id: int) -> str | None:
+    """A study's language; None if it can't be read: the page that says so needs a language too."""
+    with suppress(Exception), parts().database.looking_up() as session:
+        return protocol_of(session.get_one(Study, study_id)).language
+    return None
 
 
 def trouble(status: HTTPStatus, kind: str = "", detail: str = "") -> Response:

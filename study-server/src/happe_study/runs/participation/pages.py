@@ -16,18 +16,17 @@ from happe_study.base.languages import gettext, ngettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
 from happe_study.design.protocol.reading import paragraphs
-from happe_study.design.study import Study
 from happe_study.people import callers
-from happe_study.people.participants.models import Participant
 from happe_study.people.participants.questionnaire import echo
 from happe_study.runs.course.steps import Step
 from happe_study.runs.participation import browser, services
-from happe_study.runs.participation.browser import errors_of, go_on, here, page
+from happe_study.runs.participation.browser import errors_of, go_on, here, lead_to, page
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
     from werkzeug.wrappers import Response as AnyResponse
+
+    from happe_study.access.rules import Caller
 
 pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_openapi=False)
 browser.prepare(pages)
@@ -77,20 +76,19 @@ def _duration(seconds: int) -> str:
 @anybody
 def link(token: str) -> Response:
     """What the link leads to. It changes nothing, so that programs that look at links do no harm."""
-    with parts().database.reading() as session:
-        row = _of_token(session, token)
-        study = session.get_one(Study, row.study_id)
-        languages.prefer(protocol_of(study).language)
-        text = render_template("participant/link.html", title=study.title, participant=row, study=study)
-        return make_response(text)
+    found = _of_token(token)
+    with parts().database.looking_up() as session:
+        row, study = services.read(session, found.id)
+    languages.prefer(lambda: protocol_of(study).language)
+    text = render_template("participant/link.html", title=study.title, participant=row, study=study)
+    return make_response(text)
 
 
 @pages.post("/<token>")
 @anybody
 def begin(token: str) -> AnyResponse:
     """Let this browser know the participant, and go on to where they are."""
-    with parts().database.reading() as session:
-        _of_token(session, token)
+    _of_token(token)
     response = redirect(url_for("participant_pages.start"), HTTPStatus.SEE_OTHER)
     browser.know(response, token)
     return response
@@ -107,7 +105,7 @@ def start() -> AnyResponse:
 @participant
 def consent() -> Response:
     """The consent: to be given, or to read again what was agreed to."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         return page("consent", here(session), gettext("Taking part"))
 
 
@@ -119,22 +117,21 @@ def decide() -> AnyResponse:
         return browser.goodbye("declined")
     try:
         with parts().database.writing() as session:
-            row = session.get_one(Participant, caller().id)
             version, chosen = request.form.get("version", ""), request.form.get("on_withdrawal", "")
-            services.consent(session, row, version, chosen, caller())
+            row = services.consent(session, caller().id, version, chosen, caller())
     except Problem as problem:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
-        with parts().database.reading() as session:
+        with parts().database.looking_up() as session:
             return page("consent", here(session), gettext("Taking part"), problem.status, errors=errors_of(problem))
-    return go_on()
+    return go_on(row)
 
 
 @pages.get("/consent/copy")
 @participant
 def consent_copy() -> Response:
     """The text of the consent and what was agreed to, as a file to keep."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
         response = make_response(render_template("participant/consent.txt", at=at))
     response.mimetype = "text/plain"
@@ -146,10 +143,10 @@ def consent_copy() -> Response:
 @participant
 def questionnaire() -> AnyResponse:
     """The questions."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.QUESTIONNAIRE:
-            return go_on()
+            return lead_to(at.step)
         return page("questionnaire", at, gettext("About you"), values={}, errors={})
 
 
@@ -159,26 +156,25 @@ def answer() -> AnyResponse:
     """Store the answers, and with that enrol."""
     try:
         with parts().database.writing() as session:
-            row = session.get_one(Participant, caller().id)
-            services.answer(session, row, request.form, parts().secrets, caller())
+            row = services.answer(session, caller().id, request.form, parts().secrets, caller())
     except Problem as problem:
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
-        with parts().database.reading() as session:
+        with parts().database.looking_up() as session:
             values = {name: echo(text) for name, text in request.form.items()}
             facts = {"values": values, "errors": errors_of(problem)}
             return page("questionnaire", here(session), gettext("About you"), problem.status, **facts)
-    return go_on()
+    return go_on(row)
 
 
 @pages.get("/handout")
 @participant
 def handout() -> AnyResponse:
     """The instructions, as often as they are wanted."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
         if at.step in (Step.CONSENT, Step.QUESTIONNAIRE):
-            return go_on()
+            return lead_to(at.step)
         return page("handout", at, gettext("Instructions"))
 
 
@@ -187,17 +183,17 @@ def handout() -> AnyResponse:
 def read_handout() -> AnyResponse:
     """Note that the instructions were read."""
     with parts().database.writing() as session:
-        services.read_handout(session, session.get_one(Participant, caller().id), caller())
-    return go_on()
+        row = services.read_handout(session, caller().id, caller())
+    return go_on(row)
 
 
 @pages.get("/done")
 @participant
 def done() -> AnyResponse:
     """Thanks."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
-        return page("done", at, gettext("Thank you")) if at.step is Step.DONE else go_on()
+        return page("done", at, gettext("Thank you")) if at.step is Step.DONE else lead_to(at.step)
 
 
 @pages.post("/leave")
@@ -215,8 +211,8 @@ def goodbye() -> Response:
     return make_response(render_template("participant/goodbye.html", title=gettext("Goodbye"), why=why))
 
 
-def _of_token(session: Session, token: str) -> Participant:
-    found = callers.caller_of(session, token)
+def _of_token(token: str) -> Caller:
+    found = callers.calling(parts().database, token)
     if found is None or found.who is not Who.PARTICIPANT:
         raise not_found()
-    return session.get_one(Participant, found.id)
+    return found

@@ -22,7 +22,7 @@ from happe_study.base.problems import Problem
 from happe_study.runs.course import services
 from happe_study.runs.course.steps import Moment, Present, Step
 from happe_study.runs.participation import browser
-from happe_study.runs.participation.browser import Here, go_on, here, page
+from happe_study.runs.participation.browser import Here, go_on, here, lead_to, page
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Response as AnyResponse
@@ -45,10 +45,10 @@ TITLES = {
 @participant
 def run() -> AnyResponse:
     """The run that is now."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.RUN or at.now is None:
-            return go_on()
+            return lead_to(at.step)
         return _ask(at, at.now) if at.now.moment in ASKS else _wait(at, at.now)
 
 
@@ -111,12 +111,12 @@ def _ask(at: Here, now: Present, error: str | None = None) -> Response:
 
 def _again(name: str, error: str) -> AnyResponse:
     """The form once more, if it is still the one that is asked for."""
-    with parts().database.reading() as session:
+    with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.RUN or at.now is None or ASKS.get(at.now.moment) != name:
-            return go_on()
+            return lead_to(at.step)
         if at.now.run.code != request.form.get("run"):
-            return go_on()
+            return lead_to(at.step)
         return _ask(at, at.now, error)
 
 

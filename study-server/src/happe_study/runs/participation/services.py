@@ -5,15 +5,15 @@
        +--------------------+---------------------+------replace-----> replaced
        +--------------------+---------------------+------withdraw----> withdrawn <-- done
 
-Every function takes a session of `writing()` and raises Problem. A client may report the same step again, in the same
-words, without effect.
+Every function takes a session of `writing()` and raises Problem. Those of a participant's own steps take their id, lock
+their row, and return it. A client may report the same step again, in the same words, without effect.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from happe_study.audit.chain import append
 from happe_study.base import fresh
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from happe_study.base.config import Secrets
 
 
+_READ = (
+    select(Participant, Study)
+    .join(Study, Study.id == Participant.study_id)
+    .where(Participant.id == bindparam("participant"))
+)
+_LOCK = _READ.with_for_update(of=Participant).execution_options(populate_existing=True)
 ON_REPLACEMENT = "the participant dropped out"
 
 
@@ -74,6 +80,12 @@ def _site(study: Study, site: str | None, who: Caller | None) -> str | None:
     return wanted
 
 
+def read(session: Session, participant_id: int) -> tuple[Participant, Study]:
+    """A participant and their study."""
+    participant, study = session.execute(_READ, {"participant": participant_id}).one()
+    return participant, study
+
+
 def find(session: Session, study_id: int, code: str) -> Participant:
     """A study's participant. 404: it has no such participant, or not at the caller's site."""
     found = of_site(select(Participant).where(Participant.code == code, Participant.study_id == study_id), study_id)
@@ -83,15 +95,16 @@ def find(session: Session, study_id: int, code: str) -> Participant:
     return participant
 
 
-def consent(session: Session, participant: Participant, version: str, on_withdrawal: str, who: Caller | None) -> None:
+def consent(session: Session, participant_id: int, version: str, on_withdrawal: str, who: Caller | None) -> Participant:
     """They agree to a version of the consent text and say what is to happen with their data if they withdraw.
 
     409: they have agreed to something else before. 422: the protocol has another version, or does not offer the choice.
     """
-    protocol = protocol_of(_locked(session, participant))
+    participant, study = _locked(session, participant_id)
+    protocol = protocol_of(study)
     if participant.state != ParticipantState.INVITED:
         if (participant.consent_version, participant.on_withdrawal) == (version, on_withdrawal):
-            return
+            return participant
         raise conflict("consented", gettext("You have already agreed. The text that you agreed to stays valid."))
     if version != protocol.consent.version:
         raise unprocessable(gettext("The text of the consent has changed. Please read it again."))
@@ -102,22 +115,23 @@ def consent(session: Session, participant: Participant, version: str, on_withdra
     participant.on_withdrawal = OnWithdrawal(on_withdrawal)
     participant.state = ParticipantState.CONSENTED
     _log(session, "consented", participant, who, version=version)
+    return participant
 
 
 def answer(
-    session: Session, participant: Participant, form: Mapping[str, str], secrets: Secrets, who: Caller | None
-) -> None:
+    session: Session, participant_id: int, form: Mapping[str, str], secrets: Secrets, who: Caller | None
+) -> Participant:
     """They answer the questionnaire, and with that are enrolled: they get a slot and their runs.
 
     409: they have answered differently before, have not agreed yet, or (`full`, `not-open`) there is no place for them.
     422: answers are missing or wrong; an error for each, by the item's key.
     """
-    study = _locked(session, participant)
+    participant, study = _locked(session, participant_id)
     protocol = protocol_of(study)
     found = questionnaire.read(protocol.questionnaire.items, form)
     if participant.state != ParticipantState.CONSENTED:
         if participant.answers is not None and participant.answers == found.kept:
-            return
+            return participant
         raise conflict("answered", gettext("The questionnaire is closed now. Your earlier answers stay valid."))
     if found.wrong:
         errors = [FieldError(key, detail) for key, detail in found.wrong.items()]
@@ -126,17 +140,19 @@ def answer(
     participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else participant.site
     planning.enrol(session, participant, study, protocol, secrets)
     _log(session, "enrolled", participant, who)
+    return participant
 
 
-def read_handout(session: Session, participant: Participant, who: Caller | None) -> None:
+def read_handout(session: Session, participant_id: int, who: Caller | None) -> Participant:
     """They have read the handout. 409: they are not enrolled."""
-    _locked(session, participant)
+    participant, _study = _locked(session, participant_id)
     if participant.handout_us is not None:
-        return
+        return participant
     if participant.state != ParticipantState.ENROLLED:
         raise conflict("not-enrolled", "The instructions come after the questionnaire.")
     participant.handout_us = now_us()
     _log(session, "handout-read", participant, who)
+    return participant
 
 
 def replace(session: Session, participant: Participant, reason: str, who: Caller | None) -> None:
@@ -144,7 +160,7 @@ def replace(session: Session, participant: Participant, reason: str, who: Caller
 
     409: they have completed every run, or have withdrawn.
     """
-    _locked(session, participant)
+    _locked(session, participant.id)
     if participant.state == ParticipantState.REPLACED:
         return
     if participant.state in (ParticipantState.DONE, ParticipantState.WITHDRAWN):
@@ -163,10 +179,10 @@ def end(session: Session, participant: Participant, state: ParticipantState, rea
     session.flush()
 
 
-def _locked(session: Session, participant: Participant) -> Study:
-    """The participant's study; until the transaction ends nobody else changes the participant or their runs."""
-    session.refresh(participant, with_for_update=True)
-    return session.get_one(Study, participant.study_id)
+def _locked(session: Session, participant_id: int) -> tuple[Participant, Study]:
+    """A participant and their study; until the transaction ends nobody else changes the participant or their runs."""
+    participant, study = session.execute(_LOCK, {"participant": participant_id}).one()
+    return participant, study
 
 
 def _log(session: Session, action: str, participant: Participant, who: Caller | None, **detail: str) -> None:
