@@ -162,6 +162,10 @@ class Gnome(Shell):
         answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell.Extensions", method, EXTENSION)
         assert "true" in answer
 
+    def lock(self, *, on: bool) -> None:
+        """Begin or end what the shell does while its screen is locked, without the dialog, which wants logind."""
+        self.evaluate(f"Main.sessionMode.{'push' if on else 'pop'}Mode('unlock-dialog')")
+
     def activate(self, *names: str) -> None:
         """Bring the windows of these programs to the front, one after another."""
         self.evaluate(
