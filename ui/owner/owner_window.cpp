@@ -2,6 +2,7 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
+#include "ui/owner/key_words.h"
 #include "ui/owner/owner_words.h"
 
 #include <QCheckBox>
@@ -107,8 +108,8 @@ void OwnerWindow::connect_all() {
                         .arg(OwnerWords::key(key == QLatin1String("performance") ? Key::Performance : Key::Power)));
     });
     connect(&owner_, &Owner::learned, this, [this](const QString& key) {
-        say(*said_, tr("This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or to save power.")
-                        .arg(key));
+        say(*said_, tr("This key is %1. Write %2 into /etc/happe/happe.toml, as the key for faster or to save power.")
+                        .arg(key_in_words(key), key));
     });
     connect(find_key_, &QPushButton::clicked, this, [this] {
         say(*said_, tr("Within half a minute, press a key that types no text."));

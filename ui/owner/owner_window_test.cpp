@@ -4,6 +4,7 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
+#include "ui/owner/key_words.h"
 #include "ui/owner/owner_reasons.h"
 #include "ui/owner/owner_words.h"
 
@@ -13,8 +14,11 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
+#include <QScrollBar>
 #include <QTemporaryDir>
+#include <cmath>
 #include <set>
+#include <utility>
 
 namespace happe::ui {
 namespace {
@@ -82,6 +86,21 @@ TEST(Why, IsWhatHappectlExplainSays) {
         "back to at least 1.6 GHz; otherwise it keeps 1.2 GHz in 41 s.");
 }
 
+TEST(KeyInWords, IsWhatKeyboardsHaveOnThem) {
+    EXPECT_EQ(key_in_words("CTRL+META+KEY_UP"), "Ctrl+Super+Up");
+    EXPECT_EQ(key_in_words("KEY_FN_F5"), "Fn+F5");
+    EXPECT_EQ(key_in_words("KEY_F13"), "F13");
+    EXPECT_EQ(key_in_words("LEFTCTRL+KEY_A"), "left Ctrl+A");
+    EXPECT_EQ(key_in_words("KEY_BRIGHTNESSUP"), "Brightness up");
+    EXPECT_EQ(OwnerWords::keys(playing()), "Faster: F11. Save power: F12. Found on 1 keyboard(s).");
+}
+
+TEST(KeyInWords, OfAKeyWithoutAnotherNameIsItsOwn) {
+    EXPECT_EQ(key_in_words("KEY_DISPLAY_OFF"), "Display off");
+    EXPECT_EQ(key_in_words("KEY_FN"), "Fn");
+    EXPECT_EQ(key_in_words(""), "");
+}
+
 TEST(Chart, IsToldInWordsLevelByLevel) {
     const QString words = OwnerWords::chart(kTaught);
     EXPECT_TRUE(words.startsWith("0–10 %: 0.8 GHz. 10–20 %: 0.8 GHz."));
@@ -115,6 +134,51 @@ TEST(DesktopEntry, NamesAnApplicationInTheUsersLanguage) {
     EXPECT_EQ(desktop_entry("../torcs"), std::nullopt);
 }
 
+// The contrast of two colours by the formula of WCAG 2.
+double luminance(const QColor& colour) {
+    const auto linear = [](double share) {
+        return share <= 0.04045 ? share / 12.92 : std::pow((share + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF());
+}
+
+double contrast(const QColor& one, const QColor& other) {
+    const auto [darker, lighter] = std::minmax(luminance(one), luminance(other));
+    return (lighter + 0.05) / (darker + 0.05);
+}
+
+TEST(Chart, MarksStandOutFromDarkAndLightWindows) {
+    // Breeze, Adwaita, and Qt's own.
+    for (const auto& [window, text] :
+         {std::pair("#eff0f1", "#232629"), std::pair("#2a2e32", "#fcfcfc"), std::pair("#fafafa", "#2e3436"),
+          std::pair("#242424", "#ffffff"), std::pair("#efefef", "#000000")}) {
+        QPalette palette;
+        palette.setColor(QPalette::Window, window);
+        palette.setColor(QPalette::WindowText, text);
+        for (const Key key : {Key::Performance, Key::Power}) {
+            const QImage mark = StepChart::mark(key, palette, 2.0).toImage();
+            EXPECT_GE(contrast(mark.pixelColor(mark.rect().center()), window), 3.0) << window;
+        }
+    }
+}
+
+TEST(Chart, IsTheSameFromRightToLeft) {
+    StepChart chart;
+    chart.resize(560, 260);
+    chart.show_profile(kTaught, kLadder, {{.key = Key::Power, .level = 3, .to_khz = 1'200'000}}, 3);
+    const QImage left_to_right = chart.grab().toImage();
+    chart.setLayoutDirection(Qt::RightToLeft);
+    EXPECT_EQ(chart.grab().toImage(), left_to_right);
+}
+
+TEST(PressList, IsAsWideAsItsRows) {
+    PressList list(nullptr);
+    list.show_presses({{.key = Key::Power, .level = 3}, {.key = Key::Performance, .level = 4}});
+    list.resize(list.minimumWidth(), list.minimumHeight());
+    list.grab();
+    EXPECT_EQ(list.horizontalScrollBar()->maximum(), 0);
+}
+
 class Window : public testing::Test {
 protected:
     Owner owner_{QDBusConnection("none"), QDBusConnection("none")};
@@ -144,6 +208,20 @@ TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
         letters.insert(button->shortcut().toString());
     }
     EXPECT_EQ(letters.size(), static_cast<std::size_t>(buttons.size()));
+}
+
+TEST_F(Window, IsMirroredFromRightToLeft) {
+    window_.setLayoutDirection(Qt::RightToLeft);
+    window_.grab();  // which lays it out
+    const auto* const pause = window_.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly).front();
+    EXPECT_LT(pause->geometry().right(), window_.rect().center().x());
+}
+
+// 200 % of 1920 by 1080 pixels, less a panel and the window's title.
+TEST_F(Window, FitsIntoALaptopsScreenAtTwiceTheSize) {
+    window_.grab();
+    EXPECT_LE(window_.minimumSizeHint().height(), 1080 / 2 - 80);
+    EXPECT_LE(window_.minimumSizeHint().width(), 1920 / 2);
 }
 
 TEST_F(Window, SaysThatHappedDoesNotRun) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_words.h"
 
+#include "ui/owner/key_words.h"
+
 #include <QLocale>
 #include <QStringList>
 #include <algorithm>
@@ -114,7 +116,8 @@ QString OwnerWords::keys(const OwnerState& state) {
     if (state.performance_key.isEmpty() && state.power_key.isEmpty()) {
         return {};
     }
-    const QString keys = tr("Faster: %1. Save power: %2.").arg(state.performance_key, state.power_key);
+    const QString keys =
+        tr("Faster: %1. Save power: %2.").arg(key_in_words(state.performance_key), key_in_words(state.power_key));
     return keys + QLatin1Char(' ') +
            (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
                                 : tr("No keyboard has these keys. You can set others in /etc/happe/happe.toml."));

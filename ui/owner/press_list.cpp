@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLocale>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -53,6 +54,8 @@ void PressList::show_presses(const std::vector<Press>& presses) {
             fill(rows_[at], at, presses[at]);
         }
     }
+    // Long words widen the window: nobody should have to scroll sideways to a button.
+    setMinimumWidth(widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width() + 2 * frameWidth());
 }
 
 PressList::Row PressList::add_row() {
@@ -76,7 +79,7 @@ void PressList::fill(const Row& row, std::size_t place, const Press& press) {
     const QStringList words{QLocale().toString(press.at, QLocale::ShortFormat), OwnerWords::key(press.key),
                             OwnerWords::level(press.level),
                             tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
-    row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->devicePixelRatioF()));
+    row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->palette(), row.undo->devicePixelRatioF()));
     for (qsizetype at = 0; at < words.size(); ++at) {
         row.cells[static_cast<std::size_t>(at) + 1]->setText(words[at]);
     }

@@ -16,7 +16,11 @@ constexpr qreal kTriangle = 6;  // half of a press's mark
 constexpr std::size_t kMarked = 8;
 constexpr qreal kFaintest = 0.35;
 
-QColor colour_of(Key key) {
+// Each stands out by 3:1 from the window, dark or light.
+QColor colour_of(Key key, const QPalette& palette) {
+    if (palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness()) {
+        return key == Key::Performance ? QColor(0xFF, 0x8A, 0x80) : QColor(0x69, 0xDB, 0x7C);
+    }
     return key == Key::Performance ? QColor(0xC0, 0x39, 0x2B) : QColor(0x1E, 0x84, 0x49);
 }
 
@@ -49,7 +53,7 @@ StepChart::StepChart(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("What HAPPE has learned"));
 }
 
-QPixmap StepChart::mark(Key key, qreal pixels_of_a_point) {
+QPixmap StepChart::mark(Key key, const QPalette& palette, qreal pixels_of_a_point) {
     constexpr int kSide = static_cast<int>(2 * kTriangle) + 2;
     QPixmap picture(QSize(kSide, kSide) * pixels_of_a_point);
     picture.setDevicePixelRatio(pixels_of_a_point);
@@ -57,7 +61,7 @@ QPixmap StepChart::mark(Key key, qreal pixels_of_a_point) {
     QPainter painter(&picture);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
-    painter.setBrush(colour_of(key));
+    painter.setBrush(colour_of(key, palette));
     painter.drawPath(triangle({kSide / 2.0, kSide / 2.0}, key));
     return picture;
 }
@@ -92,6 +96,7 @@ qreal StepChart::y_of(std::uint32_t khz) const {
 void StepChart::paintEvent(QPaintEvent* /*event*/) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
+    painter.setLayoutDirection(Qt::LeftToRight);  // an axis goes to the right in every language
     if (ladder_.empty() || profile_.khz.size() != kLevels) {
         painter.drawText(rect(), Qt::AlignCenter, tr("Nothing to show"));
         return;
@@ -158,8 +163,8 @@ void StepChart::paint_legend(QPainter& painter) const {
     const QRectF area = plot();
     const QFontMetrics metrics = painter.fontMetrics();
     const qreal line = area.bottom() + kGap + 2.5 * metrics.height();
-    const QString words = tr("The last presses, the newest the darkest:");
-    qreal left = area.left();
+    const QString words = tr("The last presses, the newest the strongest:");
+    qreal left = kGap;
     const auto write = [&](const QString& text) {
         painter.setPen(palette().color(QPalette::WindowText));
         painter.drawText(QPointF(left, line + metrics.ascent() / 2.0 - 1), text);
@@ -168,7 +173,7 @@ void StepChart::paint_legend(QPainter& painter) const {
     write(words);
     for (const Key key : {Key::Performance, Key::Power}) {
         painter.setPen(Qt::NoPen);
-        painter.setBrush(colour_of(key));
+        painter.setBrush(colour_of(key, palette()));
         painter.drawPath(triangle({left, line}, key));
         left += 2 * kTriangle;
         write(OwnerWords::key(key));
@@ -186,12 +191,12 @@ void StepChart::paint_steps(QPainter& painter) const {
     painter.drawPath(steps);
 }
 
-// The newest one is drawn last, and the darkest.
+// The newest one is drawn last, and the strongest.
 void StepChart::paint_presses(QPainter& painter) const {
     const std::size_t count = std::min(presses_.size(), kMarked);
     for (std::size_t age = count; age-- > 0;) {
         const Press& press = presses_[age];
-        QColor colour = colour_of(press.key);
+        QColor colour = colour_of(press.key, palette());
         colour.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
         painter.setPen(QPen(palette().color(QPalette::Window), 1));
         painter.setBrush(colour);

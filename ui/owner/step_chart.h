@@ -17,7 +17,7 @@ public:
     explicit StepChart(QWidget* parent = nullptr);
 
     // What marks a press of this key in the chart.
-    [[nodiscard]] static QPixmap mark(Key key, qreal pixels_of_a_point);
+    [[nodiscard]] static QPixmap mark(Key key, const QPalette& palette, qreal pixels_of_a_point);
 
     void show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
                       const std::vector<Press>& presses, std::optional<int> level);

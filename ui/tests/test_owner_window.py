@@ -161,7 +161,7 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     owner.start().opens()
     me = owner.me
     until(owner.shows_a_press, "the chart is painted")
-    keep(owner.settled().crop((0, 0, 584, 554)), "owner-window")
+    keep(owner.settled().crop((0, 0, 600, 554)), "owner-window")
 
     owner.key("alt+p")
     me.sees("State", "held")

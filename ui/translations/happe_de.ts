@@ -336,10 +336,6 @@
         <translation>Gezählt: %1</translation>
     </message>
     <message>
-        <source>This key is %1. Write it into /etc/happe/happe.toml, as the key for faster or to save power.</source>
-        <translation>Diese Taste heißt %1. Tragen Sie sie in /etc/happe/happe.toml als Taste für „Schneller“ oder „Strom sparen“ ein.</translation>
-    </message>
-    <message>
         <source>Within half a minute, press a key that types no text.</source>
         <translation>Drücken Sie in den nächsten 30 Sekunden eine Taste, die keinen Text schreibt.</translation>
     </message>
@@ -374,6 +370,10 @@
         <source>HAPPE cannot undo the older ones.</source>
         <translation>Die älteren kann HAPPE nicht zurücknehmen.</translation>
     </message>
+    <message>
+        <source>This key is %1. Write %2 into /etc/happe/happe.toml, as the key for faster or to save power.</source>
+        <translation>Diese Taste ist „%1“. Tragen Sie %2 in /etc/happe/happe.toml als Taste für „Schneller“ oder „Strom sparen“ ein.</translation>
+    </message>
 </context>
 <context>
     <name>happe::ui::StepChart</name>
@@ -390,8 +390,8 @@
         <translation>CPU-Last in % der Höchstleistung</translation>
     </message>
     <message>
-        <source>The last presses, the newest the darkest:</source>
-        <translation>Die letzten Tastendrücke, der neueste am dunkelsten:</translation>
+        <source>The last presses, the newest the strongest:</source>
+        <translation>Die letzten Tastendrücke, der neueste am kräftigsten:</translation>
     </message>
 </context>
 <context>
@@ -666,7 +666,7 @@
     </message>
     <message>
         <source>Undo the last %1</source>
-        <translation>Die letzten %1 zurücknehmen</translation>
+        <translation>Letzte %1 zurücknehmen</translation>
     </message>
     <message>
         <source>Undo: %1</source>
@@ -675,6 +675,149 @@
     <message>
         <source>Undo the last %1, back to: %2</source>
         <translation>Die letzten %1 zurücknehmen, zurück bis: %2</translation>
+    </message>
+</context>
+<context>
+    <name>KeyWords</name>
+    <message>
+        <source>Ctrl</source>
+        <translation>Strg</translation>
+    </message>
+    <message>
+        <source>Alt</source>
+        <translation>Alt</translation>
+    </message>
+    <message>
+        <source>AltGr</source>
+        <translation>AltGr</translation>
+    </message>
+    <message>
+        <source>Shift</source>
+        <translation>Umschalt</translation>
+    </message>
+    <message>
+        <source>Super</source>
+        <translation>Super</translation>
+    </message>
+    <message>
+        <source>Up</source>
+        <translation>Pfeil hoch</translation>
+    </message>
+    <message>
+        <source>Down</source>
+        <translation>Pfeil runter</translation>
+    </message>
+    <message>
+        <source>Left</source>
+        <translation>Pfeil links</translation>
+    </message>
+    <message>
+        <source>Right</source>
+        <translation>Pfeil rechts</translation>
+    </message>
+    <message>
+        <source>left Ctrl</source>
+        <translation>linke Strg</translation>
+    </message>
+    <message>
+        <source>right Ctrl</source>
+        <translation>rechte Strg</translation>
+    </message>
+    <message>
+        <source>left Alt</source>
+        <translation>linke Alt</translation>
+    </message>
+    <message>
+        <source>left Shift</source>
+        <translation>linke Umschalt</translation>
+    </message>
+    <message>
+        <source>right Shift</source>
+        <translation>rechte Umschalt</translation>
+    </message>
+    <message>
+        <source>left Super</source>
+        <translation>linke Super</translation>
+    </message>
+    <message>
+        <source>right Super</source>
+        <translation>rechte Super</translation>
+    </message>
+    <message>
+        <source>Page up</source>
+        <translation>Bild hoch</translation>
+    </message>
+    <message>
+        <source>Page down</source>
+        <translation>Bild runter</translation>
+    </message>
+    <message>
+        <source>Home</source>
+        <translation>Pos1</translation>
+    </message>
+    <message>
+        <source>End</source>
+        <translation>Ende</translation>
+    </message>
+    <message>
+        <source>Insert</source>
+        <translation>Einfg</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Entf</translation>
+    </message>
+    <message>
+        <source>Print</source>
+        <translation>Druck</translation>
+    </message>
+    <message>
+        <source>Scroll lock</source>
+        <translation>Rollen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pause</translation>
+    </message>
+    <message>
+        <source>Menu</source>
+        <translation>Menü</translation>
+    </message>
+    <message>
+        <source>Mute</source>
+        <translation>Stumm</translation>
+    </message>
+    <message>
+        <source>Volume up</source>
+        <translation>Lauter</translation>
+    </message>
+    <message>
+        <source>Volume down</source>
+        <translation>Leiser</translation>
+    </message>
+    <message>
+        <source>Brightness up</source>
+        <translation>Heller</translation>
+    </message>
+    <message>
+        <source>Brightness down</source>
+        <translation>Dunkler</translation>
+    </message>
+    <message>
+        <source>Program 1</source>
+        <translation>Programm 1</translation>
+    </message>
+    <message>
+        <source>Program 2</source>
+        <translation>Programm 2</translation>
+    </message>
+    <message>
+        <source>Program 3</source>
+        <translation>Programm 3</translation>
+    </message>
+    <message>
+        <source>Program 4</source>
+        <translation>Programm 4</translation>
     </message>
 </context>
 </TS>
