@@ -30,7 +30,7 @@ from t61.wizard import Wizard
 PORTS = Path("/dev/virtio-ports")
 HERS = Path("/run/laboratory")
 SCREEN = HERS / "screen"
-PLAN_S = 300
+PLAN_S = 1200  # on a busy host it takes minutes to find people with both kinds of probes
 RESULT = Path("results/sitting.json")
 PICTURE = RESULT.with_name("guess.xwd")
 RULE = """polkit.addRule(function (action, subject) {
@@ -38,6 +38,7 @@ RULE = """polkit.addRule(function (action, subject) {
         return polkit.Result.YES;
 });
 """
+JOURNAL = ["journalctl", "--boot", "--no-pager", "--output=short-monotonic"]
 ANSWERS = {"ready": ["Return"], "interrupted": ["Return"], "rate": ["4", "Return"], "guess": ["3", "Return"]}
 Json = dict[str, Any]
 
@@ -167,3 +168,5 @@ if __name__ == "__main__":
     finally:
         for log in HERS.glob("*.log"):
             shutil.copy(log, RESULT.parent)
+        with RESULT.with_name("happed.log").open("w") as kept:
+            subprocess.run([*JOURNAL, "--unit=happed*"], check=False, stdout=kept)
