@@ -41,7 +41,7 @@ def jobs(study: str, problem: Problem | None = None) -> Response:
     """Every job of a study, the newest first."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
-        listed = services.of_study(session, found.id)
+        listed = services.of_study(session, found.id, results=False)
     shown = [(job, _kind(job).titled(job), caller().may(_kind(job).right, found.id)) for job in listed]
     facts: dict[str, Any] = {
         "jobs": shown,

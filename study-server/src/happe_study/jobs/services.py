@@ -14,7 +14,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, func, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import aliased, defer
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
@@ -59,9 +59,13 @@ def open_one(session: Session, kind: str, study_id: int | None, *, for_change: b
     return session.scalars(query.with_for_update() if for_change else query).first()
 
 
-def of_study(session: Session, study_id: int | None, kind: str | None = None) -> Sequence[Job]:
-    """The jobs of a study, or of none, the newest first."""
+def of_study(session: Session, study_id: int | None, kind: str | None = None, *, results: bool = True) -> Sequence[Job]:
+    """The jobs of a study, or of none, the newest first.
+
+    Without `results` a job's result is read only when it is asked for: that of a large study's check is a megabyte.
+    """
     query = select(Job).where(Job.study_id == study_id, Job.whole_id.is_(None)).order_by(Job.id.desc())
+    query = query if results else query.options(defer(Job.result))
     return session.scalars(query if kind is None else query.where(Job.kind == kind)).all()
 
 

@@ -37,9 +37,9 @@ def checks(study: str, problem: Problem | None = None) -> Response:
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         mine = _mine(session, found)
-    made = next((job for job in mine if job.state == JobState.DONE), None)
+        made = next((job for job in mine if job.state == JobState.DONE), None)
+        said = made.result["checks"] if made and made.result else []
     waiting = next((job for job in mine if job.state in OPEN), None)
-    said = made.result["checks"] if made and made.result else []
     facts: dict[str, Any] = {"open": waiting, "last": next(iter(mine), None), "done": made, "checks": said}
     return page("evidence/checks", "Checks", study=found, problem=problem, **facts)
 
@@ -60,7 +60,8 @@ def check(study: str) -> AnyResponse:
 def _mine(session: Session, study: Study) -> Sequence[Job]:
     """The jobs whose results the caller may see, the newest first."""
     wanted = _conditions(study)
-    return [job for job in jobs.of_study(session, study.id, CHECKS) if job.arguments["conditions"] == wanted]
+    every = jobs.of_study(session, study.id, CHECKS, results=False)
+    return [job for job in every if job.arguments["conditions"] == wanted]
 
 
 def _conditions(study: Study) -> bool:
