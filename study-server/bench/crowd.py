@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
 from contextlib import closing
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -30,28 +32,42 @@ from happe_study.base.database import Database
 from joining import PLACES, all_join, invited
 from postgres import cluster
 from server_process import ServerProcess
+from serving import cpu_of
 from slow import BODY, HEADER, Slow
 from world import AT_ONCE, World, fixed_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from given_devices import Enrolled
 
 STEP_SECONDS = 1.5  # p95 of a step
 ANSWER_SECONDS = 1.0  # the slowest answer during the attack
 SOCKETS = 1000
 ROUNDS = 20
+WHO = ("server", "database", "clients")
 UNLIMITED = {"free_bytes": 0, "participant": "100000 per minute"}  # they all have one address
 
 
-def crowd(folder: Path, url: str) -> dict[str, float]:
-    """Two hundred people join; seconds of a step."""
+def crowd(folder: Path, url: str, database: Callable[[], list[int]]) -> dict[str, float]:
+    """Two hundred people join; seconds of a step, and the milliseconds of processor time that it takes.
+
+    `database`: the processes of the database, if it has any.
+    """
     world = migrated(folder, url)
     _study, links = invited(world, PLACES)
     world.close()
     server = ServerProcess(folder, url, limits=UNLIMITED)
     server.start()
+
+    def spent() -> list[float]:
+        processes = (server.pids(), database(), [os.getpid()])
+        return [sum(map(cpu_of, pids)) for pids in processes]
+
     try:
+        before = spent()
         joined = all_join(server.port, links)
+        after = spent()
     finally:
         server.stop()
     if not all(each.placed for each in joined):
@@ -62,6 +78,10 @@ def crowd(folder: Path, url: str) -> dict[str, float]:
         "median": statistics.median(took),
         "p95": statistics.quantiles(took, n=20)[-1],
         "slowest": took[-1],
+        **{
+            f"CPU of {who} (ms)": 1000 * (end - begin) / len(took)
+            for who, begin, end in zip(WHO, before, after, strict=True)
+        },
     }
 
 
@@ -120,13 +140,14 @@ def main() -> int:
     found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as name, cluster() as server:
         for kind in ("sqlite", "postgresql"):
-            for what in (crowd, attacked):
-                folder = Path(name, f"{what.__name__}-{kind}")
+            database = server.pids if kind == "postgresql" else list[int]
+            for what, measure in (("crowd", partial(crowd, database=database)), ("attacked", attacked)):
+                folder = Path(name, f"{what}-{kind}")
                 url = f"sqlite:///{folder / 'server.db'}"
                 if kind == "postgresql":
-                    server.execute(f"CREATE DATABASE {what.__name__}")
-                    url = server.url(what.__name__)
-                found[f"{what.__name__} {kind}"] = what(folder, url)
+                    server.execute(f"CREATE DATABASE {what}")
+                    url = server.url(what)
+                found[f"{what} {kind}"] = measure(folder, url)
     for title, figures in found.items():
         print(f"{title:22}", ", ".join(f"{name} {value:.3g}" for name, value in figures.items()))
     slow = [each["p95"] > STEP_SECONDS for title, each in found.items() if title.startswith("crowd")]

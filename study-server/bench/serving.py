@@ -60,7 +60,7 @@ class Server:
 
     def cpu_seconds(self) -> float:
         """The processor time that its processes have had so far."""
-        return sum(_cpu_seconds(pid) for pid in self._pids())
+        return sum(cpu_of(pid) for pid in self._pids())
 
     def _pids(self) -> list[int]:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
@@ -109,7 +109,7 @@ def _status_bytes(pid: int, name: str) -> int:
     return next(int(line.split()[1]) * KIBI for line in lines if line.startswith(f"{name}:"))
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_of(pid: int) -> float:
     """By its clock of clock_getcpuclockid(3): the ticks of proc(5) are longer than a request."""
     clock = ctypes.c_int()
     if error := LIBC.clock_getcpuclockid(pid, ctypes.byref(clock)):

@@ -55,6 +55,11 @@ class Postgres:
         """A database's URL for SQLAlchemy."""
         return f"postgresql+psycopg://happe@/{database}?host={self.folder}"
 
+    def pids(self) -> list[int]:
+        """Its processes."""
+        first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
+        return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
     def execute(self, statement: str) -> None:
         """Run a statement outside of any transaction, such as CREATE DATABASE."""
         with psycopg.connect(f"host={self.folder} user=happe dbname=postgres", autocommit=True) as connection:
