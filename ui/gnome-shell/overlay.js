@@ -32,6 +32,7 @@ class Overlay {
         const place = () => this._place();
         this._monitors = Main.layoutManager.connect('monitors-changed', place);
         this._moved = global.display.connect('notify::focus-window', place);
+        this._entered = global.display.connect('window-entered-monitor', place);
         this._object = Gio.DBusExportedObject.wrapJSObject(OVERLAY, this);
         this._object.export(Gio.DBus.session, OVERLAY_PATH);
     }
@@ -40,6 +41,7 @@ class Overlay {
         this._object.unexport();
         Main.layoutManager.disconnect(this._monitors);
         global.display.disconnect(this._moved);
+        global.display.disconnect(this._entered);
         this.Hide();
         this._actor.destroy();
     }

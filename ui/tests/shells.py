@@ -80,7 +80,7 @@ class Gnome(Shell):
     """GNOME Shell on Wayland, with HAPPE's extension installed and switched off."""
 
     desktop = "GNOME"
-    command = (
+    command: ClassVar[tuple[str, ...]] = (
         "gnome-shell", "--wayland", "--headless", "--unsafe-mode", "--wayland-display", "happe-0",
         "--virtual-monitor", f"{LARGE[0]}x{LARGE[1]}",
     )  # fmt: skip
@@ -110,16 +110,24 @@ class Gnome(Shell):
         self.bus(screenshot, "/org/gnome/Shell/Screenshot", screenshot, "Screenshot", "false", "false", str(file))
         return Image.open(file).convert("RGB")
 
-    def scale(self, factor: int) -> None:
-        """Let its monitor have this many pixels for each of 96 in an inch."""
+    def scale(self, factor: float) -> None:
+        """Let its monitors, from left to right, have this many pixels for each of 96 in an inch."""
         config = "org.gnome.Mutter.DisplayConfig"
         where = (config, "/org/gnome/Mutter/DisplayConfig", config)
         state = self.bus(*where, "GetCurrentState")
-        found = re.match(r"\(uint32 (\d+), \[\(\('([^']+)'.*?\[\('([^']+)'", state)
+        serial = re.match(r"\(uint32 (\d+)", state)
+        # A monitor's names, then its modes, of which a virtual one has one.
+        found = re.findall(r"\(\('([^']+)', '[^']*', '[^']*', '[^']*'\), \[\('([^']+)', (\d+)", state)
+        assert serial, state
         assert found, state
-        serial, connector, mode = found.groups()
-        monitors = f"[(0, 0, {factor}.0, uint32 0, true, [('{connector}', '{mode}', @a{{sv}} {{}})])]"
-        self.bus(*where, "ApplyMonitorsConfig", serial, "1", monitors, "@a{sv} {}")
+        left, monitors = 0, []
+        for connector, mode, width in found:
+            primary = str(left == 0).lower()
+            monitors.append(
+                f"({left}, 0, {factor:.1f}, uint32 0, {primary}, [('{connector}', '{mode}', @a{{sv}} {{}})])"
+            )
+            left += int(int(width) / factor)
+        self.bus(*where, "ApplyMonitorsConfig", serial[1], "1", f"[{', '.join(monitors)}]", "@a{sv} {}")
 
     def click(self, x: int, y: int) -> None:
         """Click there, with a pointer of the shell's own."""
@@ -177,6 +185,22 @@ class Gnome(Shell):
     def active(self) -> str:
         """Return whose window it says is in front."""
         return self.evaluate("global.display.focus_window?.get_wm_class()").strip("')\"\n")
+
+
+class GnomeWithFractions(Gnome):
+    """With two black monitors, which may have scales that are no whole numbers."""
+
+    command = (*Gnome.command[:-1], "1920x1200", "--virtual-monitor", "1920x1200")
+
+    def install(self) -> None:
+        """Write its settings, too."""
+        super().install()
+        settings = Path(self.environment["HOME"]) / ".config/glib-2.0/settings/keyfile"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(
+            "[org/gnome/mutter]\nexperimental-features=['scale-monitor-framebuffer']\n"
+            "[org/gnome/desktop/background]\npicture-options='none'\nprimary-color='#000000'\n"
+        )
 
 
 class KWin(Shell):

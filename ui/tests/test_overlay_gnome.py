@@ -14,7 +14,7 @@ from desktop import AS_USER, changed, keep, program
 from happed_world import KEY_PROG1, Keyboards, press
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import LARGE, Gnome, shell
+from shells import LARGE, Gnome, GnomeWithFractions, shell
 
 if TYPE_CHECKING:
     from happed_world import Client, Happed
@@ -132,3 +132,21 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         desktop.stop(agent.process)
         until(lambda: changed(game, desktop.seen()) is None, "the picture goes with its program")
     os.close(keyboard)
+
+
+def test_gnome_shows_the_overlay_at_150_percent_on_the_monitor_with_the_game(happed: Happed) -> None:
+    with shell(GnomeWithFractions, happed.world.address) as desktop:
+        desktop.switch_extension(on=True)
+        Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
+        desktop.window("black", *AS_USER)
+        desktop.scale(1.5)
+        for monitor in (1, 0):
+            desktop.evaluate(f"global.display.focus_window.move_to_monitor({monitor})")
+            until(lambda: overlay_left_and_below(desktop.seen()) == (monitor, 24, 24), f"it is on monitor {monitor}")  # noqa: B023 - now
+
+
+def overlay_left_and_below(seen: Image.Image) -> tuple[int, int, int] | None:
+    """Return on which of two monitors the overlay is, and how many pixels there are at its left and below it."""
+    lower = seen.crop((0, seen.height // 2, *seen.size))  # there is no panel
+    box = changed(Image.new("RGB", lower.size), lower)
+    return box and (2 * box[0] // seen.width, box[0] % (seen.width // 2), lower.height - box[3])
