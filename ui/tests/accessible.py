@@ -10,10 +10,12 @@ from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
 from desktop import AS_USER
-from patience import until
+from patience import PATIENCE_S, until
 from program import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from desktop import Desktop
 
 LAUNCHER = "/usr/libexec/at-spi-bus-launcher"
@@ -31,9 +33,10 @@ class ScreenReader:
     name: str
 
     @classmethod
-    def beside(cls, desktop: Desktop, session_bus: str, name: str) -> ScreenReader:
-        """Start AT-SPI for the session of the tests' user; read the program of this name."""
-        desktop.start(*AS_USER, LAUNCHER, "--launch-immediately", DBUS_SESSION_BUS_ADDRESS=session_bus)
+    @contextlib.contextmanager
+    def beside(cls, desktop: Desktop, session_bus: str, name: str) -> Iterator[ScreenReader]:
+        """Run AT-SPI for the session of the tests' user; read the program of this name."""
+        launcher = desktop.start(*AS_USER, LAUNCHER, "--launch-immediately", DBUS_SESSION_BUS_ADDRESS=session_bus)
         address = ("busctl", f"--address={session_bus}", "call", "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")
 
         def runs() -> bool:
@@ -42,7 +45,11 @@ class ScreenReader:
             return False
 
         until(runs, "AT-SPI runs")
-        return cls(desktop, session_bus, name)
+        try:
+            yield cls(desktop, session_bus, name)
+        finally:
+            launcher.terminate()  # it ends its bus, which would stay after a kill
+            launcher.wait(PATIENCE_S)
 
     def _ask(self, *words: str) -> str:
         bus = f"DBUS_SESSION_BUS_ADDRESS={self.session_bus}"

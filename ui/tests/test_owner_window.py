@@ -70,11 +70,12 @@ class Window:
         self.process = self.desktop.start(*command, **environment)
         return self
 
-    def read_out(self) -> ScreenReader:
+    @contextlib.contextmanager
+    def read_out(self) -> Iterator[ScreenReader]:
         """Open it beside a screen reader."""
-        reader = ScreenReader.beside(self.desktop, self.happed.world.address, "happe-tray")
-        self.start(**TELLS).opens()
-        return reader
+        with ScreenReader.beside(self.desktop, self.happed.world.address, "happe-tray") as reader:
+            self.start(**TELLS).opens()
+            yield reader
 
     def opens(self) -> None:
         """Wait until it has the keyboard."""
@@ -197,14 +198,14 @@ def undo_buttons(reader: ScreenReader) -> list[str]:
 
 def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
     """The older one's button says that it undoes two, and does."""
-    reader = owner.read_out()
-    newest, older = until(lambda: len(found := undo_buttons(reader)) == 2 and found, "each press has a button")
-    assert re.fullmatch(r"Undo: .*, Save power, .* GHz → .* GHz", newest)
-    assert re.fullmatch(r"Undo the last 2, back to: .*, Faster, .* GHz → .* GHz", older)
-    reader.press(older)
-    until(lambda: keys(owner.me) == ["performance", "power", "undo", "undo"], "both are undone")
-    until(lambda: not undo_buttons(reader), "their buttons are gone")
-    assert "2 presses undone." in reader.names("label")
+    with owner.read_out() as reader:
+        newest, older = until(lambda: len(found := undo_buttons(reader)) == 2 and found, "each press has a button")
+        assert re.fullmatch(r"Undo: .*, Save power, .* GHz → .* GHz", newest)
+        assert re.fullmatch(r"Undo the last 2, back to: .*, Faster, .* GHz → .* GHz", older)
+        reader.press(older)
+        until(lambda: keys(owner.me) == ["performance", "power", "undo", "undo"], "both are undone")
+        until(lambda: not undo_buttons(reader), "their buttons are gone")
+        assert "2 presses undone." in reader.names("label")
 
 
 # A game for an hour at half of 2.4 GHz, on a machine that draws 20 W there and 50 W at 2.4 GHz when it is busy.
@@ -229,8 +230,11 @@ def test_it_says_what_was_saved_today_where_it_has_the_machines_power_model(bus:
     }
     said = "Today since .* HAPPE has saved 30.0 Wh, or 90 min of battery, compared with the kernel's governor"
     buses = {"DBUS_SYSTEM_BUS_ADDRESS": bus.address, "DBUS_SESSION_BUS_ADDRESS": bus.address}
-    with stand_in(bus, NAME, {OBJECT: daemon}) as happed, x11() as desktop:
-        reader = ScreenReader.beside(desktop, bus.address, "happe-tray")
+    with (
+        stand_in(bus, NAME, {OBJECT: daemon}) as happed,
+        x11() as desktop,
+        ScreenReader.beside(desktop, bus.address, "happe-tray") as reader,
+    ):
 
         def labels(*options: str) -> list[str]:
             command = (program("happe-indicator"), "--window", *options)
