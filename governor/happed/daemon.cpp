@@ -54,7 +54,7 @@ KeyBindings bindings_of(const Configuration& configuration) {
 
 // How it is put together.
 
-tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& event, sd_bus* bus,
+tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(sd_event* event, sd_bus* bus,
                                                                      const DaemonFiles& files) {
     const auto failed = [](const Error& error, int exit) { return tl::unexpected<Failure>(Failure{error, exit}); };
     auto configuration = load_configuration(files.configuration);
@@ -78,7 +78,7 @@ tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& 
     return daemon;
 }
 
-Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
+Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
                std::unique_ptr<SqliteProfileStore> store)
     : configuration_file_(files.configuration),
       configuration_(std::move(configuration)),
@@ -121,14 +121,14 @@ Status Daemon::open_machine() {
     return {};
 }
 
-Status Daemon::begin_turns_of(EventLoop& event) {
+Status Daemon::begin_turns_of(sd_event* event) {
     auto turns = Turns::create(
         event, {.before = [this](MonoTime now) { before_turn(now); }, .after = [this](MonoTime) { after_turn(); }});
     if (!turns) {
         return tl::unexpected<Error>(turns.error());
     }
     turns_ = *std::move(turns);
-    if (const Status watched = power_.watch(event.get()); !watched) {
+    if (const Status watched = power_.watch(event); !watched) {
         journal_.warning(watched.error().message);
     }
     auto truce = Truce::create(
@@ -147,7 +147,7 @@ Status Daemon::begin_turns_of(EventLoop& event) {
     show();
     follow_store();
     EventSource::pointer source = nullptr;
-    sd_event_add_signal(event.get(), &source, SIGHUP, on_hangup, this);
+    sd_event_add_signal(event, &source, SIGHUP, on_hangup, this);
     hangup_.reset(source);
     return {};
 }

@@ -23,7 +23,7 @@ protected:
 
     void start() {
         keys = std::make_unique<EvdevKeys>(
-            loop, bindings(),
+            loop.get(), bindings(),
             EvdevKeys::Hooks{.pressed = [this] { ++pressed; },
                              .keyboards_changed = [this] { ++changes; },
                              .failed = [this](const Error& error) { errors.push_back(error.message); }},
