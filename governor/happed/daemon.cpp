@@ -8,7 +8,6 @@
 #include <sys/signalfd.h>
 #include <sysexits.h>
 #include <csignal>
-#include <ctime>
 #include <utility>
 
 namespace happe {
@@ -35,15 +34,6 @@ const char* state_name(State state, bool observing) {
 
 WallTime wall_now() {
     return std::chrono::floor<Micros>(std::chrono::system_clock::now());
-}
-
-DayTally::Moment today() {
-    const WallTime now = wall_now();
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-    std::tm local{};
-    ::localtime_r(&seconds, &local);
-    constexpr std::int64_t kMostDays = 366;
-    return {.at = now, .day = local.tm_year * kMostDays + local.tm_yday};
 }
 
 KeyBindings bindings_of(const Configuration& configuration) {
@@ -100,7 +90,7 @@ Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configura
       runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
             {.changed = [this] { run_changed(); }, .failed = [this](const Error& error) { chronicle_.failed(error); }}),
       settings_desk_(event, files.keys.helper, [this] { return reload(); }),
-      day_(today),
+      day_([] { return DayTally::local(wall_now()); }),
       chronicle_(shown_, journal_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
       bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_, day_}, shown_,
            [this](const std::string& left) { caller_left(left); }),

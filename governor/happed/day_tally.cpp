@@ -2,6 +2,7 @@
 #include "governor/happed/day_tally.h"
 
 #include <algorithm>
+#include <ctime>
 
 namespace happe {
 namespace {
@@ -14,6 +15,14 @@ Khz rounded(Khz speed) {
 }
 
 }  // namespace
+
+DayTally::Moment DayTally::local(WallTime at) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
+    std::tm there{};
+    ::localtime_r(&seconds, &there);
+    constexpr std::int64_t kMostDays = 366;
+    return {.at = at, .day = there.tm_year * kMostDays + there.tm_yday};
+}
 
 void DayTally::add(const Turn& turn) {
     const auto& running = turn.decision.running;

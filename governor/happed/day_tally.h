@@ -21,6 +21,7 @@ public:
         WallTime at;
         std::int64_t day = 0;  // another number on another day where the machine is
     };
+    [[nodiscard]] static Moment local(WallTime at);
 
     explicit DayTally(std::function<Moment()> now) : now_(std::move(now)) {}
 

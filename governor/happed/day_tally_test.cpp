@@ -22,7 +22,10 @@ protected:
             running.at(at).current = policies.at(at).first;
             running.at(at).utilisation = policies.at(at).second;
         }
-        const Decision decision{.running = running};
+        add(whom, {.running = running}, lasted);
+    }
+
+    void add(const Served& whom, const Decision& decision, Micros lasted) {
         tally_.add({.at = {},
                     .served = &whom,
                     .policies = {},
@@ -73,16 +76,7 @@ TEST_F(DayTallyTest, BeginsAnewAtMidnight) {
 }
 
 TEST_F(DayTallyTest, CountsNothingThatCouldNotBeMeasured) {
-    const Decision nothing;
-    tally_.add({.at = {},
-                .served = &kAlice,
-                .policies = {},
-                .presses = {},
-                .power_saver = false,
-                .counted = {},
-                .decision = nothing,
-                .uafp = nullptr,
-                .lasted = 1s});
+    add(kAlice, {}, 1s);
     EXPECT_TRUE(tally_.today("alice")->spent.empty());
 }
 
