@@ -17,7 +17,7 @@ import pytest
 import given_exports as given
 from happe_study.evidence.documents.reading import InputError
 from happe_study.results.analysis.making import Given, make
-from happe_study.results.analysis.noticing import Trial, noticed
+from happe_study.results.analysis.noticing import Trial, counted, estimated
 from happe_study.results.analysis.probe_plan import precisions
 from happe_study.results.analysis.reading import read_export
 from happe_study.results.analysis.refusal import Refusal
@@ -25,6 +25,8 @@ from operated import happe_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from happe_study.results.analysis.noticing import Noticed
 
 ROOT = Path(__file__).parents[3]
 HAPPE_SIM = ROOT / "build/bin/happe-sim"
@@ -47,7 +49,8 @@ def people(counts: Sequence[tuple[int, int, int, int]]) -> list[Trial]:
 
 
 def test_the_share_noticed_is_real_less_sham_with_errors_by_participant() -> None:
-    found = noticed(people([(2, 2, 0, 4), (1, 3, 1, 3), (3, 1, 0, 4), (2, 2, 0, 4), (1, 3, 0, 4), (0, 4, 1, 3)]))
+    trials = people([(2, 2, 0, 4), (1, 3, 1, 3), (3, 1, 0, 4), (2, 2, 0, 4), (1, 3, 0, 4), (0, 4, 1, 3)])
+    found = estimated(counted(trials))
 
     assert (found.real.probes, found.real.pressed, found.sham.probes, found.sham.pressed) == (24, 9, 24, 2)
     assert found.value == pytest.approx(9 / 24 - 2 / 24)
@@ -68,7 +71,7 @@ def test_the_share_noticed_is_real_less_sham_with_errors_by_participant() -> Non
 )
 def test_too_little_is_refused(trials: list[Trial], why: str) -> None:
     with pytest.raises(Refusal, match=why):
-        noticed(trials)
+        estimated(counted(trials))
 
 
 def half_an_hour_each(folder: Path, pressed: Sequence[bool]) -> Path:
@@ -131,7 +134,7 @@ def test_a_plan_foresees_the_intervals_of_simulated_studies(tmp_path: Path) -> N
     large = read_export(field_study(tmp_path / "large", FIRST_SEED, participants=500, **runs))
     [planned] = precisions(large, [(48, 48)], 400, 0.1)
     seeds = range(FIRST_SEED + 1, FIRST_SEED + 41)
-    made = [noticed(read_export(field_study(tmp_path / f"{n}", n, participants=48, **runs)).trials) for n in seeds]
+    made = [found_in(field_study(tmp_path / f"{n}", n, participants=48, **runs)) for n in seeds]
 
     half = np.mean([(each.high - each.low) / 2 for each in made])
 
@@ -185,14 +188,16 @@ def field_study(folder: Path, seed: int, **changes: object) -> Path:
     return folder / "export"
 
 
+def found_in(export: Path) -> Noticed:
+    """The estimate of a study."""
+    return estimated(counted(read_export(export).trials))
+
+
 @pytest.mark.slow
 def test_simulated_field_studies_give_back_the_share_that_was_put_in(tmp_path: Path) -> None:
     """A 95 % interval: of 200 studies about 10 miss it; more than 19 do in fewer than 1 of 200 such runs."""
     truth = NOTICE * (1 - BY_CHANCE)
-    found = [
-        noticed(read_export(field_study(tmp_path / str(seed), seed)).trials)
-        for seed in range(FIRST_SEED, FIRST_SEED + STUDIES)
-    ]
+    found = [found_in(field_study(tmp_path / str(seed), seed)) for seed in range(FIRST_SEED, FIRST_SEED + STUDIES)]
 
     missed = sum(not each.low <= truth <= each.high for each in found)
     mean = float(np.mean([each.value for each in found]))

@@ -74,11 +74,6 @@ class Noticed:
     p: float
 
 
-def noticed(trials: Sequence[Trial]) -> Noticed:
-    """The estimate. Refusal if there are too few probes or people, or no press at all."""
-    return estimated(counted(trials))
-
-
 def counted(trials: Sequence[Trial]) -> Counts:
     """Each participant's real probes, those of them with a press, the sham ones, and those of these with a press."""
     people, of = np.unique([trial.participant for trial in trials], return_inverse=True)
@@ -96,7 +91,7 @@ def kinds(counts: Counts) -> tuple[Kind, Kind]:
 
 
 def estimated(counts: Counts) -> Noticed:
-    """The estimate from each participant's counts. Refusal as `noticed`."""
+    """The estimate. Refusal if there are too few probes or people, or no press at all."""
     real, sham = kinds(counts)
     for name, kind in (("real", real), ("sham", sham)):
         if kind.probes < FEWEST_PROBES:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_study.design.protocol.conditions import L_HAPPE
 from happe_study.results.analysis.noticing import Column, counted, estimated
 from happe_study.results.analysis.planning import numbers_of
 from happe_study.results.analysis.refusal import Refusal
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from happe_study.results.analysis.noticing import Counts
     from happe_study.results.analysis.reading import Export
-
-CONDITION = "L-HAPPE"
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,10 @@ class Precision:
 
 def precisions(export: Export, sizes: Sequence[tuple[int, int]], studies: int, wanted: float) -> list[Precision]:
     """Of each size: how many begin, and how many of them are left. Refusal if nobody of the export met L-HAPPE."""
-    mine = [run for run in export.runs.rows if run.condition == CONDITION]
+    mine = [run for run in export.runs.rows if run.condition == L_HAPPE.label]
     people = len({run.participant for run in mine})
     if not people:
-        raise Refusal(f"the study in the folder has no run under {CONDITION}; `happe-sim field` simulates one")
+        raise Refusal(f"the study in the folder has no run under {L_HAPPE.label}; `happe-sim field` simulates one")
     hours = sum(run.seconds for run in mine) / 3600 / people
     met = counted(export.trials)
     everybody = np.vstack([met, np.zeros((people - len(met), len(Column)), dtype=met.dtype)])
