@@ -39,7 +39,7 @@ def programs(name: str) -> Iterator[Any]:
             yield child
 
 
-def described(element: Any) -> dict[str, Any]:  # noqa: ANN401
+def described(element: Any) -> dict[str, Any]:  # noqa: ANN401 - the same
     """Return what an element shows of itself."""
     states = element.get_state_set()
     return {
