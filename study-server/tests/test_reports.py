@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
@@ -215,7 +215,11 @@ def checked(world: World, client: FlaskClient) -> str:
 
 def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
     assert "Check now" in lab.analyst.get(CHECKS).text
-    assert "40 records" in checked(lab.world, lab.analyst)
+    page = checked(lab.world, lab.analyst)
+    assert "40 records" in page
+    assert 'href="#clock"' in page
+    assert 'id="clock"' in page
+    assert "Finds a clock that is off by a second or more" in page
     other = browser(lab.world, Role.EXPERIMENTER, email="experimenter@example.org")
     assert "Looked at" not in other.get(CHECKS).text
     assert "40 records" not in checked(lab.world, other)
@@ -223,6 +227,23 @@ def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
     post(other, CHECKS)
     assert "is being checked" in other.get(CHECKS).text
     assert post(other, CHECKS).status_code == HTTPStatus.CONFLICT
+
+
+def test_a_check_of_many_findings_shows_the_first_and_counts_the_others(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_reports.finished(small_world, participants=1)
+    with small_world.database.writing() as session:
+        session.execute(update(Run).where(Run.condition == "ondemand").values(condition="O-HAPPE"))
+    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+    page = checked(small_world, analyst)
+    every = page.count('<th scope="row">run ')
+    assert every > 3
+    assert "lists all" not in page
+    monkeypatch.setattr("happe_study.evidence.checks.job.MOST", 3)
+    page = checked(small_world, analyst)
+    assert page.count('<th scope="row">run ') == 3
+    assert f"found {every - 3} more" in page
 
 
 def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from happe_study.access.rights import Right
 from happe_study.design.study import Study
@@ -12,9 +12,11 @@ from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import Kind
 
 if TYPE_CHECKING:
+    from happe_study.evidence.checks.findings import Check
     from happe_study.jobs.work import Work
 
 CHECKS = "checks"
+MOST = 200  # findings of a check on the page; a large study can have one for each of its runs
 
 
 def check(work: Work) -> None:
@@ -24,8 +26,14 @@ def check(work: Work) -> None:
         study = session.get_one(Study, work.study_id)
         key, storage = work.server.secrets.allocation, storage_of(work.server.config)
         made = check_study(session, study, key, storage, conditions=work.arguments["conditions"])
-    with work.taking_effect({"checks": [each.document() for each in made]}):
+    with work.taking_effect({"checks": [_shown(each) for each in made]}):
         pass
+
+
+def _shown(check: Check) -> dict[str, Any]:
+    """A check for the page, with its first findings; `more` counts the others."""
+    document = check.document()
+    return document | {"findings": document["findings"][:MOST], "more": max(0, len(check.findings) - MOST)}
 
 
 KIND = Kind(CHECKS, "Checks", Right.RUN_READ, check)
