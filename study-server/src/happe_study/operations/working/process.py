@@ -8,11 +8,9 @@ a job that needs too much memory, and a job can be ended at any moment. It ends 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import time
-from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +37,6 @@ log = structlog.get_logger(__name__)
 
 AWAY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)  # between two tries
 FULL_DISK = "There was no room on the disk of the worker's machine."
-GENTLE = 10  # niceness: the server's workers answer first
 
 
 def do(server: Parts, job: Job, folder: Path) -> None:
@@ -88,8 +85,6 @@ def main() -> None:
     """Do the job that standard input orders."""
     order = Order(**json.loads(sys.stdin.buffer.read()))
     end_with(order.worker, signal.SIGKILL)
-    with suppress(OSError):
-        os.nice(GENTLE)
     config = Config.model_validate(order.config)
     logs.configure(config.log_level)
     secrets = Secrets(**{name: bytes.fromhex(value) for name, value in order.secrets.items()})

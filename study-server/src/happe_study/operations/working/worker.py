@@ -47,6 +47,7 @@ log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
 BEAT_SECONDS = 5.0
+GENTLE = 10  # niceness, of jobs too: the server's own processes answer first
 STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
 DUE_SECONDS = 3600.0  # between looks for what is over: studies' identities, exports
 LOCK = "worker.lock"
@@ -275,6 +276,8 @@ def _alone(path: Path) -> Iterator[None]:
 
 def run(config: Config, secrets: Secrets, at_once: int) -> None:
     """Work until SIGTERM or SIGINT. Raises OtherWorkerError, LostError, ConfigError."""
+    with suppress(OSError):
+        os.nice(GENTLE)
     logs.configure(config.log_level)
     database = Database(config.url, pool_size=at_once + 1)
     try:
