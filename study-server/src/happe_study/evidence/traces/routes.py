@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Annotated, Any
 from uuid import UUID  # noqa: TC003 - pydantic asks for it
@@ -194,7 +193,7 @@ def list_traces(study: str, query_data: TracesPage) -> Json:
     with parts().database.reading() as session:
         found = services.progress(session, study_id, query_data.after, limit + 1)
     following = found[limit - 1].trace if len(found) > limit else None
-    return {"traces": [asdict(each) for each in found[:limit]], "next": following}
+    return {"traces": [vars(each) for each in found[:limit]], "next": following}
 
 
 def _found(trace: UUID) -> Json:

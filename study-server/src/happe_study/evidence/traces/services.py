@@ -258,24 +258,20 @@ class Progress:
 def progress(session: Session, study_id: int, after: UUID | None, most: int) -> list[Progress]:
     """How far a study's traces are, by their ids: the first ones after an id, or of all."""
     meter, laptop = aliased(Device), aliased(Device)
-    counted = select(func.count()).where(TracePart.trace_id == Trace.id).scalar_subquery()
+    received = select(func.count()).where(TracePart.trace_id == Trace.id).scalar_subquery()
+    seconds = func.coalesce(Trace.seconds, received * Trace.header["part_seconds"].as_integer())
+    facts = Trace.client_id, meter.code, laptop.code, Trace.created_us, Trace.sealed_us, received, Trace.parts, seconds
     query = (
-        select(Trace, meter.code, laptop.code, counted)
+        select(*facts)
         .join(meter, Trace.device_id == meter.id)
         .outerjoin(laptop, Trace.laptop_id == laptop.id)
         .where(Trace.study_id == study_id)
         .order_by(Trace.client_id)
         .limit(most)
-        .options(defer(Trace.manifest))
     )
     if after is not None:
         query = query.where(Trace.client_id > str(after))
-    return [_progress(*row) for row in session.execute(query)]
-
-
-def _progress(row: Trace, meter: str, laptop: str | None, received: int) -> Progress:
-    seconds = row.seconds if row.seconds is not None else received * row.header["part_seconds"]
-    return Progress(row.client_id, meter, laptop, row.created_us, row.sealed_us, received, row.parts, seconds)
+    return [Progress(*row) for row in session.execute(query)]
 
 
 def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
