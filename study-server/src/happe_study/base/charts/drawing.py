@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from happe_study.base.charts.layers import SHAPES, STRETCHED, Band, Cells, Line, Marks, Spans, Step, percent
 
@@ -100,15 +100,16 @@ def _axis(axis: Axis) -> dict[str, Any]:
 def swatch(layer: Layer) -> Markup:
     """A small sample of a layer, for the legend."""
     if isinstance(layer, Marks):
-        sign = Markup('<svg class="mark {} {}" x="50%" y="50%"><path d="{}"/></svg>')
-        inside = sign.format(layer.look, layer.shape, SHAPES[layer.shape])
+        sign = f'<path d="{SHAPES[layer.shape]}"/>'
+        inside = f'<svg class="mark {layer.look} {layer.shape}" x="50%" y="50%">{sign}</svg>'
     elif isinstance(layer, Line | Step):
-        inside = Markup('<path class="line {}" d="M0 7H24"/>').format(layer.look)
+        inside = f'<path class="line {layer.look}" d="M0 7H24"/>'
     elif isinstance(layer, Band):
-        inside = Markup('<path class="band {}" d="M0 3H24V11H0Z"/>').format(layer.look)
+        inside = f'<path class="band {layer.look}" d="M0 3H24V11H0Z"/>'
     else:
-        inside = Markup('<rect class="span {}" width="24" height="14"/>').format(layer.look)
-    return Markup('<svg class="swatch" width="24" height="14" aria-hidden="true">{}</svg>').format(inside)
+        inside = f'<rect class="span {layer.look}" width="24" height="14"/>'
+    box = f'<svg class="swatch" width="24" height="14" aria-hidden="true">{inside}</svg>'
+    return Markup(box)  # noqa: S704 - all of it is ours
 
 
 def _stretched(paths: Markup) -> Markup:
@@ -119,18 +120,19 @@ def _stretched(paths: Markup) -> Markup:
 
 
 def _grid(chart: Chart) -> Markup:
-    across = Markup().join(_x_tick(chart, tick) for tick in chart.x.ticks)
-    return across + Markup().join(_y_tick(chart, tick) for tick in chart.y.ticks)
+    across = "".join(_x_tick(chart, tick) for tick in chart.x.ticks)
+    up = "".join(_y_tick(chart, tick) for tick in chart.y.ticks)
+    return Markup(across + up)  # noqa: S704 - words are escaped
 
 
-def _x_tick(chart: Chart, tick: Tick) -> Markup:
+def _x_tick(chart: Chart, tick: Tick) -> str:
     at, minor = percent(chart.x.share(tick.at)), " minor" if tick.minor else ""
-    line = Markup('<line class="grid x{}" x1="{}" x2="{}" y2="100%"/>').format(minor, at, at)
-    text = Markup('<text class="tick x{}" x="{}" y="100%" dy="1.4em">{}</text>').format(minor, at, tick.text)
+    line = f'<line class="grid x{minor}" x1="{at}" x2="{at}" y2="100%"/>'
+    text = f'<text class="tick x{minor}" x="{at}" y="100%" dy="1.4em">{escape(tick.text)}</text>'
     return line + text if chart.shows_x else line
 
 
-def _y_tick(chart: Chart, tick: Tick) -> Markup:
+def _y_tick(chart: Chart, tick: Tick) -> str:
     at = percent(1 - chart.y.share(tick.at))
-    line = Markup('<line class="grid y" x2="100%" y1="{}" y2="{}"/>').format(at, at)
-    return line + Markup('<text class="tick y" y="{}" dx="-8" dy="0.32em">{}</text>').format(at, tick.text)
+    line = f'<line class="grid y" x2="100%" y1="{at}" y2="{at}"/>'
+    return f'{line}<text class="tick y" y="{at}" dx="-8" dy="0.32em">{escape(tick.text)}</text>'
