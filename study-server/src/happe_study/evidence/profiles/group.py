@@ -17,7 +17,7 @@ from happe_study.evidence.profiles.searching import levels_of
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-KEPT_FROM = 1_000  # profiles, whose levels take some milliseconds to count
+KEPT_FROM = 100  # profiles, whose levels take a millisecond to count
 
 
 @dataclass(frozen=True)
