@@ -3,8 +3,10 @@
 
 usage: policies.py [--periods N]        `cmake --build build/dev --target happed happe-baseline` makes the programs
 
-The machines are files, but /proc/stat is the kernel's if this computer has a CPU for each policy: the kernel makes it
-for each reader, which costs as much as several other files. Prints the CPU time of each period, and how many files
+The machines are files. Each policy says that it has CPUs 0 and 1, so that /proc/stat can be the kernel's: the kernel
+makes it for each reader, which costs as much as several other files. With 8 policies in CAP it is a file, because the
+load of this computer would decide how many speeds happed reads. With 256 it is a file, because its many lines are a
+part of the cost. Prints the CPU time of each period, and how many files
 happed writes while nothing changes. Judges nothing.
 """
 
@@ -29,24 +31,25 @@ from t61.cost import spent
 POLICIES = [1, 8, 256]
 BACK_ENDS = {"setspeed": {}, "cap": CAPPED}
 SET = {"setspeed": "scaling_setspeed", "cap": "scaling_max_freq"}
-# What happed reads once a period, and of how many policies at most (CpufreqControl). Seven CPUs that are 30 % busy at
-# 1.2 of 2.3 GHz do the whole work of one.
+# What happed reads once a period, and of how many policies at most (CpufreqControl). Four policies with two CPUs each
+# that are 30 % busy at 1.2 of 2.3 GHz do the whole work of one.
 READ = {
     "setspeed": {"scaling_setspeed": 256, "scaling_min_freq": 64, "scaling_max_freq": 64},
-    "cap": {"scaling_max_freq": 256, "scaling_min_freq": 64, "scaling_cur_freq": 7},
+    "cap": {"scaling_max_freq": 256, "scaling_min_freq": 64, "scaling_cur_freq": 4},
 }
 WANTED = 2_200_000
 KERNELS = Path("/proc/stat")
+KERNELS_UP_TO = {"setspeed": 8, "cap": 1}  # policies
 SETTLE = 5
 MOMENT_S = 0.25
 
 
 class Stat:
-    """The kernel's /proc/stat, or one of CPUs that are 30 % busy if this computer has fewer."""
+    """The kernel's /proc/stat, or one of CPUs that are 30 % busy."""
 
-    def __init__(self, folder: Path, cpus: int) -> None:
+    def __init__(self, folder: Path, cpus: int, *, kernels: bool) -> None:
         """Make it."""
-        self.path = KERNELS if cpus <= len(os.sched_getaffinity(0)) else folder / "stat"
+        self.path = KERNELS if kernels and len(os.sched_getaffinity(0)) > 1 else folder / "stat"
         self.cpus, self.moments = cpus, 0
         self.go_on()
 
@@ -72,7 +75,7 @@ def measure(world: World, folder: Path, policies: int, back_end: str, periods: i
     happed = Happed(ROOT / "build/bin/happed", world, folder)
     happed.configure("")
     machine = T61(happed.cpus, policies, **BACK_ENDS[back_end])
-    stat = Stat(folder, policies)
+    stat = Stat(folder, policies, kernels=policies <= KERNELS_UP_TO[back_end])
     me = happed.start(f"--stat={stat.path}").serves()
     always_wants(me, WANTED)
 

@@ -44,7 +44,7 @@ KeyBindings bindings_of(const Configuration& configuration) {
 
 // How it is put together.
 
-tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(sd_event* event, sd_bus* bus,
+tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& event, sd_bus* bus,
                                                                      const DaemonFiles& files) {
     const auto failed = [](const Error& error, int exit) { return tl::unexpected<Failure>(Failure{error, exit}); };
     auto configuration = load_configuration(files.configuration);
@@ -68,7 +68,7 @@ tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(sd_event* e
     return daemon;
 }
 
-Daemon::Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
+Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
                std::unique_ptr<SqliteProfileStore> store)
     : configuration_file_(files.configuration),
       configuration_(std::move(configuration)),
@@ -111,14 +111,14 @@ Status Daemon::open_machine() {
     return {};
 }
 
-Status Daemon::begin_turns_of(sd_event* event) {
+Status Daemon::begin_turns_of(EventLoop& event) {
     auto turns = Turns::create(
         event, {.before = [this](MonoTime now) { before_turn(now); }, .after = [this](MonoTime) { after_turn(); }});
     if (!turns) {
         return tl::unexpected<Error>(turns.error());
     }
     turns_ = *std::move(turns);
-    if (const Status watched = power_.watch(event); !watched) {
+    if (const Status watched = power_.watch(event.get()); !watched) {
         journal_.warning(watched.error().message);
     }
     auto truce = Truce::create(
@@ -137,7 +137,7 @@ Status Daemon::begin_turns_of(sd_event* event) {
     show();
     follow_store();
     EventSource::pointer source = nullptr;
-    sd_event_add_signal(event, &source, SIGHUP, on_hangup, this);
+    sd_event_add_signal(event.get(), &source, SIGHUP, on_hangup, this);
     hangup_.reset(source);
     return {};
 }

@@ -58,7 +58,8 @@ public:
 
     // Takes the bus's name; the machine only when somebody is there. `event` and `bus`, which it is attached to,
     // outlive it.
-    static tl::expected<std::unique_ptr<Daemon>, Failure> start(sd_event* event, sd_bus* bus, const DaemonFiles& files);
+    static tl::expected<std::unique_ptr<Daemon>, Failure> start(EventLoop& event, sd_bus* bus,
+                                                                const DaemonFiles& files);
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
     ~Daemon() = default;
@@ -67,10 +68,10 @@ public:
     [[nodiscard]] Status stop();
 
 private:
-    Daemon(sd_event* event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
+    Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
            std::unique_ptr<SqliteProfileStore> store);
     [[nodiscard]] Status open_machine();
-    [[nodiscard]] Status begin_turns_of(sd_event* event);
+    [[nodiscard]] Status begin_turns_of(EventLoop& event);
 
     void attend();
     void begin_turns();

@@ -26,31 +26,28 @@ int complain(const Error& error, int status) {
     return status;
 }
 
-Result<EventLoop> new_event_loop() {
-    sd_event* loop = nullptr;
-    int status = sd_event_new(&loop);
-    EventLoop owned(loop);
+Status end_at_signals(EventLoop& loop) {
     for (const int signal : {SIGTERM, SIGINT}) {
-        if (status >= 0) {
-            status = sd_event_add_signal(loop, nullptr, signal, nullptr, nullptr);  // ends the loop
+        if (const int status = sd_event_add_signal(loop.get(), nullptr, signal, nullptr, nullptr); status < 0) {
+            return tl::unexpected<Error>(bus::error_of(status));
         }
     }
-    return status < 0 ? Result<EventLoop>(tl::unexpected<Error>(bus::error_of(status))) : std::move(owned);
+    return {};
 }
 
-int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
-    return sd_event_exit(static_cast<sd_event*>(loop), Daemon::kBusLost);
+int on_disconnected(sd_bus_message* message, void* /*data*/, sd_bus_error* /*error*/) {
+    return sd_event_exit(sd_bus_get_event(sd_bus_message_get_bus(message)), Daemon::kBusLost);
 }
 
-Result<bus::Connection> connect(sd_event* loop) {
+Result<bus::Connection> connect(EventLoop& loop) {
     bus::Connection connection;
     int status = bus::take(connection, [](sd_bus** raw) { return sd_bus_open_system(raw); });
     if (status >= 0) {
-        status = sd_bus_attach_event(connection.get(), loop, SD_EVENT_PRIORITY_NORMAL);
+        status = loop.attach(connection.get());
     }
     if (status >= 0) {
         status = sd_bus_match_signal(connection.get(), nullptr, nullptr, "/org/freedesktop/DBus/Local",
-                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, loop);
+                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, nullptr);
     }
     if (status < 0) {
         return failure("cannot reach the system bus: " + bus::error_of(status).message);
@@ -61,16 +58,17 @@ Result<bus::Connection> connect(sd_event* loop) {
 // Runs from start to SIGTERM, or until happed must build everything again. Returns a Daemon::Exit, or a status of
 // sysexits.h. Once happed runs, `tries` (to reach the bus) starts at 0 again.
 int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
-    const auto loop = new_event_loop();
-    if (!loop) {
-        return complain(loop.error(), EX_OSERR);
+    const auto loop = EventLoop::create();
+    const Status ready = loop ? end_at_signals(**loop) : tl::unexpected<Error>(loop.error());
+    if (!ready) {
+        return complain(ready.error(), EX_OSERR);
     }
-    const auto connection = connect(loop->get());
+    const auto connection = connect(**loop);
     if (!connection) {
         trouble = connection.error();
         return Daemon::kBusLost;
     }
-    const auto daemon = Daemon::start(loop->get(), connection->get(), files);
+    const auto daemon = Daemon::start(**loop, connection->get(), files);
     if (!daemon && sd_bus_is_open(connection->get()) <= 0) {
         trouble = daemon.error().error;
         return Daemon::kBusLost;
@@ -80,7 +78,7 @@ int run_once(const DaemonFiles& files, Error& trouble, int& tries) {
     }
     tries = 0;
     sd_notify(0, "READY=1\nSTATUS=learns from two keys");
-    const int exit = sd_event_loop(loop->get());
+    const int exit = (*loop)->run();
     sd_notify(0, exit == Daemon::kStop ? "STOPPING=1" : "STATUS=waits for the system bus");
     if (const Status stopped = (*daemon)->stop(); !stopped) {
         return complain(stopped.error(), EX_IOERR);

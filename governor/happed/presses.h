@@ -11,7 +11,7 @@ namespace happe {
 class Presses final : public KeySource {
 public:
     // As in EvdevKeys.
-    Presses(sd_event* loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
+    Presses(EventLoop& loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
         : keys_(loop, bindings, std::move(hooks), std::move(paths)) {}
 
     // A press without a key. As with a keyboard's, the oldest is forgotten beyond EvdevKeys::kMostWaiting in a period.

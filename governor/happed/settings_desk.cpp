@@ -21,7 +21,7 @@ void SettingsDesk::learn_key(const Caller& caller, Micros timeout, std::function
     constexpr Micros kGrace = std::chrono::seconds{5};
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
     auto asked = KeyHelperCall::ask(
-        event_, helper_, LearnRequest{milliseconds}, timeout + kGrace,
+        event_.get(), helper_, LearnRequest{milliseconds}, timeout + kGrace,
         [this, learned](const Result<KeyAnswers>& answers) {
             const auto ended = std::move(learning_);  // once this returns
             if (!answers) {

@@ -14,7 +14,7 @@ namespace happe {
 class SettingsDesk final : public SettingsService {
 public:
     // `helper`: the socket of happed-keys; the event loop outlives it.
-    SettingsDesk(sd_event* event, std::string helper, std::function<Answer<void>()> reload)
+    SettingsDesk(EventLoop& event, std::string helper, std::function<Answer<void>()> reload)
         : event_(event), helper_(std::move(helper)), reload_(std::move(reload)) {}
 
     Answer<void> reload() override { return reload_(); }
@@ -24,7 +24,7 @@ public:
     void left(const std::string& bus_name);
 
 private:
-    sd_event* event_;
+    EventLoop& event_;
     std::string helper_;
     std::function<Answer<void>()> reload_;
     std::unique_ptr<KeyHelperCall> learning_;

@@ -14,7 +14,7 @@ constexpr Micros kLongestWait = std::chrono::hours{1};
 
 }  // namespace
 
-Result<std::unique_ptr<Truce>> Truce::create(sd_event* event, std::function<std::string()> scene,
+Result<std::unique_ptr<Truce>> Truce::create(EventLoop& event, std::function<std::string()> scene,
                                              std::function<void()> over) {
     std::unique_ptr<Truce> truce(new Truce(std::move(scene), std::move(over)));
     auto alarm = Alarm::create(event, [self = truce.get()] { self->look(monotonic_now()); });

@@ -17,7 +17,7 @@ class Truce {
 public:
     // `scene`: the current values of what the other program sets. `over` is called once for each begin(), unless
     // cancel() comes first. An error if the event loop, which outlives it, takes no alarm.
-    static Result<std::unique_ptr<Truce>> create(sd_event* event, std::function<std::string()> scene,
+    static Result<std::unique_ptr<Truce>> create(EventLoop& event, std::function<std::string()> scene,
                                                  std::function<void()> over);
     Truce(const Truce&) = delete;
     Truce& operator=(const Truce&) = delete;

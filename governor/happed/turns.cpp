@@ -8,7 +8,7 @@
 
 namespace happe {
 
-Result<std::unique_ptr<Turns>> Turns::create(sd_event* event, Hooks hooks) {
+Result<std::unique_ptr<Turns>> Turns::create(EventLoop& event, Hooks hooks) {
     std::unique_ptr<Turns> turns(new Turns(std::move(hooks)));
     auto alarm = Alarm::create(event, [self = turns.get()] { self->came_due(monotonic_now()); });
     if (!alarm) {

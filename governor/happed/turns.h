@@ -20,7 +20,7 @@ public:
     };
 
     // An error if the event loop, which outlives it, takes no alarm.
-    static Result<std::unique_ptr<Turns>> create(sd_event* event, Hooks hooks);
+    static Result<std::unique_ptr<Turns>> create(EventLoop& event, Hooks hooks);
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
     ~Turns() = default;

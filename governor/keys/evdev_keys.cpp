@@ -41,7 +41,7 @@ bool make_nonblocking(int file) {
 
 }  // namespace
 
-EvdevKeys::EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks, Paths paths)
+EvdevKeys::EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks, Paths paths)
     : loop_(loop), bindings_(bindings), hooks_(std::move(hooks)), paths_(std::move(paths)) {
     wish({.node = std::string(kAllNodes)});
 }
@@ -78,7 +78,7 @@ void EvdevKeys::wish(Wish wish) {
 void EvdevKeys::ask_after(Micros delay) {
     sd_event_source* source = nullptr;
     const int result = sd_event_add_time_relative(
-        loop_, &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(delay.count()), kTimerAccuracy,
+        loop_.get(), &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(delay.count()), kTimerAccuracy,
         [](sd_event_source*, std::uint64_t, void* self) {
             static_cast<EvdevKeys*>(self)->ask_next();
             return 0;
@@ -98,9 +98,9 @@ void EvdevKeys::ask_next() {
     watch_directory();
     const Wish wish = std::move(wishes_.front());
     wishes_.pop_front();
-    auto call =
-        KeyHelperCall::ask(loop_, paths_.helper, OpenRequest{.node = wish.node, .bindings = bindings_}, kHelperTime,
-                           [this, wish](Result<KeyAnswers> answers) { answered(wish, std::move(answers)); });
+    auto call = KeyHelperCall::ask(loop_.get(), paths_.helper, OpenRequest{.node = wish.node, .bindings = bindings_},
+                                   kHelperTime,
+                                   [this, wish](Result<KeyAnswers> answers) { answered(wish, std::move(answers)); });
     if (call) {
         call_ = std::move(*call);
     } else {
@@ -164,7 +164,7 @@ void EvdevKeys::add(HandedKeyboard handed) {
     sd_event_source* source = nullptr;
     const int result = make_nonblocking(keyboard->file.get())
                            ? sd_event_add_io(
-                                 loop_, &source, keyboard->file.get(), EPOLLIN,
+                                 loop_.get(), &source, keyboard->file.get(), EPOLLIN,
                                  [](sd_event_source*, int, std::uint32_t, void* data) {
                                      auto& ready = *static_cast<Keyboard*>(data);
                                      ready.owner->readable(ready);

@@ -40,8 +40,8 @@ public:
     };
 
     // The loop must outlive it. Starts to look for keyboards when the loop runs.
-    EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks, Paths paths);
-    EvdevKeys(sd_event* loop, const KeyBindings& bindings, Hooks hooks)
+    EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks, Paths paths);
+    EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks)
         : EvdevKeys(loop, bindings, std::move(hooks), Paths()) {}
     ~EvdevKeys() override = default;
     EvdevKeys(const EvdevKeys&) = delete;
@@ -81,7 +81,7 @@ private:
     void key_event(Keyboard& keyboard, const input_event& event, MonoTime now);
     [[nodiscard]] Modifiers all_down() const;
 
-    sd_event* loop_;
+    EventLoop& loop_;
     KeyBindings bindings_;
     Hooks hooks_;
     Paths paths_;

@@ -23,7 +23,7 @@ protected:
 
     void start() {
         keys = std::make_unique<EvdevKeys>(
-            loop.get(), bindings(),
+            loop, bindings(),
             EvdevKeys::Hooks{.pressed = [this] { ++pressed; },
                              .keyboards_changed = [this] { ++changes; },
                              .failed = [this](const Error& error) { errors.push_back(error.message); }},

@@ -11,10 +11,11 @@
 
 namespace happe {
 
-InputDirectory::InputDirectory(sd_event* loop, std::filesystem::path path, Hooks hooks)
+InputDirectory::InputDirectory(EventLoop& loop, std::filesystem::path path, Hooks hooks)
     : loop_(loop), path_(std::move(path)), hooks_(std::move(hooks)) {}
 
-Result<std::unique_ptr<InputDirectory>> InputDirectory::watch(sd_event* loop, std::filesystem::path path, Hooks hooks) {
+Result<std::unique_ptr<InputDirectory>> InputDirectory::watch(EventLoop& loop, std::filesystem::path path,
+                                                              Hooks hooks) {
     std::unique_ptr<InputDirectory> directory(new InputDirectory(loop, std::move(path), std::move(hooks)));
     if (const Status watched = directory->watch_nodes(); !watched) {
         return tl::unexpected<Error>(watched.error());
@@ -26,7 +27,7 @@ Result<std::unique_ptr<InputDirectory>> InputDirectory::watch(sd_event* loop, st
 Status InputDirectory::watch_nodes() {
     sd_event_source* source = nullptr;
     const int result = sd_event_add_inotify(
-        loop_, &source, path_.c_str(), IN_CREATE | IN_DELETE_SELF | IN_ONLYDIR,
+        loop_.get(), &source, path_.c_str(), IN_CREATE | IN_DELETE_SELF | IN_ONLYDIR,
         [](sd_event_source*, const inotify_event* event, void* self) {
             static_cast<InputDirectory*>(self)->changed_nodes(*event);
             return 0;
@@ -49,7 +50,7 @@ Status InputDirectory::watch_parent() {
     const std::filesystem::path parent = path_.parent_path();
     sd_event_source* source = nullptr;
     const int result = sd_event_add_inotify(
-        loop_, &source, parent.c_str(), IN_CREATE | IN_ONLYDIR,
+        loop_.get(), &source, parent.c_str(), IN_CREATE | IN_ONLYDIR,
         [](sd_event_source*, const inotify_event* event, void* self) {
             static_cast<InputDirectory*>(self)->changed_parent(*event);
             return 0;

@@ -22,10 +22,10 @@ public:
     };
 
     // Its hooks are called from the event loop only.
-    static Result<std::unique_ptr<InputDirectory>> watch(sd_event* loop, std::filesystem::path path, Hooks hooks);
+    static Result<std::unique_ptr<InputDirectory>> watch(EventLoop& loop, std::filesystem::path path, Hooks hooks);
 
 private:
-    InputDirectory(sd_event* loop, std::filesystem::path path, Hooks hooks);
+    InputDirectory(EventLoop& loop, std::filesystem::path path, Hooks hooks);
 
     Status watch_nodes();
     Status watch_parent();
@@ -33,7 +33,7 @@ private:
     void changed_parent(const inotify_event& event);
     void look_again();
 
-    sd_event* loop_;
+    EventLoop& loop_;
     std::filesystem::path path_;
     Hooks hooks_;
     EventSource nodes_;   // none while there is no directory

@@ -12,7 +12,7 @@ class WatchedInput : public LoopFixture {
 protected:
     void watch() {
         auto watched =
-            InputDirectory::watch(loop.get(), input,
+            InputDirectory::watch(loop, input,
                                   {.appeared = [this](const std::string& node) { nodes.push_back(node); },
                                    .look_again = [this] { ++looks; },
                                    .failed = [this](const Error& error) { errors.push_back(error.message); }});
@@ -77,7 +77,7 @@ TEST_F(WatchedInput, ADirectoryMayGoAndComeBack) {
 }
 
 TEST_F(WatchedInput, AParentThatIsMissingTooIsAnError) {
-    const auto watched = InputDirectory::watch(loop.get(), folder / "no" / "input", {});
+    const auto watched = InputDirectory::watch(loop, folder / "no" / "input", {});
 
     ASSERT_FALSE(watched);
     EXPECT_EQ(watched.error().message, (folder / "no").string() + ": No such file or directory");
@@ -86,7 +86,7 @@ TEST_F(WatchedInput, AParentThatIsMissingTooIsAnError) {
 TEST_F(WatchedInput, AFileInItsPlaceIsAnError) {
     std::ofstream(input) << "";
 
-    const auto watched = InputDirectory::watch(loop.get(), input, {});
+    const auto watched = InputDirectory::watch(loop, input, {});
 
     ASSERT_FALSE(watched);
     EXPECT_EQ(watched.error().message, input.string() + ": Not a directory");

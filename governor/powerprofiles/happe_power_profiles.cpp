@@ -21,18 +21,20 @@ int complain(const Error& error, int status) {
     return status;
 }
 
-int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
-    return sd_event_exit(static_cast<sd_event*>(loop), EX_TEMPFAIL);
+int on_disconnected(sd_bus_message* message, void* /*data*/, sd_bus_error* /*error*/) {
+    return sd_event_exit(sd_bus_get_event(sd_bus_message_get_bus(message)), EX_TEMPFAIL);
 }
 
 // Until SIGTERM, or until the bus goes, after which systemd starts it again.
 int run(const std::filesystem::path& file) {
-    sd_event* raw = nullptr;
-    int status = sd_event_new(&raw);
-    const EventLoop loop(raw);
+    const auto loop = EventLoop::create();
+    if (!loop) {
+        return complain(loop.error(), EX_TEMPFAIL);
+    }
+    int status = 0;
     for (const int signal : {SIGTERM, SIGINT}) {
         if (status >= 0) {
-            status = sd_event_add_signal(loop.get(), nullptr, signal, nullptr, nullptr);  // ends the loop
+            status = sd_event_add_signal((*loop)->get(), nullptr, signal, nullptr, nullptr);  // ends the loop
         }
     }
     bus::Connection connection;
@@ -40,11 +42,11 @@ int run(const std::filesystem::path& file) {
         status = bus::take(connection, [](sd_bus** opened) { return sd_bus_open_system(opened); });
     }
     if (status >= 0) {
-        status = sd_bus_attach_event(connection.get(), loop.get(), SD_EVENT_PRIORITY_NORMAL);
+        status = (*loop)->attach(connection.get());
     }
     if (status >= 0) {
         status = sd_bus_match_signal(connection.get(), nullptr, nullptr, "/org/freedesktop/DBus/Local",
-                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, loop.get());
+                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, nullptr);
     }
     if (status < 0) {
         return complain({"cannot reach the system bus: " + bus::error_of(status).message}, EX_TEMPFAIL);
@@ -55,7 +57,7 @@ int run(const std::filesystem::path& file) {
         return complain(started.error(), EX_TEMPFAIL);
     }
     sd_notify(0, "READY=1");
-    return sd_event_loop(loop.get());
+    return (*loop)->run();
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "governor/system/alarm.h"
 
 #include <fmt/format.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <algorithm>
 #include <cerrno>
@@ -11,19 +10,10 @@
 
 namespace happe {
 
-Result<std::unique_ptr<Alarm>> Alarm::create(sd_event* loop, std::function<void()> due) {
+Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void()> due) {
     auto alarm = std::unique_ptr<Alarm>(new Alarm(std::move(due)));
     alarm->timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    sd_event_source* source = nullptr;
-    const int result = alarm->timer_ ? sd_event_add_io(
-                                           loop, &source, alarm->timer_.get(), EPOLLIN,
-                                           [](sd_event_source*, int, std::uint32_t, void* self) {
-                                               static_cast<Alarm*>(self)->went_off();
-                                               return 0;
-                                           },
-                                           alarm.get())
-                                     : -errno;
-    alarm->source_.reset(source);
+    const int result = alarm->timer_ ? loop.watch(alarm->timer_.get(), alarm.get()) : -errno;
     if (result < 0) {
         return failure(fmt::format("no timer: {}", std::generic_category().message(-result)));
     }

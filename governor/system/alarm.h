@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A time at which the event loop calls, set again and again: one system call each time it is set and none when it
-// goes off. (A timer of sd-event's takes two, and puts the time off to share wake-ups.)
+// goes off. (A timer of sd-event's takes two, and puts the time off to share wake-ups.) sd-event knows nothing of it.
 #pragma once
 
 #include "governor/core/result.h"
@@ -16,7 +16,7 @@ namespace happe {
 class Alarm {
 public:
     // The loop must outlive it. `due` may set or cancel it.
-    [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(sd_event* loop, std::function<void()> due);
+    [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(EventLoop& loop, std::function<void()> due);
     Alarm(const Alarm&) = delete;
     Alarm& operator=(const Alarm&) = delete;
     ~Alarm() = default;
@@ -26,13 +26,13 @@ public:
     void cancel();
 
 private:
+    friend EventLoop;
     explicit Alarm(std::function<void()> due) : due_(std::move(due)) {}
     void went_off();
 
     std::function<void()> due_;
     bool set_ = false;
     FileDescriptor timer_;
-    EventSource source_;  // goes before the descriptor it watches
 };
 
 }  // namespace happe

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class AnAlarm : public LoopFixture {
 protected:
     AnAlarm() {
-        auto created = Alarm::create(loop.get(), [this] { went_off(); });
+        auto created = Alarm::create(loop, [this] { went_off(); });
         alarm = std::move(*created);
     }
     void went_off() {
@@ -87,13 +87,13 @@ TEST_F(AnAlarm, IsSilentAfterItIsCancelledOrGone) {
 
 TEST_F(AnAlarm, WithoutADescriptorThereIsAnError) {
     // Once before: without a descriptor UBSan cannot look at types that are new to it.
+    ASSERT_TRUE(Alarm::create(loop, [] {}));
     (void)fmt::format("no timer: {}", std::generic_category().message(EMFILE));
-    auto* const its_loop = loop.get();
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-    const auto created = Alarm::create(its_loop, [] {});
+    const auto created = Alarm::create(loop, [] {});
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 
     ASSERT_FALSE(created);

@@ -11,33 +11,28 @@
 
 namespace happe {
 
-// Runs an sd-event loop, in a folder that is gone afterwards.
+// Runs an event loop, in a folder that is gone afterwards.
 class LoopFixture : public testing::Test {
 public:
-    LoopFixture() {
-        sd_event* created = nullptr;
-        EXPECT_GE(sd_event_new(&created), 0);
-        loop.reset(created);
-    }
-
 protected:
     // Until something holds, ten seconds at most.
     [[nodiscard]] bool runs_until(const std::function<bool()>& holds) const {
         const MonoTime end = monotonic_now() + std::chrono::seconds{10};
         while (!holds() && monotonic_now() < end) {
-            EXPECT_GE(sd_event_run(loop.get(), 10'000), 0);
+            EXPECT_GE(loop.run_once(10), 0);
         }
         return holds();
     }
     // All that is ready now.
     void runs() const {
-        while (sd_event_run(loop.get(), 0) > 0) {
+        while (loop.run_once(0) > 0) {
         }
     }
 
     TemporaryDirectory directory;
     std::filesystem::path folder = directory.path();
-    EventLoop loop;
+    std::unique_ptr<EventLoop> owned_loop = EventLoop::create().value();
+    EventLoop& loop = *owned_loop;
 };
 
 }  // namespace happe

@@ -15,22 +15,20 @@ constexpr std::chrono::seconds kGrace{5};
 }  // namespace
 
 Outcome<std::string> learn_key_by(const std::string& socket_path) {
-    sd_event* made = nullptr;
-    if (sd_event_new(&made) < 0) {
-        return trouble(EX_OSERR, "no event loop");
+    const auto loop = EventLoop::create();
+    if (!loop) {
+        return trouble(EX_OSERR, loop.error().message);
     }
-    const EventLoop loop(made);
     std::optional<Result<KeyAnswers>> answers;
-    const auto call = KeyHelperCall::ask(made, socket_path, LearnRequest{kPressing}, kPressing + kGrace,
+    const auto call = KeyHelperCall::ask((*loop)->get(), socket_path, LearnRequest{kPressing}, kPressing + kGrace,
                                          [&](Result<KeyAnswers> said) {
                                              answers = std::move(said);
-                                             sd_event_exit(made, 0);
+                                             sd_event_exit((*loop)->get(), 0);
                                          });
     if (!call) {
         return trouble(EX_UNAVAILABLE, call.error().message + "; systemctl start happed-keys.socket");
     }
-    sd_event_loop(made);
-    if (!answers || !*answers) {
+    if ((*loop)->run() < 0 || !answers || !*answers) {
         return trouble(EX_UNAVAILABLE, answers ? answers->error().message : "happed-keys does not answer");
     }
     return (*answers)->learned ? Outcome<std::string>(key_name(*(*answers)->learned))

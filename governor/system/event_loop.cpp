@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor/system/event_loop.h"
+
+#include "governor/system/alarm.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <cerrno>
+#include <system_error>
+
+namespace happe {
+
+Result<std::unique_ptr<EventLoop>> EventLoop::create() {
+    std::unique_ptr<EventLoop> loop(new EventLoop);
+    sd_event* event = nullptr;
+    int result = sd_event_new(&event);
+    loop->event_.reset(event);
+    if (result >= 0) {
+        loop->both_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+        result = loop->both_ ? loop->watch(sd_event_get_fd(event), nullptr) : -errno;
+    }
+    if (result < 0) {
+        return failure(fmt::format("no event loop: {}", std::generic_category().message(-result)));
+    }
+    return loop;
+}
+
+int EventLoop::watch(int descriptor, Alarm* alarm) {
+    epoll_event ready{.events = EPOLLIN, .data = {.ptr = alarm}};
+    return ::epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &ready) == 0 ? 0 : -errno;
+}
+
+int EventLoop::attach(sd_bus* bus) {
+    bus_ = bus;
+    return sd_bus_attach_event(bus, get(), SD_EVENT_PRIORITY_NORMAL);
+}
+
+int EventLoop::run() {
+    int status = 0;
+    while (status >= 0 && sd_event_get_state(event_.get()) != SD_EVENT_FINISHED) {
+        status = run_once(-1);
+    }
+    if (status >= 0) {
+        sd_event_get_exit_code(event_.get(), &status);
+    }
+    return status;
+}
+
+int EventLoop::run_once(int most_ms) {
+    int pending = sd_event_prepare(event_.get());
+    if (pending == 0) {
+        wait(most_ms);
+        pending = sd_event_wait(event_.get(), 0);
+    }
+    return pending > 0 ? sd_event_dispatch(event_.get()) : pending;
+}
+
+// Until sd-event has something to do, or an alarm has left it something to prepare. One event at a time: the kernel
+// takes those that are ready in turn, and no alarm is called that another has just ended.
+void EventLoop::wait(int most_ms) {
+    touched_ = false;
+    epoll_event ready{};
+    do {
+        ready.data.ptr = nullptr;
+        if (::epoll_wait(both_.get(), &ready, 1, most_ms) == 1 && ready.data.ptr != nullptr) {
+            static_cast<Alarm*>(ready.data.ptr)->went_off();
+        }
+    } while (ready.data.ptr != nullptr && is_undisturbed());
+}
+
+// True while sd-event is as it was prepared and the bus waits only for messages: it has none to send, and awaits no
+// answer within a time. A loop must ask both before each wait: sd_bus_get_events(3), sd_bus_get_timeout(3).
+bool EventLoop::is_undisturbed() const {
+    std::uint64_t until = 0;
+    return !touched_ &&
+           (bus_ == nullptr || (sd_bus_get_events(bus_) == POLLIN && sd_bus_get_timeout(bus_, &until) == 0));
+}
+
+}  // namespace happe
