@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -34,9 +33,9 @@ MonoTime time_of(const input_event& event, MonoTime now) {
 }
 
 // Reading must never make the loop wait.
-bool make_nonblocking(int file) {
-    const int flags = ::fcntl(file, F_GETFL);
-    return flags >= 0 && ::fcntl(file, F_SETFL, flags | O_NONBLOCK) == 0;
+bool make_nonblocking(const FileDescriptor& file) {
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    return flags >= 0 && ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
 }  // namespace
@@ -157,22 +156,8 @@ void EvdevKeys::failed(Wish wish, const Error& error) {
 
 // A node that exists already has another device by now.
 void EvdevKeys::add(HandedKeyboard handed) {
-    auto keyboard = std::make_unique<Keyboard>();
-    keyboard->owner = this;
-    keyboard->node = handed.found.node;
-    keyboard->file = std::move(handed.file);
-    sd_event_source* source = nullptr;
-    const int result = make_nonblocking(keyboard->file.get())
-                           ? sd_event_add_io(
-                                 loop_.get(), &source, keyboard->file.get(), EPOLLIN,
-                                 [](sd_event_source*, int, std::uint32_t, void* data) {
-                                     auto& ready = *static_cast<Keyboard*>(data);
-                                     ready.owner->readable(ready);
-                                     return 0;
-                                 },
-                                 keyboard.get())
-                           : -errno;
-    keyboard->source.reset(source);
+    auto keyboard = std::make_unique<Keyboard>(*this, handed.found.node);
+    const int result = make_nonblocking(handed.file) ? keyboard->watch(std::move(handed.file)) : -errno;
     if (result < 0) {
         hooks_.failed({fmt::format("{}: {}", keyboard->node, std::generic_category().message(-result))});
         return;
@@ -183,7 +168,7 @@ void EvdevKeys::add(HandedKeyboard handed) {
 // An event device gives whole events, ENODEV when it is unplugged.
 void EvdevKeys::readable(Keyboard& keyboard) {
     std::array<input_event, kEventsAtOnce> buffer{};
-    const ssize_t length = ::read(keyboard.file.get(), buffer.data(), sizeof(buffer));
+    const ssize_t length = ::read(keyboard.file(), buffer.data(), sizeof(buffer));
     if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }

@@ -8,7 +8,6 @@
 #include "governor/keys/key_binding.h"
 #include "governor/keys/key_helper.h"
 #include "governor/system/event_loop.h"
-#include "governor/system/file_descriptor.h"
 
 #include <linux/input.h>
 #include <deque>
@@ -17,6 +16,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace happe {
@@ -57,12 +57,16 @@ public:
     [[nodiscard]] std::size_t keyboards() const { return keyboards_.size(); }
 
 private:
-    struct Keyboard {
-        EvdevKeys* owner = nullptr;
+    struct Keyboard final : Watched {
+        Keyboard(EvdevKeys& its_owner, std::string its_node)
+            : Watched(its_owner.loop_), owner(its_owner), node(std::move(its_node)) {}
+        using Watched::file;
+        using Watched::watch;
+        void readable() override { owner.readable(*this); }
+
+        EvdevKeys& owner;
         std::string node;
-        FileDescriptor file;
         Modifiers down;
-        EventSource source;  // goes before the descriptor it watches
     };
     struct Wish {
         std::string node;  // or kAllNodes

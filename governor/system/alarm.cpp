@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <algorithm>
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
 namespace happe {
 
 Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void()> due) {
-    auto alarm = std::unique_ptr<Alarm>(new Alarm(std::move(due)));
-    alarm->timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    const int result = alarm->timer_ ? loop.watch(alarm->timer_.get(), alarm.get()) : -errno;
+    auto alarm = std::unique_ptr<Alarm>(new Alarm(loop, std::move(due)));
+    const int result = alarm->watch(FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
     if (result < 0) {
         return failure(fmt::format("no timer: {}", std::generic_category().message(-result)));
     }
@@ -27,17 +25,17 @@ void Alarm::set(MonoTime at) {
     const itimerspec spec{
         .it_interval = {},
         .it_value = {.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(since_boot - seconds).count()}};
-    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+    ::timerfd_settime(file(), TFD_TIMER_ABSTIME, &spec, nullptr);
     set_ = true;
 }
 
 void Alarm::cancel() {
     const itimerspec never{};
-    ::timerfd_settime(timer_.get(), 0, &never, nullptr);
+    ::timerfd_settime(file(), 0, &never, nullptr);
     set_ = false;
 }
 
-void Alarm::went_off() {
+void Alarm::readable() {
     set_ = false;
     due_();
     if (!set_) {

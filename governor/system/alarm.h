@@ -6,33 +6,27 @@
 #include "governor/core/result.h"
 #include "governor/core/units.h"
 #include "governor/system/event_loop.h"
-#include "governor/system/file_descriptor.h"
 
 #include <functional>
 #include <memory>
 
 namespace happe {
 
-class Alarm {
+class Alarm final : Watched {
 public:
     // The loop must outlive it. `due` may set or cancel it.
     [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(EventLoop& loop, std::function<void()> due);
-    Alarm(const Alarm&) = delete;
-    Alarm& operator=(const Alarm&) = delete;
-    ~Alarm() = default;
 
     // By CLOCK_MONOTONIC; a time that has passed is now. In place of the time before.
     void set(MonoTime at);
     void cancel();
 
 private:
-    friend EventLoop;
-    explicit Alarm(std::function<void()> due) : due_(std::move(due)) {}
-    void went_off();
+    Alarm(EventLoop& loop, std::function<void()> due) : Watched(loop), due_(std::move(due)) {}
+    void readable() override;
 
     std::function<void()> due_;
     bool set_ = false;
-    FileDescriptor timer_;
 };
 
 }  // namespace happe

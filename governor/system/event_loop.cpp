@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/system/event_loop.h"
 
-#include "governor/system/alarm.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace happe {
 
@@ -26,8 +25,8 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create() {
     return loop;
 }
 
-int EventLoop::watch(int descriptor, Alarm* alarm) {
-    epoll_event ready{.events = EPOLLIN, .data = {.ptr = alarm}};
+int EventLoop::watch(int descriptor, Watched* whose) {
+    epoll_event ready{.events = EPOLLIN, .data = {.ptr = whose}};
     return ::epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &ready) == 0 ? 0 : -errno;
 }
 
@@ -56,15 +55,15 @@ int EventLoop::run_once(int most_ms) {
     return pending > 0 ? sd_event_dispatch(event_.get()) : pending;
 }
 
-// Until sd-event has something to do, or an alarm has left it something to prepare. One event at a time: the kernel
-// takes those that are ready in turn, and no alarm is called that another has just ended.
+// Until sd-event has something to do, or readable() has left it something to prepare. One event at a time: the kernel
+// takes those that are ready in turn, and none is called that another has just destroyed.
 void EventLoop::wait(int most_ms) {
     touched_ = false;
     epoll_event ready{};
     do {
         ready.data.ptr = nullptr;
         if (::epoll_wait(both_.get(), &ready, 1, most_ms) == 1 && ready.data.ptr != nullptr) {
-            static_cast<Alarm*>(ready.data.ptr)->went_off();
+            static_cast<Watched*>(ready.data.ptr)->readable();
         }
     } while (ready.data.ptr != nullptr && is_undisturbed());
 }
@@ -75,6 +74,16 @@ bool EventLoop::is_undisturbed() const {
     std::uint64_t until = 0;
     return !touched_ &&
            (bus_ == nullptr || (sd_bus_get_events(bus_) == POLLIN && sd_bus_get_timeout(bus_, &until) == 0));
+}
+
+int Watched::watch(FileDescriptor file) {
+    file_ = std::move(file);
+    return file_ ? loop_.watch(file_.get(), this) : -errno;
+}
+
+// Another process may have the same open file, and then closing this descriptor would not end the watch.
+Watched::~Watched() {
+    ::epoll_ctl(loop_.both_.get(), EPOLL_CTL_DEL, file_.get(), nullptr);
 }
 
 }  // namespace happe

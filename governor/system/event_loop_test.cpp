@@ -106,6 +106,40 @@ TEST_F(TheEventLoop, ServesDescriptorsAndAlarmsInTurnWhenBothAreAlwaysReady) {
     alarm->cancel();
 }
 
+// Ends the first time it is called, and reads nothing.
+class OneCall final : Watched {
+public:
+    OneCall(EventLoop& loop, int descriptor, std::unique_ptr<OneCall>& self, int& calls)
+        : Watched(loop), self_(self), calls_(calls) {
+        EXPECT_EQ(watch(FileDescriptor(::dup(descriptor))), 0);
+    }
+
+private:
+    void readable() override {
+        ++calls_;
+        self_.reset();
+    }
+
+    std::unique_ptr<OneCall>& self_;
+    int& calls_;
+};
+
+TEST_F(TheEventLoop, CallsNoOneThatHasEndedThoughAnotherHasItsOpenFile) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const FileDescriptor read(ends[0]);
+    const FileDescriptor write(ends[1]);
+    int calls = 0;
+    std::unique_ptr<OneCall> one;
+    one = std::make_unique<OneCall>(loop, read.get(), one, calls);
+    runs();
+    EXPECT_EQ(calls, 0);
+
+    ASSERT_EQ(::write(write.get(), "x", 1), 1);
+    runs();
+    EXPECT_EQ(calls, 1);
+}
+
 TEST_F(TheEventLoop, EndsAtASignalThatComesWhileAnAlarmIsServed) {
     sigset_t signals;
     sigemptyset(&signals);
