@@ -15,7 +15,8 @@ template <typename T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
-inline tl::unexpected<Error> failure(std::string message) {
+// Cold: the compiler keeps the code that leads to an error apart from the code of every period (docs/cost.md).
+[[gnu::cold]] inline tl::unexpected<Error> failure(std::string message) {
     return tl::unexpected<Error>(Error{std::move(message)});
 }
 

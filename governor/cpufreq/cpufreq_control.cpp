@@ -48,14 +48,17 @@ Frequency speedometer(const Cpufreq& cpufreq, Backend backend, PolicyId policy) 
 }  // namespace
 
 std::string in_words(std::span<const PolicyError> errors) {
+    if (errors.empty()) {
+        return {};
+    }
     std::vector<std::uint32_t> others;
     for (const PolicyError& error : errors) {
         if (error.policy && error.policy != errors.front().policy) {
             others.push_back(error.policy->value);
         }
     }
-    if (errors.empty() || others.empty()) {
-        return errors.empty() ? std::string() : errors.front().message;
+    if (others.empty()) {
+        return errors.front().message;
     }
     std::ranges::sort(others);
     others.erase(std::ranges::unique(others).begin(), others.end());

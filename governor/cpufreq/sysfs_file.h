@@ -14,7 +14,7 @@
 namespace happe::sysfs {
 
 // "PATH: reason", with the text of errno.
-[[nodiscard]] tl::unexpected<Error> refused(const std::filesystem::path& path, int error);
+[[nodiscard]] [[gnu::cold]] tl::unexpected<Error> refused(const std::filesystem::path& path, int error);
 
 // True if the error means that the attribute's object is missing now: removed, or its CPUs off line.
 [[nodiscard]] bool is_absent(int error);

@@ -90,7 +90,7 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
       runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
             {.changed = [this] { run_changed(); }, .failed = [this](const Error& error) { chronicle_.failed(error); }}),
       settings_desk_(event, files.keys.helper, [this] { return reload(); }),
-      day_([] { return DayTally::local(wall_now()); }),
+      day_(wall_now, DayTally::local_day),
       chronicle_(shown_, journal_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
       bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_, day_}, shown_,
            [this](const std::string& left) { caller_left(left); }),

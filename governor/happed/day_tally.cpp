@@ -16,12 +16,12 @@ Khz rounded(Khz speed) {
 
 }  // namespace
 
-DayTally::Moment DayTally::local(WallTime at) {
+std::int64_t DayTally::local_day(WallTime at) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
     std::tm there{};
     ::localtime_r(&seconds, &there);
     constexpr std::int64_t kMostDays = 366;
-    return {.at = at, .day = there.tm_year * kMostDays + there.tm_yday};
+    return there.tm_year * kMostDays + there.tm_yday;
 }
 
 void DayTally::add(const Turn& turn) {
@@ -31,17 +31,17 @@ void DayTally::add(const Turn& turn) {
     if (busiest == running.end()) {
         return;  // nothing could be measured
     }
-    const Moment now = today_is();
+    const WallTime now = begin_day();
     Tally& tally =
-        tallies_.try_emplace(turn.served->user, Tally{.since = now.at - turn.lasted, .spent = {}}).first->second;
+        tallies_.try_emplace(turn.served->user, Tally{.since = now - turn.lasted, .spent = {}}).first->second;
     const auto percent = static_cast<std::uint8_t>(busiest->utilisation.value / kPpmOfPercent);
     tally.spent[{rounded(busiest->speed()), percent}] += turn.lasted;
 }
 
 Answer<TimeSpent> DayTally::today(const std::string& user) {
-    const Moment now = today_is();
+    const WallTime now = begin_day();
     const auto found = tallies_.find(user);
-    TimeSpent today{.since_us = now.at.time_since_epoch().count(), .spent = {}};
+    TimeSpent today{.since_us = now.time_since_epoch().count(), .spent = {}};
     if (found == tallies_.end()) {
         return today;
     }
@@ -53,11 +53,18 @@ Answer<TimeSpent> DayTally::today(const std::string& user) {
     return today;
 }
 
-DayTally::Moment DayTally::today_is() {
-    const Moment now = now_();
-    if (now.day != day_) {
+// Asks the calendar once in a quarter of an hour: all time zones differ from UTC by whole quarters, so a day ends with
+// one.
+WallTime DayTally::begin_day() {
+    const WallTime now = now_();
+    const auto quarter = std::chrono::floor<Quarter>(now);
+    if (quarter == quarter_) {
+        return now;
+    }
+    quarter_ = quarter;
+    if (const std::int64_t day = day_of_(now); day != day_) {
         tallies_.clear();
-        day_ = now.day;
+        day_ = day;
     }
     return now;
 }

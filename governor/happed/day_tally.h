@@ -5,9 +5,11 @@
 #include "governor/core/witness.h"
 #include "governor/store/learning_event.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <ratio>
 #include <string>
 #include <utility>
 
@@ -17,13 +19,12 @@ namespace happe {
 // TimeSpent. In memory only, so a new happed begins with nothing.
 class DayTally final : public TallyService {
 public:
-    struct Moment {
-        WallTime at;
-        std::int64_t day = 0;  // another number on another day where the machine is
-    };
-    [[nodiscard]] static Moment local(WallTime at);
+    // `day_of`: another number on another day where the machine is.
+    DayTally(std::function<WallTime()> now, std::function<std::int64_t(WallTime)> day_of)
+        : now_(std::move(now)), day_of_(std::move(day_of)) {}
 
-    explicit DayTally(std::function<Moment()> now) : now_(std::move(now)) {}
+    // By this machine's time zone.
+    [[nodiscard]] static std::int64_t local_day(WallTime at);
 
     // A turn that served somebody.
     void add(const Turn& turn);
@@ -35,9 +36,13 @@ private:
         WallTime since;
         std::map<std::pair<Khz, std::uint8_t>, Micros> spent;  // by speed and percent
     };
-    Moment today_is();
+    using Quarter = std::chrono::duration<std::int64_t, std::ratio<900>>;  // of an hour
 
-    std::function<Moment()> now_;
+    WallTime begin_day();
+
+    std::function<WallTime()> now_;
+    std::function<std::int64_t(WallTime)> day_of_;
+    std::chrono::time_point<WallTime::clock, Quarter> quarter_;  // of the last turn
     std::int64_t day_ = 0;
     std::map<std::string, Tally> tallies_;  // by user, of `day_`
 };

@@ -37,8 +37,10 @@ protected:
                     .lasted = lasted});
     }
 
-    DayTally::Moment now_{.at = WallTime(1h), .day = 1};
-    DayTally tally_{[this] { return now_; }};
+    WallTime now_{1h};
+    DayTally tally_{
+        [this] { return now_; },
+        [](WallTime at) { return std::chrono::floor<std::chrono::days>(at + 45min).time_since_epoch().count(); }};
 };
 
 const Served kAlice{.user = "alice", .app = "torcs"};
@@ -46,7 +48,7 @@ const Served kAlice{.user = "alice", .app = "torcs"};
 TEST_F(DayTallyTest, AddsUpTheTimesOfTheBusiestCpu) {
     spend(kAlice, {{{Khz{800'000}, Ppm{970'000}}, {Khz{2'300'000}, Ppm{100'000}}}}, 1s);
     spend(kAlice, {{{Khz{800'000}, Ppm{100'000}}, {Khz{1'200'000}, Ppm{505'000}}}}, 1s);
-    now_.at += 2s;
+    now_ += 2s;
     spend(kAlice, {{{Khz{800'000}, Ppm{978'000}}, {Khz{800'000}, Ppm{0}}}}, 500ms);
 
     const TimeSpent today = tally_.today("alice").value();
@@ -70,9 +72,12 @@ TEST_F(DayTallyTest, TellsEachUserOfTheirOwnTime) {
 
 TEST_F(DayTallyTest, BeginsAnewAtMidnight) {
     spend(kAlice, {{{Khz{800'000}, Ppm{0}}, {Khz{800'000}, Ppm{0}}}}, 1s);
-    now_ = {.at = WallTime(25h), .day = 2};
+    now_ = WallTime(23h + 15min - 1us);
+    EXPECT_FALSE(tally_.today("alice")->spent.empty());
+
+    now_ = WallTime(23h + 15min);
     EXPECT_TRUE(tally_.today("alice")->spent.empty());
-    EXPECT_EQ(tally_.today("alice")->since_us, Micros(25h).count());
+    EXPECT_EQ(tally_.today("alice")->since_us, Micros(now_.time_since_epoch()).count());
 }
 
 TEST_F(DayTallyTest, CountsNothingThatCouldNotBeMeasured) {

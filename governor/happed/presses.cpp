@@ -16,6 +16,9 @@ void Presses::take(std::vector<Press>& presses) {
     keys_.take(presses);
     presses.insert(presses.end(), said_.begin(), said_.end());
     said_.clear();
+    if (presses.empty()) {
+        return;
+    }
     std::erase_if(presses, [this](const Press& press) { return press.at < since_; });
     std::ranges::sort(presses, {}, &Press::at);
 }

@@ -55,6 +55,9 @@ void EvdevKeys::rebind(const KeyBindings& bindings) {
 }
 
 void EvdevKeys::take(std::vector<Press>& presses) {
+    if (waiting_.empty()) {
+        return;
+    }
     std::ranges::sort(waiting_, {}, &Press::at);
     for (Press& press : waiting_) {
         press.at = taken_until_ = std::max(press.at, taken_until_);

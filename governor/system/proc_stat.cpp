@@ -24,7 +24,7 @@ struct Line {
     std::size_t number;
 };
 
-tl::unexpected<Error> wrong(const Line& line, std::string_view what) {
+[[gnu::cold]] tl::unexpected<Error> wrong(const Line& line, std::string_view what) {
     return failure(fmt::format("line {}: {}: \"{}\"", line.number, what, line.text.substr(0, 80)));
 }
 
@@ -35,8 +35,7 @@ void skip_spaces(std::string_view& text) {
 }
 
 // Takes a number and the spaces after it off the text's front.
-template <typename Number>
-std::errc take(std::string_view& text, Number& number) {
+std::errc take(std::string_view& text, std::uint64_t& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (error == std::errc() && !text.empty() && text.front() != ' ') {
@@ -71,7 +70,7 @@ Result<CpuTicks> ticks(const Line& line, std::string_view rest) {
 // A line that begins with "cpuN".
 Status parse_cpu(const Line& line, std::vector<std::optional<CpuTicks>>& cpus) {
     std::string_view rest = line.text.substr(3);
-    unsigned cpu = 0;
+    std::uint64_t cpu = 0;
     if (take(rest, cpu) != std::errc() || cpu > ProcStat::kHighestCpu) {
         return wrong(line, fmt::format("not a CPU from 0 to {}", ProcStat::kHighestCpu));
     }
