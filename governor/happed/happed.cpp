@@ -35,8 +35,9 @@ Status end_at_signals(EventLoop& loop) {
     return {};
 }
 
-int on_disconnected(sd_bus_message* message, void* /*data*/, sd_bus_error* /*error*/) {
-    return sd_event_exit(sd_bus_get_event(sd_bus_message_get_bus(message)), Daemon::kBusLost);
+// By then sd-bus has let go of the loop.
+int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
+    return sd_event_exit(static_cast<EventLoop*>(loop)->get(), Daemon::kBusLost);
 }
 
 Result<bus::Connection> connect(EventLoop& loop) {
@@ -47,7 +48,7 @@ Result<bus::Connection> connect(EventLoop& loop) {
     }
     if (status >= 0) {
         status = sd_bus_match_signal(connection.get(), nullptr, nullptr, "/org/freedesktop/DBus/Local",
-                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, nullptr);
+                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, &loop);
     }
     if (status < 0) {
         return failure("cannot reach the system bus: " + bus::error_of(status).message);

@@ -21,8 +21,9 @@ int complain(const Error& error, int status) {
     return status;
 }
 
-int on_disconnected(sd_bus_message* message, void* /*data*/, sd_bus_error* /*error*/) {
-    return sd_event_exit(sd_bus_get_event(sd_bus_message_get_bus(message)), EX_TEMPFAIL);
+// By then sd-bus has let go of the loop.
+int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
+    return sd_event_exit(static_cast<EventLoop*>(loop)->get(), EX_TEMPFAIL);
 }
 
 // Until SIGTERM, or until the bus goes, after which systemd starts it again.
@@ -46,7 +47,7 @@ int run(const std::filesystem::path& file) {
     }
     if (status >= 0) {
         status = sd_bus_match_signal(connection.get(), nullptr, nullptr, "/org/freedesktop/DBus/Local",
-                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, nullptr);
+                                     "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, loop->get());
     }
     if (status < 0) {
         return complain({"cannot reach the system bus: " + bus::error_of(status).message}, EX_TEMPFAIL);
