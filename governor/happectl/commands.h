@@ -28,6 +28,7 @@ void add_explain(CLI::App& program, Task& task);
 void add_undo(CLI::App& program, Task& task);
 void add_hold(CLI::App& program, Task& task);
 void add_keys(CLI::App& program, Task& task);
+void add_set_keys(CLI::App& keys, Task& task);  // a part of it
 void add_run(CLI::App& program, Task& task);
 void add_study(CLI::App& program, Task& task);
 void add_restore(CLI::App& program, Task& task);

@@ -62,12 +62,12 @@ Outcome<int> show_keys(const KeyOptions& options) {
     });
 }
 
-// The line for the configuration's file. A key's name needs no escapes in TOML, or it is not a key's name.
-Outcome<std::string> configuration_line(const std::string& option, const std::string& key) {
+// The command that sets the key. A key's name needs no quotes in a shell, or it is not a key's name.
+Outcome<std::string> command_to_set(const std::string& option, const std::string& key) {
     if (key.empty() || key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+") != std::string::npos) {
         return trouble(EX_PROTOCOL, fmt::format("happed answered with a key named {}", key));
     }
-    return fmt::format("{} = \"{}\"", option, key);
+    return fmt::format("sudo happectl keys set --{} {}", option, key);
 }
 
 Outcome<int> learn_key(const KeyOptions& options) {
@@ -80,14 +80,12 @@ Outcome<int> learn_key(const KeyOptions& options) {
         const std::chrono::milliseconds limit = std::chrono::seconds(options.seconds);
         const auto key =
             daemon.call_within(limit + kAskingSomebody, method::kLearnKey, static_cast<std::uint32_t>(limit.count()));
-        const auto line = key.and_then([&](const std::string& name) { return configuration_line(option, name); });
-        if (!line) {
-            return pass_on(line);
+        const auto command = key.and_then([&](const std::string& name) { return command_to_set(option, name); });
+        if (!command) {
+            return pass_on(command);
         }
         say(options.output.json ? json_text({{"key", *key}, {"option", "keys." + option}})
-                                : fmt::format("{}\n\nIn /etc/happe/happe.toml, below [keys]:\n{}\nThen: happectl "
-                                              "reload\n",
-                                              *key, *line));
+                                : fmt::format("{}\nTo use it: {}\n", *key, *command));
         return EX_OK;
     });
 }
@@ -117,14 +115,17 @@ void add_reload(CLI::App& program, Task& task) {
 }
 
 void add_keys(CLI::App& program, Task& task) {
-    CLI::App* const command = program.add_subcommand("keys", "Show or find the two keys that teach");
+    CLI::App* const command = program.add_subcommand("keys", "Show, find or set the two keys that teach");
     command->require_subcommand(1);
     command->footer(  // before the subcommands, which CLI11 hands it down to
-        "learn waits until you press a key, and prints the line that names this key in /etc/happe/happe.toml. It takes\n"
-        "only keys that type no text. Only for administrators.\n\n"
+        "learn waits until you press a key, and prints its name. It takes only keys that type no text. set writes keys\n"
+        "into /etc/happe/happe.toml, keeps the rest of that file, and makes happed read it. A key that you do not name\n"
+        "stays. Both are only for administrators; polkit asks for a password before learn, and before pkexec runs set.\n\n"
         "Examples:\n"
         "  happectl keys show\n"
-        "  sudo happectl keys learn performance");
+        "  sudo happectl keys learn performance\n"
+        "  sudo happectl keys set --performance KEY_F10 --power CTRL+META+KEY_DOWN\n"
+        "  sudo happectl keys set --press");
     const auto options = std::make_shared<KeyOptions>();
     CLI::App* const shown = command->add_subcommand("show", "Print the two keys, and how many keyboards have them");
     add_output(*shown, options->output);
@@ -137,6 +138,7 @@ void add_keys(CLI::App& program, Task& task) {
         ->capture_default_str();
     add_output(*learned, options->output);
     learned->callback([options, &task] { task = [options] { return learn_key(*options); }; });
+    add_set_keys(*command, task);
 }
 
 }  // namespace happe::ctl

@@ -3,7 +3,6 @@
 #include "governor/happectl/setup/setup.h"
 
 #include "governor/happectl/commands.h"
-#include "governor/happectl/configuration.h"
 #include "governor/happectl/files.h"
 #include "governor/happectl/view.h"
 
@@ -39,19 +38,11 @@ bool indicator_starts(const Root& root) {
 Outcome<SetupFindings> look(const SetupOptions& options) {
     SetupFindings machine;
     const Root& root = options.root;
-    const std::string file = (root / kConfigurationFile).string();
-    constexpr std::size_t kLongest = 65'536;
-    if (presence(file) != Presence::Present) {
-        machine.configuration = read_input((root / kShippedConfiguration).string(), kLongest).value_or("");
-    } else {
-        const auto text = read_input(file, kLongest);
-        const auto configured = configuration_in(file);
-        if (!text || !configured) {
-            return text ? pass_on(configured) : pass_on(text);
-        }
-        machine.configuration = *text;
-        machine.configured = *configured;
+    auto own = read_own_configuration(root);
+    if (!own) {
+        return pass_on(own);
     }
+    machine.own = *std::move(own);
     look_at_cpufreq(root, machine.findings);
     if (auto bus = Bus::open()) {
         machine.findings.units = find_units(*bus, units_of_interest());
@@ -91,7 +82,8 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (!plan) {
         return pass_on(plan);
     }
-    const auto changed = write_configuration(options, *machine, *plan);
+    const auto text = with_decided(machine->own.text, plan->decided, machine->own.file.string());
+    const auto changed = text ? write_own_configuration(machine->own, *text) : pass_on(text);
     const auto started = changed ? do_with_units(options, *plan) : pass_on(changed);
     if (!started) {
         return pass_on(started);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "governor/happectl/doctor/machine.h"
+#include "governor/happectl/setup/own_configuration.h"
 #include "governor/happectl/setup/setup_text.h"
 
 #include <string>
@@ -26,8 +27,7 @@ struct SetupOptions {
 struct SetupFindings {
     Findings findings;
     std::vector<std::string> rivals;  // units of other programs that set frequencies
-    std::string configuration;        // its text; without a file the shipped one
-    Configuration configured;
+    OwnConfiguration own;
     std::string devices;  // of input, as the kernel lists them
     bool has_indicator = false;
     bool indicator_starts = true;  // with the desktop: as it is if this was set up before, else it is proposed
@@ -48,9 +48,6 @@ std::string as_text(const Plan& plan);
 
 // Runs it, with --root if that is not this machine's. Its messages go to standard error.
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
-
-// Whether the file's text changed.
-Outcome<bool> write_configuration(const SetupOptions& options, const SetupFindings& machine, const Plan& plan);
 
 // False if systemd does not run here, as in a chroot: units are then enabled only.
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);

@@ -2,23 +2,11 @@
 // What happectl setup does once everything is agreed.
 #include "governor/happectl/child.h"
 #include "governor/happectl/setup/setup.h"
-#include "governor/system/files.h"
 
 #include <fmt/format.h>
 #include <csignal>
 
 namespace happe::ctl {
-namespace {
-
-// A file as it is named, or what a symbolic link of that name leads to.
-std::filesystem::path behind_links(const std::filesystem::path& file) {
-    std::error_code absent;
-    const std::filesystem::path real = std::filesystem::canonical(file, absent);
-    return absent ? file : real;
-}
-
-}  // namespace
-
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words) {
     words.insert(words.begin(), {"systemctl", "--quiet"});
     if (!options.of_this_machine()) {
@@ -33,25 +21,6 @@ Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> wo
     const int status = child->wait();
     constexpr const char* kFailed = "{} failed; the reason is above. Correct it, then run happectl setup again";
     return status == 0 ? Outcome<bool>(true) : trouble(EX_UNAVAILABLE, fmt::format(kFailed, fmt::join(words, " ")));
-}
-
-Outcome<bool> write_configuration(const SetupOptions& options, const SetupFindings& machine, const Plan& plan) {
-    const std::filesystem::path file = options.root / kConfigurationFile;
-    const auto text = with_decided(machine.configuration, plan.decided, file.string());
-    if (!text) {
-        return pass_on(text);
-    }
-    if (*text == machine.configuration && presence(file) == Presence::Present) {
-        return false;
-    }
-    constexpr mode_t kEverybodyReads = 0644;
-    std::error_code error;
-    if (std::filesystem::create_directories(file.parent_path(), error)) {
-        constexpr mode_t kEverybodyLooks = 0755;
-        std::filesystem::permissions(file.parent_path(), std::filesystem::perms(kEverybodyLooks), error);
-    }
-    const auto written = write_file(behind_links(file), *text, kEverybodyReads);
-    return written ? Outcome<bool>(true) : trouble(EX_IOERR, written.error().message);
 }
 
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan) {

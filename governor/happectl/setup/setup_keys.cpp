@@ -4,6 +4,8 @@
 #include "governor/keys/key_binding.h"
 #include "governor/keys/key_helper.h"
 
+#include <fmt/format.h>
+#include <iostream>
 #include <optional>
 
 namespace happe::ctl {
@@ -12,8 +14,7 @@ namespace {
 constexpr std::chrono::seconds kPressing{30};
 constexpr std::chrono::seconds kGrace{5};
 
-}  // namespace
-
+// The name of the first key without text that is pressed. Waits half a minute at most.
 Outcome<std::string> learn_key_by(const std::string& socket_path) {
     const auto loop = EventLoop::create();
     if (!loop) {
@@ -33,6 +34,34 @@ Outcome<std::string> learn_key_by(const std::string& socket_path) {
     }
     return (*answers)->learned ? Outcome<std::string>(key_name(*(*answers)->learned))
                                : trouble(EX_UNAVAILABLE, "nobody pressed a usable key (one that types no text)");
+}
+
+}  // namespace
+
+Outcome<KeyPair> checked(const KeyPair& keys) {
+    const auto bindings = parse_key_bindings(keys.performance, keys.power);
+    return bindings ? Outcome<KeyPair>(keys) : trouble(EX_USAGE, bindings.error().message);
+}
+
+Outcome<KeyPair> pressed_keys(const SetupOptions& options) {
+    const std::string socket = (options.root / "run/happe-keys.sock").string();
+    if (options.of_this_machine() && presence(socket) != Presence::Present) {
+        if (const auto listens = systemctl(options, {"start", "happed-keys.socket"}); !listens) {
+            return pass_on(listens);
+        }
+    }
+    KeyPair keys;
+    for (auto* const key : {&keys.performance, &keys.power}) {
+        std::cerr << fmt::format("Press the key for {}. Keys that type text don't count.\n",
+                                 key == &keys.power ? "\"save power\"" : "\"faster\"");
+        const auto learned = learn_key_by(socket);
+        if (!learned) {
+            return pass_on(learned);
+        }
+        *key = *learned;
+        std::cerr << fmt::format("  {}\n", *learned);
+    }
+    return checked(keys);
 }
 
 }  // namespace happe::ctl

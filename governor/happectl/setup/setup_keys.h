@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A key that is pressed while happed need not run: happed-keys is asked as happed would.
+// The two keys that an administrator chooses, by name or by pressing them.
 #pragma once
 
-#include "governor/happectl/outcome.h"
-
-#include <string>
+#include "governor/happectl/setup/setup.h"
 
 namespace happe::ctl {
 
-// The name of the first key without text that is pressed. Waits half a minute at most.
-Outcome<std::string> learn_key_by(const std::string& socket_path);
+// The keys, if both can be bound and they differ.
+Outcome<KeyPair> checked(const KeyPair& keys);
+
+// Asks for one key after the other, and takes the first that types no text. happed need not run: happed-keys is asked
+// as happed would, and its socket is started for that.
+Outcome<KeyPair> pressed_keys(const SetupOptions& options);
 
 }  // namespace happe::ctl

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The conversation of happectl setup: what the person is asked, and what is proposed.
 #include "governor/happectl/commands.h"
-#include "governor/happectl/setup/setup.h"
 #include "governor/happectl/setup/setup_keys.h"
-#include "governor/keys/key_binding.h"
 
 #include <fmt/format.h>
 #include <array>
@@ -47,7 +45,7 @@ void show(const SetupFindings& machine) {
 
 std::vector<KeyPair> proposals(const SetupFindings& machine) {
     std::vector<KeyPair> pairs;
-    const KeyPair configured{machine.configured.performance_key, machine.configured.power_key};
+    const KeyPair configured{machine.own.configured.performance_key, machine.own.configured.power_key};
     if (has_keys(machine.devices, configured)) {
         pairs.push_back(configured);
     }
@@ -60,32 +58,6 @@ std::vector<KeyPair> proposals(const SetupFindings& machine) {
         pairs.push_back(kLikelyKeys.back());  // a keyboard may come later
     }
     return pairs;
-}
-
-Outcome<KeyPair> checked(const KeyPair& keys) {
-    const auto bindings = parse_key_bindings(keys.performance, keys.power);
-    return bindings ? Outcome<KeyPair>(keys) : trouble(EX_USAGE, bindings.error().message);
-}
-
-Outcome<KeyPair> pressed_keys(const SetupOptions& options) {
-    const std::string socket = (options.root / "run/happe-keys.sock").string();
-    if (options.of_this_machine() && presence(socket) != Presence::Present) {
-        if (const auto listens = systemctl(options, {"start", "happed-keys.socket"}); !listens) {
-            return pass_on(listens);
-        }
-    }
-    KeyPair keys;
-    for (auto* const key : {&keys.performance, &keys.power}) {
-        std::cerr << fmt::format("Press the key for {}. Keys that type text don't count.\n",
-                                 key == &keys.power ? "\"save power\"" : "\"faster\"");
-        const auto learned = learn_key_by(socket);
-        if (!learned) {
-            return pass_on(learned);
-        }
-        *key = *learned;
-        std::cerr << fmt::format("  {}\n", *learned);
-    }
-    return checked(keys);
 }
 
 Outcome<KeyPair> typed_keys() {
@@ -209,7 +181,7 @@ Outcome<Plan> asked(const SetupOptions& options, const SetupFindings& machine, P
 
 Outcome<Plan> proposed(const SetupOptions& options, const SetupFindings& machine) {
     Plan plan;
-    const bool observe = machine.configured.observe || machine.findings.policies.empty();
+    const bool observe = machine.own.configured.observe || machine.findings.policies.empty();
     plan.decided.observe = options.mode.empty() ? observe : options.mode == "observe";
     const auto keys = options.keys.performance.empty() ? proposals(machine).front() : checked(options.keys);
     if (!keys) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -91,17 +92,34 @@ std::optional<Table> find_table(const Lines& lines, std::string_view name) {
     return Table{first, static_cast<std::size_t>(next - lines.begin())};
 }
 
-void set_option(Lines& lines, std::string_view table_name, std::string_view option, const std::string& value) {
-    const std::string line = fmt::format("{} = \"{}\"", option, value);
-    auto table = find_table(lines, table_name);
+// The comment behind the string that a line sets an option to, with the spaces before it.
+std::string_view comment_of(std::string_view line) {
+    const auto quote = line.find_first_of("\"'");
+    const auto end = quote == std::string_view::npos ? quote : line.find(line[quote], quote + 1);
+    const std::string_view rest = end == std::string_view::npos ? std::string_view() : line.substr(end + 1);
+    return without_spaces(rest).starts_with('#') ? rest : std::string_view();
+}
+
+// An option of the configuration that takes a word or a key.
+struct Entry {
+    std::string_view table;  // empty: the first one, which has no head
+    std::string_view option;
+    std::string value;
+
+    [[nodiscard]] std::string name() const { return fmt::format("{}{}{}", table, table.empty() ? "" : ".", option); }
+};
+
+void set_option(Lines& lines, const Entry& entry) {
+    const std::string line = fmt::format("{} = \"{}\"", entry.option, entry.value);
+    auto table = find_table(lines, entry.table);
     if (!table) {
-        lines.insert(lines.end(), {"", fmt::format("[{}]", table_name)});
+        lines.insert(lines.end(), {"", fmt::format("[{}]", entry.table)});
         table = Table{lines.size(), lines.size()};
     }
     for (const bool behind_hash : {false, true}) {
         for (std::size_t i = table->first; i < table->end; ++i) {
-            if (is_of(lines[i], option, behind_hash)) {
-                lines[i] = line;
+            if (is_of(lines[i], entry.option, behind_hash)) {
+                lines[i] = line + std::string(behind_hash ? "" : comment_of(lines[i]));
                 return;
             }
         }
@@ -113,11 +131,46 @@ void set_option(Lines& lines, std::string_view table_name, std::string_view opti
     lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(place), line);
 }
 
-Configuration wanted(Configuration configuration, const Decided& decided) {
-    configuration.observe = decided.observe;
-    configuration.performance_key = decided.keys.performance;
-    configuration.power_key = decided.keys.power;
+Configuration wanted(Configuration configuration, const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+        std::ranges::find(configuration_options(), entry.name(), &ConfigurationOption::name)
+            ->set(configuration, entry.value);
+    }
     return configuration;
+}
+
+std::string by_hand(const std::vector<Entry>& entries) {
+    Lines lines;
+    std::ranges::transform(entries, std::back_inserter(lines),
+                           [](const Entry& entry) { return fmt::format("{} = \"{}\"", entry.name(), entry.value); });
+    return fmt::format("{}", fmt::join(lines, ", "));
+}
+
+Outcome<std::string> with_entries(const std::string& text, const std::vector<Entry>& entries, const std::string& name) {
+    const auto before = read_configuration(text, name);
+    if (!before) {
+        return trouble(EX_DATAERR, before.error().message);
+    }
+    const Configuration aim = wanted(*before, entries);
+    if (*before == aim) {
+        return text;
+    }
+    Lines lines = split(text);
+    for (const Entry& entry : entries) {
+        set_option(lines, entry);
+    }
+    std::string after = fmt::format("{}\n", fmt::join(lines, "\n"));
+    const auto read = read_configuration(after, name);
+    if (!read || *read != aim) {
+        return trouble(EX_DATAERR, fmt::format("{}: is written in a way that happectl cannot change; change it by hand "
+                                               "to {}",
+                                               name, by_hand(entries)));
+    }
+    return after;
+}
+
+std::vector<Entry> entries_of(const KeyPair& keys) {
+    return {{"keys", "performance", keys.performance}, {"keys", "power", keys.power}};
 }
 
 }  // namespace
@@ -132,28 +185,13 @@ bool has_keys(std::string_view devices, const KeyPair& keys) {
 }
 
 Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name) {
-    const auto before = read_configuration(text, name);
-    if (!before) {
-        return trouble(EX_DATAERR, before.error().message);
-    }
-    const Configuration aim = wanted(*before, decided);
-    if (*before == aim) {
-        return text;
-    }
-    Lines lines = split(text);
-    set_option(lines, "", "mode", decided.observe ? "observe" : "govern");
-    set_option(lines, "keys", "performance", decided.keys.performance);
-    set_option(lines, "keys", "power", decided.keys.power);
-    std::string after = fmt::format("{}\n", fmt::join(lines, "\n"));
-    const auto read = read_configuration(after, name);
-    if (!read || *read != aim) {
-        return trouble(
-            EX_DATAERR,
-            fmt::format("{}: is written in a way that setup cannot change; put mode = \"{}\" at its "
-                        "beginning and, below [keys], performance = \"{}\" and power = \"{}\"",
-                        name, decided.observe ? "observe" : "govern", decided.keys.performance, decided.keys.power));
-    }
-    return after;
+    std::vector<Entry> entries = entries_of(decided.keys);
+    entries.insert(entries.begin(), {"", "mode", decided.observe ? "observe" : "govern"});
+    return with_entries(text, entries, name);
+}
+
+Outcome<std::string> with_keys(const std::string& text, const KeyPair& keys, const std::string& name) {
+    return with_entries(text, entries_of(keys), name);
 }
 
 }  // namespace happe::ctl

@@ -32,9 +32,10 @@ struct Decided {
     KeyPair keys;
 };
 
-// The configuration's text with these three options, everything else as it is, comments too. An option is written where
-// it is, or where it is shown behind a #, else at the end of its table. An error if the text is written in a way
-// that this cannot change.
+// The configuration's text with these options, everything else as it is, comments too. An option is written where it
+// is, or where it is shown behind a #, else at the end of its table. An error if the text is written in a way that this
+// cannot change. `name` is how errors call the file.
 Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name);
+Outcome<std::string> with_keys(const std::string& text, const KeyPair& keys, const std::string& name);
 
 }  // namespace happe::ctl

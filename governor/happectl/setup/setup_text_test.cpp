@@ -45,6 +45,35 @@ TEST(SetupConfiguration, IsWrittenWhereItIsShown) {
               "power = \"KEY_PROG4\"\n[calibration]\n2201000 = 2300000\n");
 }
 
+TEST(SetupKeys, AreWrittenAloneAndCommentsStay) {
+    const std::string text =
+        "# mine\n#mode = \"govern\"\n[keys] # two\nperformance = 'KEY_F1' # left of the #1\n\t# not this\n"
+        "#power = \"KEY_PROG2\" # shown\n[algorithm]\n# performance = \"KEY_F2\"";
+    const auto changed = with_keys(text, kProg.keys, "happe.toml");
+    ASSERT_TRUE(changed) << changed.error().message;
+    EXPECT_EQ(*changed,
+              "# mine\n#mode = \"govern\"\n[keys] # two\nperformance = \"KEY_PROG3\" # left of the #1\n\t# not this\n"
+              "power = \"KEY_PROG4\"\n[algorithm]\n# performance = \"KEY_F2\"\n");
+    EXPECT_EQ(with_keys("mode = \"observe\"\n", kProg.keys, "f").value_or("?"),
+              "mode = \"observe\"\n\n[keys]\nperformance = \"KEY_PROG3\"\npower = \"KEY_PROG4\"\n");
+}
+
+TEST(SetupKeys, AreNotWrittenIntoWhatOnlyLooksLikeThem) {
+    for (const char* const text :
+         {"keys.performance = \"KEY_F1\"\n", "mode = \"\"\"govern\"\"\"\nkeys = {power = \"KEY_F1\"}",
+          "[keys]\nperformance = \"\"\"\nKEY_F1\"\"\"\n", "[\"keys\"]\nperformance = \"KEY_F1\"\n"}) {
+        const auto changed = with_keys(text, kProg.keys, "f");
+        ASSERT_FALSE(changed) << text;
+        EXPECT_EQ(changed.error().status, EX_DATAERR);
+        EXPECT_EQ(changed.error().message,
+                  "f: is written in a way that happectl cannot change; change it by hand to keys.performance = "
+                  "\"KEY_PROG3\", keys.power = \"KEY_PROG4\"");
+    }
+    const auto twice = with_keys("[keys]\npower = \"KEY_F1\"\npower = \"KEY_F2\"\n", kProg.keys, "f");
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().message.substr(0, 4), "f:3:");
+}
+
 TEST(SetupConfiguration, IsAddedWhereItIsNot) {
     EXPECT_EQ(with_decided("", kProg, "f").value_or("?"),
               "mode = \"govern\"\n\n[keys]\nperformance = \"KEY_PROG3\"\npower = \"KEY_PROG4\"\n");

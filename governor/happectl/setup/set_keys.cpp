@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// happectl keys set: the two keys, into this machine's configuration and into the happed that runs.
+#include "governor/happectl/commands.h"
+#include "governor/happectl/setup/setup_keys.h"
+#include "governor/happectl/view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <cstdlib>
+#include <memory>
+
+namespace happe::ctl {
+namespace {
+
+struct SetKeysOptions : SetupOptions {
+    bool press = false;
+};
+
+// polkit lets people run this as root who are not root. They change this machine's file and no other.
+bool is_let_by_polkit() {
+    return std::getenv("PKEXEC_UID") != nullptr;  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
+}
+
+Outcome<KeyPair> wanted(const SetKeysOptions& options, const Configuration& configured) {
+    if (options.press) {
+        return pressed_keys(options);
+    }
+    const KeyPair& keys = options.keys;
+    return checked({keys.performance.empty() ? configured.performance_key : keys.performance,
+                    keys.power.empty() ? configured.power_key : keys.power});
+}
+
+// Whether happed has read the file: it may not run.
+Outcome<bool> reloaded(const std::filesystem::path& file) {
+    const auto done =
+        with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
+    if (done) {
+        return true;
+    }
+    const auto& [status, message] = done.error();
+    if (status == EX_UNAVAILABLE) {
+        remark(fmt::format("the keys are in {}; {}", file.string(), message));
+        return false;
+    }
+    return trouble(status, fmt::format("the keys are in {}, but happed has not read it: {}", file.string(), message));
+}
+
+Outcome<int> set_keys(const SetKeysOptions& options) {
+    if (!options.press && options.keys == KeyPair()) {
+        return trouble(EX_USAGE, "name a key (--performance, --power), or press both: happectl keys set --press");
+    }
+    if (!options.of_this_machine() && is_let_by_polkit()) {
+        return trouble(EX_NOPERM, "pkexec changes this machine's keys only");
+    }
+    if (options.of_this_machine() && ::geteuid() != 0) {
+        return trouble(EX_NOPERM, "only an administrator may do this: sudo happectl keys set");
+    }
+    const auto own = read_own_configuration(options.root);
+    const auto keys = own ? wanted(options, own->configured) : pass_on(own);
+    const auto text = keys ? with_keys(own->text, *keys, own->file.string()) : pass_on(keys);
+    const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
+    const auto applied = changed ? reloaded(own->file) : changed;
+    if (!applied) {
+        return pass_on(applied);
+    }
+    say(options.json ? json_text({{"performance", keys->performance},
+                                  {"power", keys->power},
+                                  {"configuration_changed", *changed},
+                                  {"applied", *applied}})
+                     : fmt::format("faster      {}\nsave power  {}\n{}", keys->performance, keys->power,
+                                   *applied ? "happed has these keys now.\n" : ""));
+    return EX_OK;
+}
+
+}  // namespace
+
+void add_set_keys(CLI::App& keys, Task& task) {
+    CLI::App* const command = keys.add_subcommand("set", "Set the keys, in /etc/happe/happe.toml and at once");
+    const auto options = std::make_shared<SetKeysOptions>();
+    CLI::Option* const performance =
+        command->add_option("--performance", options->keys.performance, "The key that asks for more speed");
+    CLI::Option* const power = command->add_option("--power", options->keys.power, "The key that saves power");
+    command->add_flag("--press", options->press, "Press both keys instead of naming them")
+        ->excludes(performance)
+        ->excludes(power);
+    command->add_flag("--json", options->json, "Print the keys as JSON, in ASCII");
+    command->add_option("--root", options->root, "Look for files below this")->group("");
+    command->callback([options, &task] { task = [options] { return set_keys(*options); }; });
+}
+
+}  // namespace happe::ctl
