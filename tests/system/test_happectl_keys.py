@@ -8,7 +8,6 @@ import resource
 import signal
 import socket
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +18,8 @@ from patience import PATIENCE_S
 from test_happectl_setup import answer_as_the_keyboards_helper
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from happed_world import Happed
 
 EX_USAGE, EX_DATAERR, EX_IOERR, EX_TEMPFAIL, EX_NOPERM = 64, 65, 74, 75, 77
