@@ -38,10 +38,11 @@ picture study-server/run-whole-1280-light run-view 1180
 picture study-server/profile-map-1280-light profile-map
 picture study-server/profile-1280-light profile-lessons 2200
 
-# The overlay above a full-screen window, and the owner's window.
-HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py -k "a_key_changes or by_keys_alone"
+# The overlay above a full-screen window, the owner's window, and its dialog of the keys.
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py ui/tests/test_owner_keys.py -k "a_key_changes or by_keys_alone or pressed_and_set"
 picture ui/overlay overlay
 cp build/pictures/ui/owner-window.png docs/img/owner-window.png # as it is: few colours would not have those of the presses
+picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome
 

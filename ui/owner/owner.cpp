@@ -18,8 +18,6 @@ constexpr std::chrono::minutes kCount{1};
 constexpr std::size_t kShownPresses = 20;
 constexpr uint kMostEvents = 10'000;
 constexpr std::size_t kMostUndone = 1000;
-constexpr uint kKeyWait = 30'000;      // ms
-constexpr int kKeyPatience = 120'000;  // ms: somebody may have to give a password first
 
 const QString kUnit = QStringLiteral("happe-indicator.service");
 
@@ -128,8 +126,8 @@ void Owner::show_profile() {
 }
 
 void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
-                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms) {
-    auto* const watcher = new QDBusPendingCallWatcher(bus.asyncCall(question, patience_ms), this);
+                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
+    auto* const watcher = new QDBusPendingCallWatcher(bus.asyncCall(question), this);
     connect(watcher, &QDBusPendingCallWatcher::finished, this,
             [this, take, tell_refusal](QDBusPendingCallWatcher* finished) {
                 finished->deleteLater();
@@ -196,14 +194,6 @@ void Owner::ask_saving() {
             emit changed();
         },
         false);
-}
-
-void Owner::learn_key() {
-    QDBusMessage question = to_governor(QStringLiteral("LearnKey")) << uint{kKeyWait};
-    question.setInteractiveAuthorizationAllowed(true);
-    ask(
-        system_, question, [this](const QList<QVariant>& answer) { emit learned(answer.value(0).toString()); }, true,
-        kKeyPatience);
 }
 
 void Owner::pause(bool wanted) {

@@ -44,8 +44,6 @@ public:
     [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
 
     void choose(const QString& application);
-    // Waits for a key, half a minute, and says its name.
-    void learn_key();
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
     // Undoes this press of the shown profile, and all that the profile learned after it.
@@ -61,7 +59,6 @@ signals:
     void changed();
     // A key was counted: its name on the bus.
     void counted(const QString& key);
-    void learned(const QString& key);
     // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
     void undone(int presses, bool ended_early);
     // What was asked for was refused, in words.
@@ -83,7 +80,7 @@ private:
                 const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
     void ask(const QDBusConnection& bus, const QDBusMessage& question,
-             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal, int patience_ms = -1);
+             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
 
     QDBusConnection system_;
     QDBusConnection session_;

@@ -2,8 +2,9 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
-#include "ui/owner/key_words.h"
+#include "ui/owner/key_dialog.h"
 #include "ui/owner/owner_words.h"
+#include "ui/owner/text_label.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -24,20 +25,6 @@ namespace {
 
 constexpr double kHeadline = 1.3;  // of the desktop's letters
 
-// Screen readers read out a changing element by its text, which is therefore its accessible name.
-QLabel* text_label(QWidget* parent) {
-    auto* const label = new QLabel(parent);
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    return label;
-}
-
-void say(QLabel& label, const QString& text) {
-    label.setText(text);
-    label.setAccessibleName(text);
-    label.setVisible(!text.isEmpty());
-}
-
 }  // namespace
 
 OwnerWindow::OwnerWindow(Owner& owner)
@@ -51,7 +38,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
       keys_(text_label(this)),
       pause_(new QPushButton(tr("&Pause HAPPE"), this)),
       reset_(new QPushButton(tr("F&orget this application…"), this)),
-      find_key_(new QPushButton(tr("Find a &key…"), this)),
+      change_keys_(new QPushButton(tr("Change &keys…"), this)),
       autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
       extension_(new QPushButton(tr("Enable HAPPE in &GNOME"), this)),
       said_(text_label(this)) {
@@ -79,7 +66,7 @@ void OwnerWindow::lay_out() {
     now->addWidget(pause_, 0, Qt::AlignTop);
     auto* const keys = new QHBoxLayout;
     keys->addWidget(keys_, 1);
-    keys->addWidget(find_key_);
+    keys->addWidget(change_keys_);
     all->addLayout(now);
     all->addWidget(why_);
     all->addWidget(saving_);
@@ -92,8 +79,8 @@ void OwnerWindow::lay_out() {
     session->addWidget(extension_);
     all->addLayout(session);
     all->addWidget(said_);
-    const QList<QWidget*> order{pause_,    profiles_,  reset_,    chart_, presses_->first(),
-                                find_key_, autostart_, extension_};
+    const QList<QWidget*> order{pause_,       profiles_,  reset_,    chart_, presses_->first(),
+                                change_keys_, autostart_, extension_};
     for (qsizetype at = 1; at < order.size(); ++at) {
         setTabOrder(order[at - 1], order[at]);
     }
@@ -107,14 +94,7 @@ void OwnerWindow::connect_all() {
         say(*said_, tr("Counted: %1")
                         .arg(OwnerWords::key(key == QLatin1String("performance") ? Key::Performance : Key::Power)));
     });
-    connect(&owner_, &Owner::learned, this, [this](const QString& key) {
-        say(*said_, tr("This key is %1. Write %2 into /etc/happe/happe.toml, as the key for faster or to save power.")
-                        .arg(key_in_words(key), key));
-    });
-    connect(find_key_, &QPushButton::clicked, this, [this] {
-        say(*said_, tr("Within half a minute, press a key that types no text."));
-        owner_.learn_key();
-    });
+    connect(change_keys_, &QPushButton::clicked, this, &OwnerWindow::change_keys);
     connect(pause_, &QPushButton::clicked, this, [this](bool wanted) {
         say(*said_, wanted ? tr("HAPPE continues when this program ends, at the latest.") : QString());
         owner_.pause(wanted);
@@ -149,7 +129,7 @@ void OwnerWindow::update_all() {
                          served ? std::optional(state.work->level) : std::nullopt);
     pause_->setChecked(owner_.paused());
     pause_->setText(owner_.paused() ? tr("&Continue") : tr("&Pause HAPPE"));
-    find_key_->setEnabled(state.there);
+    change_keys_->setEnabled(state.there);
     reset_->setEnabled(!owner_.presses().empty());
     autostart_->setEnabled(owner_.autostart().has_value());
     extension_->setVisible(owner_.extension_is_off());
@@ -200,6 +180,11 @@ void OwnerWindow::reset() {
     if (box.clickedButton() == forget) {
         owner_.reset();
     }
+}
+
+void OwnerWindow::change_keys() {
+    KeyDialog dialog(owner_, this);
+    dialog.exec();
 }
 
 void OwnerWindow::showEvent(QShowEvent* event) {

@@ -33,6 +33,7 @@ private:
     void update_profiles();
     void add_profile(const QString& application);
     void reset();
+    void change_keys();
 
     // Qt's: each belongs to its parent.
     Owner& owner_;
@@ -45,7 +46,7 @@ private:
     QLabel* keys_;
     QPushButton* pause_;
     QPushButton* reset_;
-    QPushButton* find_key_;
+    QPushButton* change_keys_;
     QCheckBox* autostart_;
     QPushButton* extension_;
     QLabel* said_;

@@ -4,6 +4,8 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
+#include "ui/owner/key_change.h"
+#include "ui/owner/key_dialog.h"
 #include "ui/owner/key_words.h"
 #include "ui/owner/owner_reasons.h"
 #include "ui/owner/owner_words.h"
@@ -14,6 +16,8 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
+#include <QEventLoop>
+#include <QFile>
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <cmath>
@@ -183,31 +187,41 @@ class Window : public testing::Test {
 protected:
     Owner owner_{QDBusConnection("none"), QDBusConnection("none")};
     OwnerWindow window_{owner_};
+    KeyDialog dialog_{owner_, &window_};
 };
 
-TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
+int expect_names(const QWidget& window) {
     int found = 0;
-    for (QWidget* const widget : window_.findChildren<QWidget*>()) {
+    for (QWidget* const widget : window.findChildren<QWidget*>()) {
         if ((widget->focusPolicy() & Qt::TabFocus) == 0 || widget->focusProxy() != nullptr ||
-            !widget->isVisibleTo(&window_)) {
+            !widget->isVisibleTo(&window)) {
             continue;
         }
         const QAccessibleInterface* const it = QAccessible::queryAccessibleInterface(widget);
-        ASSERT_NE(it, nullptr) << widget->metaObject()->className();
-        EXPECT_FALSE(it->text(QAccessible::Name).isEmpty()) << widget->metaObject()->className();
+        EXPECT_TRUE(it != nullptr && !it->text(QAccessible::Name).isEmpty()) << widget->metaObject()->className();
         ++found;
     }
-    EXPECT_GE(found, 6);
+    return found;
 }
 
-TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
+void expect_letters(const QWidget& window) {
     std::set<QString> letters;
-    const auto buttons = window_.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly);
+    const auto buttons = window.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly);
     for (const QAbstractButton* const button : buttons) {
         EXPECT_FALSE(button->shortcut().isEmpty()) << button->text().toStdString();
         letters.insert(button->shortcut().toString());
     }
     EXPECT_EQ(letters.size(), static_cast<std::size_t>(buttons.size()));
+}
+
+TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
+    EXPECT_GE(expect_names(window_), 6);
+    EXPECT_GE(expect_names(dialog_), 4);
+}
+
+TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
+    expect_letters(window_);
+    expect_letters(dialog_);
 }
 
 TEST_F(Window, IsMirroredFromRightToLeft) {
@@ -222,6 +236,50 @@ TEST_F(Window, FitsIntoALaptopsScreenAtTwiceTheSize) {
     window_.grab();
     EXPECT_LE(window_.minimumSizeHint().height(), 1080 / 2 - 80);
     EXPECT_LE(window_.minimumSizeHint().width(), 1920 / 2);
+    EXPECT_LE(dialog_.minimumSizeHint().width(), 1920 / 2);
+}
+
+// What KeyChange says when a program in the place of pkexec has ended.
+QString said_with(const char* program) {
+    const QTemporaryDir folder;
+    if (program != nullptr) {
+        QFile file(folder.filePath("pkexec"));
+        EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(program);
+        file.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
+    }
+    const QByteArray path = qgetenv("PATH");
+    qputenv("PATH", folder.path().toUtf8());
+    KeyChange change;
+    QEventLoop loop;
+    QString said;
+    const auto end = [&](const QString& words) {
+        said = words;
+        loop.quit();
+    };
+    QObject::connect(&change, &KeyChange::applied, &loop, [&] { end("applied"); });
+    QObject::connect(&change, &KeyChange::not_applied, &loop, end);
+    change.apply("KEY_F14", "CTRL+KEY_UP");
+    loop.exec();
+    EXPECT_FALSE(change.applies());
+    qputenv("PATH", path);
+    return said;
+}
+
+TEST(KeyChange, SaysHowToSetTheKeysWithoutPkexecOrAPassword) {
+    const QString terminal = "In a terminal:\nsudo happectl keys set --performance KEY_F14 --power CTRL+KEY_UP";
+    EXPECT_EQ(said_with(nullptr), "The program pkexec, which asks for a password, is not there. " + terminal);
+    for (const char* const refusal : {"#!/bin/sh\nexit 126\n", "#!/bin/sh\necho no agent >&2\nexit 127\n"}) {
+        EXPECT_EQ(said_with(refusal), "This needs an administrator's password, which nobody gave. " + terminal);
+    }
+}
+
+TEST(KeyChange, PassesOnWhatHappectlSays) {
+    EXPECT_EQ(said_with("#!/bin/sh\necho 'happectl: full' >&2\nexit 74\n"), "HAPPE says: happectl: full");
+    EXPECT_EQ(said_with("#!/bin/sh\necho 'happectl: no happed' >&2\n"), "HAPPE says: happectl: no happed");
+    EXPECT_EQ(said_with("#!/bin/sh\n[ \"$*\" = \"--disable-internal-agent " HAPPE_HAPPECTL
+                        " keys set --performance KEY_F14 --power CTRL+KEY_UP\" ]\n"),
+              "applied");
 }
 
 TEST_F(Window, SaysThatHappedDoesNotRun) {

@@ -120,7 +120,7 @@ QString OwnerWords::keys(const OwnerState& state) {
         tr("Faster: %1. Save power: %2.").arg(key_in_words(state.performance_key), key_in_words(state.power_key));
     return keys + QLatin1Char(' ') +
            (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
-                                : tr("No keyboard has these keys. You can set others in /etc/happe/happe.toml."));
+                                : tr("No keyboard has these keys."));
 }
 
 QString OwnerWords::chart(const OwnProfile& profile) {

@@ -200,8 +200,8 @@
         <translation>Schneller: %1. Strom sparen: %2.</translation>
     </message>
     <message>
-        <source>No keyboard has these keys. You can set others in /etc/happe/happe.toml.</source>
-        <translation>Keine Tastatur hat diese Tasten. Andere lassen sich in /etc/happe/happe.toml einstellen.</translation>
+        <source>No keyboard has these keys.</source>
+        <translation>Keine Tastatur hat diese Tasten.</translation>
     </message>
     <message>
         <source>%1: %2</source>
@@ -294,6 +294,92 @@
     </message>
 </context>
 <context>
+    <name>happe::ui::KeyChange</name>
+    <message>
+        <source>The program pkexec, which asks for a password, is not there.</source>
+        <translation>Das Programm pkexec fehlt, das nach dem Kennwort fragt.</translation>
+    </message>
+    <message>
+        <source>Nobody pressed a key that types no text within half a minute.</source>
+        <translation>In 30 Sekunden wurde keine Taste gedrückt, die keinen Text schreibt.</translation>
+    </message>
+    <message>
+        <source>This needs an administrator&apos;s password, which nobody gave.</source>
+        <translation>Dafür ist ein Administratorkennwort nötig, das niemand eingegeben hat.</translation>
+    </message>
+    <message>
+        <source>In a terminal:</source>
+        <translation>Im Terminal:</translation>
+    </message>
+    <message>
+        <source>Refused: %1</source>
+        <translation>Abgelehnt: %1</translation>
+    </message>
+    <message>
+        <source>HAPPE says: %1</source>
+        <translation>HAPPE meldet: %1</translation>
+    </message>
+</context>
+<context>
+    <name>happe::ui::KeyDialog</name>
+    <message>
+        <source>&amp;Apply</source>
+        <translation>Ü&amp;bernehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Close</source>
+        <translation>S&amp;chließen</translation>
+    </message>
+    <message>
+        <source>HAPPE&apos;s keys</source>
+        <translation>Tasten von HAPPE</translation>
+    </message>
+    <message>
+        <source>%v s</source>
+        <translation>%v s</translation>
+    </message>
+    <message>
+        <source>Seconds left</source>
+        <translation>Verbleibende Sekunden</translation>
+    </message>
+    <message>
+        <source>Choose keys that type no text and that you use for nothing else.</source>
+        <translation>Wählen Sie Tasten, die keinen Text schreiben und die Sie für nichts anderes benutzen.</translation>
+    </message>
+    <message>
+        <source>The keys are set.</source>
+        <translation>Die Tasten sind eingestellt.</translation>
+    </message>
+    <message>
+        <source>Press the key for: %1.</source>
+        <translation>Drücken Sie die Taste für: %1.</translation>
+    </message>
+    <message>
+        <source>%1 is the other key. The two keys must differ.</source>
+        <translation>„%1“ ist schon die andere Taste. Es müssen zwei verschiedene sein.</translation>
+    </message>
+    <message>
+        <source>Chosen: %1. &quot;Apply&quot; sets it.</source>
+        <translation>Gewählt: %1. „Übernehmen“ stellt die Taste ein.</translation>
+    </message>
+    <message>
+        <source>An administrator&apos;s password may be needed.</source>
+        <translation>Eventuell wird nach dem Kennwort eines Administrators gefragt.</translation>
+    </message>
+    <message>
+        <source>&amp;Press another key</source>
+        <translation>&amp;Andere Taste drücken</translation>
+    </message>
+    <message>
+        <source>Press an&amp;other key</source>
+        <translation>A&amp;ndere Taste drücken</translation>
+    </message>
+    <message>
+        <source>&amp;Stop</source>
+        <translation>Abb&amp;rechen</translation>
+    </message>
+</context>
+<context>
     <name>happe::ui::OwnerWindow</name>
     <message>
         <source>&amp;Pause HAPPE</source>
@@ -304,8 +390,8 @@
         <translation>Diese Anwendung &amp;vergessen …</translation>
     </message>
     <message>
-        <source>Find a &amp;key…</source>
-        <translation>&amp;Taste erkennen …</translation>
+        <source>Change &amp;keys…</source>
+        <translation>&amp;Tasten ändern …</translation>
     </message>
     <message>
         <source>&amp;Start the indicator with the session</source>
@@ -334,10 +420,6 @@
     <message>
         <source>Counted: %1</source>
         <translation>Gezählt: %1</translation>
-    </message>
-    <message>
-        <source>Within half a minute, press a key that types no text.</source>
-        <translation>Drücken Sie in den nächsten 30 Sekunden eine Taste, die keinen Text schreibt.</translation>
     </message>
     <message>
         <source>HAPPE continues when this program ends, at the latest.</source>
@@ -369,10 +451,6 @@
     <message>
         <source>HAPPE cannot undo the older ones.</source>
         <translation>Die älteren kann HAPPE nicht zurücknehmen.</translation>
-    </message>
-    <message>
-        <source>This key is %1. Write %2 into /etc/happe/happe.toml, as the key for faster or to save power.</source>
-        <translation>Diese Taste ist „%1“. Tragen Sie %2 in /etc/happe/happe.toml als Taste für „Schneller“ oder „Strom sparen“ ein.</translation>
     </message>
 </context>
 <context>

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The window's dialog of the two keys, by a screen reader, before the real happed and happectl."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from desktop import USER, keep, program, x11
+from happed_world import QUICK, Keyboards
+from patience import PATIENCE_S, until
+from test_owner_window import Window
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+
+    from accessible import ScreenReader
+    from happed_world import Happed
+
+# No polkit agent asks in a test: this runs what pkexec was asked to run, as the same user, with the test's files.
+PKEXEC = """#!/bin/sh
+shift 2
+exec "{happectl}" "$@" --root "{root}"
+"""
+FASTER = "Faster: Press another key"
+SAVE = "Save power: Press another key"
+
+
+class Owner(Window):
+    """The window of an owner who may change the configuration, and whose keys are pressed by the test."""
+
+    keyboards: Keyboards
+
+    def looks_for_a_key(self) -> socket.socket:
+        """Wait until happed does, whatever else it asks before; where it waits for the answer."""
+        while True:
+            asking, _ = self.keyboards.listener.accept()
+            asking.settimeout(PATIENCE_S)
+            if b" learn 30000" in asking.recv(4096):
+                return asking
+            asking.close()
+
+    def presses(self, key: str) -> None:
+        """Press this key when happed looks for one."""
+        with self.looks_for_a_key() as asking:
+            asking.send(f"key {key}".encode())
+            asking.send(b"end")
+
+
+@pytest.fixture
+def owner(stopped: Happed) -> Iterator[Owner]:
+    """Have happed read a file that the window's user may write."""
+    root = stopped.world.bus.folder / stopped.folder.name
+    file = root / "etc/happe/happe.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(QUICK + "# mine\n")
+    (root / "pkexec").write_text(PKEXEC.format(happectl=program("happectl"), root=root))
+    (root / "pkexec").chmod(0o755)
+    for each in (root, *root.rglob("*")):
+        os.chown(each, USER, -1)
+    (stopped.folder / "happe.toml").unlink()
+    (stopped.folder / "happe.toml").symlink_to(file)
+    happed = stopped.start()
+    happed.world.allow("configure")
+    with x11() as desktop:
+        desktop.environment["PATH"] = f"{root}:{os.environ['PATH']}"
+        owner = Owner(desktop, happed, happed.serves())
+        owner.keyboards = Keyboards(happed.folder / "keys")
+        with contextlib.closing(owner.keyboards):
+            yield owner
+
+
+def says(reader: ScreenReader, words: str) -> None:
+    """Wait until the dialog says this."""
+    until(lambda: any(words in name for name in reader.names("label")), words)
+
+
+def opens_dialog(owner: Owner, reader: ScreenReader) -> None:
+    """Open it, once the window knows the keys."""
+    says(reader, "Faster: Program 1. Save power: Program 2.")
+    owner.key("alt+k")
+    until(lambda: FASTER in reader.names("push button"), "the dialog is there")
+
+
+def test_the_keys_are_pressed_and_set(owner: Owner) -> None:
+    with owner.read_out() as reader:
+        opens_dialog(owner, reader)
+        reader.press(FASTER)
+        says(reader, "Press the key for: Faster.")
+        until(lambda: "Seconds left" in reader.names("progress bar"), "the time runs")
+        keep(owner.settled().crop((340, 110, 940, 690)), "owner-keys")
+        owner.presses("KEY_F14")
+        says(reader, 'Chosen: F14. "Apply" sets it.')
+
+        reader.press(SAVE)
+        owner.presses("KEY_F14")
+        says(reader, "F14 is the other key. The two keys must differ.")
+        reader.press(SAVE)
+        owner.presses("KEY_F13")
+        says(reader, "Chosen: F13.")
+        assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
+
+        reader.press("Apply")
+        says(reader, "The keys are set.")
+        settings = owner.me.get("Settings")
+        assert (settings["keys.performance"], settings["keys.power"]) == ("KEY_F14", "KEY_F13")
+        says(reader, "Faster: F14. Save power: F13.")  # the window behind it
+    keys = '\n[keys]\nperformance = "KEY_F14"\npower = "KEY_F13"\n'
+    assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n" + keys
+
+
+def test_who_may_not_or_stops_changes_nothing(owner: Owner) -> None:
+    owner.happed.world.allow()
+    with owner.read_out() as reader:
+        opens_dialog(owner, reader)
+        reader.press(FASTER)
+        says(reader, "nobody gave. In a terminal:\nsudo happectl keys set --press")
+
+        owner.happed.world.allow("configure")
+        reader.press(FASTER)
+        says(reader, "Press the key for: Faster.")
+        with owner.looks_for_a_key():
+            owner.key("Escape")
+            until(lambda: FASTER in reader.names("push button"), "the dialog no longer waits for one")
+            reader.press(SAVE)  # happed would refuse it if it still waited for the first
+            owner.presses("KEY_F13")
+        says(reader, "Chosen: F13.")
+        owner.key("Escape")
+        until(lambda: FASTER not in reader.names("push button"), "the dialog is closed")
+    assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
+    assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n"
