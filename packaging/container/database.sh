@@ -1,15 +1,18 @@
 #!/bin/sh
-# Runs PostgreSQL on a Unix socket alone, and makes the study server's database at the first start. The server's user is known
-# by who it is at the socket.
+# Runs PostgreSQL on a Unix socket alone, and makes the study server's database at the first start: all of it, or nothing. The
+# server's user is known by who it is at the socket.
 set -eu
 data=/var/lib/postgresql/data
 bin=$(echo /usr/lib/postgresql/*/bin)
-if [ ! -s $data/PG_VERSION ]; then
-    "$bin/initdb" --pgdata=$data --encoding=UTF8 --locale=C.UTF-8 --auth=peer >/dev/null
-    "$bin/pg_ctl" --pgdata=$data --wait --silent --options="-c listen_addresses=''" start
-    createuser happe-server
-    createdb --owner=happe-server happe
-    "$bin/pg_ctl" --pgdata=$data --wait --silent stop
+if [ ! -e $data ]; then
+    rm -rf $data.new
+    "$bin/initdb" --pgdata=$data.new --encoding=UTF8 --locale=C.UTF-8 --auth=peer >/dev/null
+    # Nobody else sees this socket.
+    "$bin/pg_ctl" --pgdata=$data.new --wait --silent --options="-c listen_addresses='' -k /tmp" start
+    createuser --host=/tmp happe-server
+    createdb --host=/tmp --owner=happe-server happe
+    "$bin/pg_ctl" --pgdata=$data.new --wait --silent stop
+    mv $data.new $data
 fi
 echo 'postgresql+psycopg://happe-server@/happe?host=/run/postgresql' >/run/postgresql/url
 exec "$bin/postgres" -D $data -c listen_addresses=
