@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what HAPPE is built with on Debian 12 or 13, as root or with sudo, and says what. Does nothing where nothing is
 # missing.
-#   usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|statistics
+#   usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|containers|statistics
 # desktop and demo have what governor has, test what both have, all what test has; package has what desktop has.
 set -eu
 cd "$(dirname "$0")/.."
@@ -46,6 +46,8 @@ package="$desktop $package_governor lintian python3-pip python3-setuptools pytho
     $(sed -n "/^\[$release\]/,/^\[/s/.* = \"\([a-z0-9.-]*\).*/\1/p" packaging/python-from-debian.toml)"
 # To test packages, and to make a repository of them.
 package_test="autopkgtest mmdebstrap reprepro gpg gpg-agent"
+# To build the server's images, and to test them in containers.
+containers="buildah podman podman-compose netavark aardvark-dns iptables iproute2 mmdebstrap"
 
 # To compare the models of the analysis with R's (tools/validate.sh models), after `test`.
 statistics="r-base-core r-cran-ordinal r-cran-lme4 r-cran-lmertest r-cran-mass r-cran-emmeans"
@@ -59,8 +61,9 @@ case ${1-} in
     all) packages=$all ;;
     package) packages=$package ;;
     package-test) packages=$package_test ;;
+    containers) packages=$containers ;;
     statistics) packages=$statistics ;;
-    *) echo "usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|statistics" >&2; exit 64 ;;
+    *) echo "usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|containers|statistics" >&2; exit 64 ;;
 esac
 
 command -v npm >/dev/null || [ "$1" != all ] || packages="$packages npm"
@@ -85,7 +88,7 @@ else
     echo "setup: all Debian packages are installed"
 fi
 
-case $1 in governor | desktop | package* | statistics) exit 0 ;; esac
+case $1 in governor | desktop | package* | containers | statistics) exit 0 ;; esac
 
 # Python's packages go into build/venv, pinned with their hashes: the lock has all of them, `demo` and `test` need a part.
 lock=build/pins/$1.txt

@@ -22,6 +22,7 @@
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   servers      two study servers and three workers on one PostgreSQL and one S3 store (versitygw, which Go builds here) through
 #                a study, while one of them is killed 30 times
+#   containers   the same with one worker, in the containers of packaging/container, from this release's packages
 #   bench        speed and memory
 set -eu
 cd "$(dirname "$0")/.."
@@ -103,13 +104,17 @@ run() { # PART
             HAPPE_KILLS=30 HAPPE_PARTICIPANTS=4 HAPPE_VERSITYGW="$PWD/build/versitygw/versitygw" \
                 build/venv/bin/python -m pytest -p no:cacheprovider --durations=1 study-server/tests/test_two_servers.py
             ;;
+        containers)
+            tools/setup.sh containers
+            HAPPE_KILLS=30 HAPPE_PARTICIPANTS=4 packaging/container-test.sh
+            ;;
         bench)
             make bench
             ;;
     esac
 }
 
-all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade debian12 debian13 sid"
+all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -63,22 +63,25 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest) -> str:
     """A migrated, empty database: the test runs on both kinds."""
-    if request.param == "sqlite":
-        yield sqlite_copy(request.getfixturevalue("sqlite_template"), tmp_path)
-        return
-    server: Postgres = request.getfixturevalue("postgres")
-    name = f"happe_{next(NUMBERS)}"
-    server.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
-    yield server.url(name)
-    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    url: str = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param])
+    return url
 
 
 @pytest.fixture
 def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """A migrated, empty SQLite database, for tests that the kind of database does not touch."""
     return sqlite_copy(sqlite_template, tmp_path)
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """A migrated, empty database of PostgreSQL."""
+    name = f"happe_{next(NUMBERS)}"
+    postgres.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
+    yield postgres.url(name)
+    postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 
 A server, a worker or the store is killed now and then: nothing acknowledged is lost, nothing is doubled, and
 nothing is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program)
-and 30 kills.
+and 30 kills. `tools/validate.sh containers` has the same in the containers of packaging/container (HAPPE_COMPOSE).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid4
 
 import obstore
@@ -27,10 +27,10 @@ import given_power
 import given_reports
 import given_studies
 import records
+from composed import Composed
 from given_devices import device, put_record, seat
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
-from happe_study.base.config import load_config
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.evidence.checks.job import CHECKS
 from happe_study.evidence.measuring.job import MEASURING
@@ -38,7 +38,6 @@ from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.bucket import Bucket
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import OPEN, Job, JobState
 from happe_study.people.devices.models import Sitting
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from happe_study.design.study import Study
-    from s3_stores import Store
-    from two_servers import Process
     from world import World
 
 pytestmark = pytest.mark.slow
@@ -68,25 +65,35 @@ LONGEST_MOMENT = 4.0  # seconds between two kills
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """The store of the short form forgets its objects when it is killed, so that it is killed before there are any."""
+def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab | Composed]:
+    """Moto forgets its objects when it is killed, so nobody kills the store of the short form."""
+    if os.environ.get("HAPPE_COMPOSE"):
+        with Composed() as composed:
+            yield composed
+        return
     program = os.environ.get("HAPPE_VERSITYGW")
-    with Versity(tmp_path, Path(program)) if program else Moto(tmp_path) as made:
-        made.make_bucket("happe")
+    with (
+        Versity(tmp_path, Path(program)) if program else Moto(tmp_path) as store,
+        Lab(tmp_path, request.getfixturevalue("postgres_url"), store) as made,
+    ):
         yield made
 
 
-@pytest.fixture
-def lab(store: Store, tmp_path: Path, database_url: str) -> Iterator[Lab]:
-    with Lab(tmp_path, database_url, store.settings("happe")) as made:
-        yield made
+class Victim(Protocol):
+    """What is killed and started again."""
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+
+    def start(self) -> None:
+        """Have it run again."""
 
 
 @dataclass
 class Killing:
     """Kills at random moments, and starts again, one of each kind in turn, while something goes on."""
 
-    kinds: Sequence[Sequence[Process | Store]]
+    kinds: Sequence[Sequence[Victim]]
     killed: int = 0
     _random: random.Random = field(default_factory=lambda: random.Random(21))
 
@@ -152,16 +159,16 @@ def report(world: World, study: Study) -> None:
     ended(world, REPORT)
 
 
-def keys(world: World) -> list[str]:
+def keys(lab: Lab | Composed) -> list[str]:
     """Every object of the bucket."""
-    storage = storage_of(world.config)
+    storage = lab.storages()[0]
     assert isinstance(storage, Bucket)
     return [each["path"] for page in obstore.list(storage._store) for each in page]  # noqa: SLF001 - all of it
 
 
-def require_all(lab: Lab, traces: list[str]) -> None:
+def require_all(lab: Lab | Composed, traces: list[str]) -> None:
     """Assert that every run, record, trace and part is there once, and nothing else, and that both servers say so."""
-    world, storage = lab.world, storage_of(lab.world.config)
+    world, storage = lab.world, lab.storages()[0]
     with world.database.reading() as session:
         runs = session.scalar(select(func.count()).select_from(Run))
         assert session.scalar(select(func.count()).select_from(RunRecord)) == runs == RUNS * PARTICIPANTS
@@ -174,10 +181,10 @@ def require_all(lab: Lab, traces: list[str]) -> None:
     assert len(names) == len(set(names)) > 5
     assert f"{len(named)} parts" in str(agreed(lab))
     require_nothing_on_disks(lab)
-    assert sorted(keys(world)) == sorted(named)
+    assert sorted(keys(lab)) == sorted(named)
 
 
-def agreed(lab: Lab) -> list[dict[str, str]]:
+def agreed(lab: Lab | Composed) -> list[dict[str, str]]:
     """What `check` says on both servers: the same, and nothing failed."""
     said = []
     for number in range(len(lab.servers)):
@@ -188,29 +195,28 @@ def agreed(lab: Lab) -> list[dict[str, str]]:
     return said[0]
 
 
-def sweep(lab: Lab) -> None:
+def sweep(lab: Lab | Composed) -> None:
     """Remove what the kills left, as `check --sweep` does a minute later."""
-    for server in lab.servers:
-        upkeep.sweep(lab.world.database, storage_of(load_config(server.file)), older_than=0)
+    for storage in lab.storages():
+        upkeep.sweep(lab.world.database, storage, older_than=0)
 
 
-def require_nothing_on_disks(lab: Lab) -> None:
+def require_nothing_on_disks(lab: Lab | Composed) -> None:
     """Assert that no folder has anything of a trace, or of a job that has ended. Its worker removes that afterwards."""
     until(lambda: not left_on_disks(lab), "no disk has anything of a trace or of a job that has ended")
 
 
-def left_on_disks(lab: Lab) -> list[Path]:
+def left_on_disks(lab: Lab | Composed) -> list[Path]:
     """The files of traces and jobs on all machines."""
     files = [path for data in lab.data for name in ("traces", "jobs") for path in (data / name).rglob("*")]
     return [path for path in files if path.is_file() and ".matplotlib" not in path.parts]
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one server
-def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab, store: Store) -> None:
+def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab | Composed) -> None:
     # given
     world, traces = lab.world, list[str]()
     study = given_studies.study(world, protocol=given_reports.PROTOCOL)
-    killing = Killing([lab.servers, lab.workers, *([[store]] if store.keeps else [])])
+    killing = Killing(lab.kinds)
     # when
     killing.during(lambda: traces.extend(one for _ in range(PARTICIPANTS) for one in play(world, study)), KILLS // 2)
     killing.during(lambda: report(world, study), KILLS - KILLS // 2)
@@ -223,10 +229,10 @@ def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: L
         codes = session.scalars(select(Participant.code)).all()
     for code in codes:
         path = f"/api/v1/studies/{study.name}/participants/{code}/withdrawal"
-        answer = staff.once("POST", lab.servers[0].port, path, json={"confirm": code})
+        answer = staff.once("POST", lab.ports[0], path, json={"confirm": code})
         assert answer.status_code == HTTPStatus.NO_CONTENT, answer
     # then
-    until(lambda: keys(world) == [], "an empty bucket")
+    until(lambda: keys(lab) == [], "an empty bucket")
     with world.database.reading() as session:
         wanted = select(func.count()).select_from(AuditEntry).where(AuditEntry.action == "traces.erased")
         until(lambda: session.scalar(wanted) == PARTICIPANTS, "the end of every erasure")

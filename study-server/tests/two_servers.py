@@ -20,7 +20,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
 from happe_demo.ports import reserved_port
-from happe_study.base.config import SECRET_NAMES
+from happe_study.base.config import SECRET_NAMES, load_config
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.setting_up import write_secret
 from operated import SOURCES, happe_server
 from patience import PATIENCE_S, until
@@ -28,12 +29,15 @@ from uploader import DONE, PAUSE_SECONDS, RETRIED
 from world import AT_ONCE, World, fixed_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from happe_study.evidence.traces.storage import Storage
     from in_process import Ran
+    from s3_stores import Store
 
 SERVERS, WORKERS = 2, 3
+BUCKET = "happe"
 
 
 @dataclass(frozen=True)
@@ -124,14 +128,19 @@ class Process:
         """Whether it answers."""
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text()
-        connection = HTTPConnection("127.0.0.1", self.port or 0, timeout=PATIENCE_S)
-        try:
-            connection.request("GET", "/healthz")
-            return connection.getresponse().status == HTTPStatus.OK
-        except (OSError, HTTPException):
-            return False
-        finally:
-            connection.close()
+        return answers(self.port or 0)
+
+
+def answers(port: int) -> bool:
+    """Whether a server on this port says that it is well."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 class Remote(World):
@@ -150,15 +159,18 @@ class Remote(World):
 class Lab:
     """The servers, the workers, and what is in their database."""
 
-    def __init__(self, folder: Path, database_url: str, s3: dict[str, str]) -> None:
-        """Write secrets and configurations; start nothing."""
+    def __init__(self, folder: Path, database_url: str, store: Store) -> None:
+        """Write secrets and configurations, and make the bucket; start nothing."""
+        store.make_bucket(BUCKET)
+        s3 = store.settings(BUCKET)
         self._folder, self._fields = folder, {"database_url": database_url, **AT_ONCE, "limits.free_bytes": 0}
         self._fields |= {"metrics_listen": "off", "jobs": 0, "workers": 1, "log_level": "warning"}
         self._fields |= {f"s3.{name}": value for name, value in s3.items()}
         self.servers = [self._made(f"server-{number}", reserved_port()) for number in range(SERVERS)]
         self.workers = [self._made(f"worker-{number}", None) for number in range(WORKERS)]
-        ports = [process.port or 0 for process in self.servers]
-        self.world = Remote(folder / "server-0", database_url, ports, s3=s3, limits={"free_bytes": 0})
+        self.kinds: list[Sequence[Process | Store]] = [self.servers, self.workers, *([[store]] if store.keeps else [])]
+        self.ports = [process.port or 0 for process in self.servers]
+        self.world = Remote(folder / "server-0", database_url, self.ports, s3=s3, limits={"free_bytes": 0})
 
     def _made(self, name: str, port: int | None) -> Process:
         data, file = self._folder / name, self._folder / f"{name}.toml"
@@ -174,6 +186,10 @@ class Lab:
     def data(self) -> list[Path]:
         """The data folders of all."""
         return [process.file.with_suffix("") for process in self.servers + self.workers]
+
+    def storages(self) -> list[Storage]:
+        """The store of traces, once for each server."""
+        return [storage_of(load_config(process.file)) for process in self.servers]
 
     def command(self, server: int, *arguments: str | Path) -> Ran:
         """Run a command on one of the servers."""
