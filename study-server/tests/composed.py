@@ -156,5 +156,6 @@ class Composed:
 
     def __exit__(self, *_error: object) -> None:
         for container in (self._database, *(each for kind in self.kinds for each in kind)):
-            print(ran("podman", "logs", "--tail", "40", container.id))  # pytest shows it after a failure
+            logged = ran("podman", "logs", "--tail", "40", container.id)
+            print(container.id, logged.out, logged.err, sep="\n")  # pytest shows it after a failure
         self.world.close()
