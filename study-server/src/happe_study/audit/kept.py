@@ -34,13 +34,16 @@ class Kept(Generic[V]):
 
     def get(self, session: Session, key: Hashable, read: Callable[[], V]) -> V:
         """The value of a key, which `read` reads if the log has a change since."""
+        engine = session.get_bind().engine
+        head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
+        known = self._kept.get(engine, {}).get(key)
+        if known is not None and not _is_changed(session, known[0], head):
+            self._kept[engine][key] = (head, known[1])
+            return known[1]
         with self._lock:
-            kept = self._kept.setdefault(session.get_bind().engine, {})
-            head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
-            known = kept.get(key)
-            if known is not None and not _is_changed(session, known[0], head):
-                kept[key] = (head, known[1])
-                return known[1]
+            kept = self._kept.setdefault(engine, {})
+            if key in kept and kept[key][0] >= head:  # another thread has read it meanwhile
+                return kept[key][1]
             found = read()
             if self._is_large(found):
                 kept[key] = (head, found)
