@@ -21,7 +21,7 @@ from happe_study.audit.models import AuditEntry
 from happe_study.jobs import services
 from happe_study.jobs.models import Job, JobState
 from happe_study.jobs.work import GoneError, Work
-from happe_study.operations.working.worker import sweep
+from happe_study.operations.working.worker import GENTLE, sweep
 from happe_study.results.reports.models import ReportFile
 from operated import Running, happe_server_process
 from patience import PATIENCE_S, until
@@ -92,6 +92,10 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
     with given_jobs.Working(world.config, tmp_path / "log") as worker:
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
         (running,) = worker.children()
+        # Then the server's own processes come first, also where the kernel shares time among sessions
+        assert os.getpriority(os.PRIO_PROCESS, running) == GENTLE
+        group = Path(f"/proc/{running}/autogroup")
+        assert not group.exists() or group.read_text().endswith(f" nice {GENTLE}\n")
         # When it is cancelled
         assert "Cancel" in analyst.get(f"{PAGE}/jobs").text
         post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")

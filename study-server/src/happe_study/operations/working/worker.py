@@ -17,6 +17,7 @@ import socket
 import sys
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -39,7 +40,6 @@ from happe_study.results.withdrawal import retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from happe_study.jobs.models import Job
 
@@ -202,6 +202,7 @@ class Worker:
             env=_variables(self.folder),
             start_new_session=True,
         )
+        _give_way(process.pid)
         ended = asyncio.create_task(process.communicate(order.encoded()))
         try:
             while not ended.done():
@@ -213,6 +214,12 @@ class Worker:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await asyncio.shield(ended)
+
+
+def _give_way(pid: int) -> None:
+    """Let a session come after others. Where the kernel groups processes by session, their niceness does not (sched(7))."""
+    with suppress(OSError):  # it has ended, or the kernel has no groups
+        Path(f"/proc/{pid}/autogroup").write_text(str(GENTLE), encoding="ascii")
 
 
 def _variables(folder: Path) -> dict[str, str]:
