@@ -239,6 +239,8 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         more |= {"reasons": REASONS, "sees_outcomes": sees_outcomes(caller(), row, protocol)}
         more["outcomes"] = outcomes.outcomes(session, row, protocol, one) if more["sees_outcomes"] else []
         more["reference"] = outcomes.reference(protocol)
+        runs = {each.run for each in (*history.chapters, *more["outcomes"])}
+        more["run_at"] = {run: url_for("run_view.run", study=study, code=run) for run in runs}
         return page("evidence/profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
 
 
