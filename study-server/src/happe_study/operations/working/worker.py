@@ -217,7 +217,7 @@ class Worker:
 
 
 def _give_way(pid: int) -> None:
-    """Let a session come after others. Where the kernel groups processes by session, their niceness does not (sched(7))."""
+    """Let a session come after others: niceness counts only within one if the kernel groups by session (sched(7))."""
     with suppress(OSError):  # it has ended, or the kernel has no groups
         Path(f"/proc/{pid}/autogroup").write_text(str(GENTLE), encoding="ascii")
 
