@@ -94,7 +94,7 @@ def test_while_nobody_reads_what_happed_sends_it_governs_and_later_all_is_heard(
     try:
         for limit in limits:
             machine["scaling_max_freq"] = str(limit)
-            until(lambda: f"to {limit} kHz" in stopped.log, "happed follows the limit")  # noqa: B023
+            until(lambda: f"to {limit} kHz" in stopped.log, "happed follows the limit")  # noqa: B023 - called now
         turns(stopped, 3)
     finally:
         world.bus.process.send_signal(signal.SIGCONT)
