@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import resource
 import signal
-import socket
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +13,7 @@ import pytest
 from happed_stand_in import HappeCtl, error
 from happed_world import IS_ROOT, ME, QUICK, full_disks_kill_nobody
 from patience import PATIENCE_S
-from test_happectl_setup import answer_as_the_keyboards_helper
+from test_happectl_setup import two_pressed_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,14 +145,8 @@ def test_who_is_killed_while_writing_leaves_the_old_file(happectl: HappeCtl, roo
 
 
 def test_they_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
-    (root / "run").mkdir()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        listening.bind(str(root / "run/happe-keys.sock"))
-        listening.listen()
-        helper = threading.Thread(target=answer_as_the_keyboards_helper, args=[listening])
-        helper.start()
+    with two_pressed_keys(root):
         ran = happectl.run("keys", "set", "--root", root, "--press")
-        helper.join(PATIENCE_S)
     assert 'Press the key for "faster"' in ran.stderr
     assert ran.stdout == "faster      KEY_F14\nsave power  KEY_F13\n"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happectl setup: the first run, at a terminal and without one. tests/packaging has it on an installed system."""
 
+import contextlib
 import json
 import os
 import pty
@@ -135,8 +136,7 @@ def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: 
     assert (root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service").is_symlink()
 
 
-def answer_as_the_keyboards_helper(listening: socket.socket) -> None:
-    """Say that a key was pressed, to each who asks."""
+def _answer(listening: socket.socket) -> None:
     for key in (b"KEY_F14", b"KEY_F13"):
         asking, _address = listening.accept()
         with asking:
@@ -145,13 +145,21 @@ def answer_as_the_keyboards_helper(listening: socket.socket) -> None:
             asking.send(b"end")
 
 
-def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
+@contextlib.contextmanager
+def two_pressed_keys(root: Path) -> Iterator[None]:
+    """Answer as the keyboards' helper: the first caller gets F14, the second F13."""
     (root / "run").mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(str(root / "run/happe-keys.sock"))
         listening.listen()
-        helper = threading.Thread(target=answer_as_the_keyboards_helper, args=[listening])
+        helper = threading.Thread(target=_answer, args=[listening])
         helper.start()
+        yield
+        helper.join(PATIENCE_S)
+
+
+def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
+    with two_pressed_keys(root):
         talk = Conversation(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
         talk.hears("p  press them now (this starts happed-keys.socket before you agree)")
         talk.answers("Your choice [1]: ", "p")
@@ -159,7 +167,6 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
         talk.hears('Press the key for "save power"')
         talk.answers("faster      KEY_F14\r\nsave power  KEY_F13\r\n", "y")
         assert talk.ended() == 0, talk.said
-        helper.join(PATIENCE_S)
 
 
 @pytest.mark.parametrize("how", ["no", "end", "interrupt"])
