@@ -108,6 +108,21 @@ TEST_F(SalvageTest, WhatIsOnlyInTheLogComesBackToo) {
     EXPECT_EQ(profile(*salvaged, nth(1)), taught.at(nth(1)));
 }
 
+TEST_F(SalvageTest, ALogThatNamesAPageNoFileHoldsCostsNothing) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, nth(1), 9, 2'300'000));
+    fs::copy_file(path, directory / "crashed.db");
+    fs::copy_file(path.string() + "-wal", directory / "crashed.db-wal");
+    path = directory / "crashed.db";
+    overwrite(path, 0, kRubbish);
+    constexpr std::int64_t kFirstFramesPage = 32;
+    overwrite(path.string() + "-wal", kFirstFramesPage, std::string(4, '\xFF'));
+
+    const auto salvaged = open();
+
+    EXPECT_EQ(profiles(), kProfiles);
+}
+
 TEST_F(SalvageTest, AnEarlierVersionsRowsComeBack) {
     fs::remove(path);
     {

@@ -142,9 +142,12 @@ void Wreck::read_log() {
         if (header.number(4) != 0) {
             open.merge(logged_);
             logged_ = std::exchange(open, {});
-            pages_ = std::max(pages_, logged_.rbegin()->first);
         }
     }
+}
+
+bool Wreck::has(std::uint32_t number) const {
+    return number != 0 && (number <= pages_ || logged_.contains(number));
 }
 
 std::string Wreck::page(std::uint32_t number) {
@@ -166,7 +169,7 @@ std::string Wreck::payload(std::string_view page_of_row, std::size_t at, std::ui
     Cursor cell(page_of_row, at);
     std::string whole(cell.bytes(local));
     auto next = static_cast<std::uint32_t>(whole.size() < size ? cell.number(4) : 0);
-    while (cell.sound() && whole.size() < size && next != 0 && next <= pages_) {
+    while (cell.sound() && whole.size() < size && has(next)) {
         const std::string more = page(next);
         Cursor chain(more);
         next = static_cast<std::uint32_t>(chain.number(4));
@@ -178,22 +181,28 @@ std::string Wreck::payload(std::string_view page_of_row, std::size_t at, std::ui
 // The first page has the file's own header, and the tables' definitions.
 void Wreck::each_row(const std::function<void(const Row&)>& take) {
     for (std::uint32_t number = 2; number <= pages_; ++number) {
-        const std::string bytes = page(number);
-        const auto type = static_cast<unsigned char>(bytes.front());
-        if (type != kInnerIndex && type != kLeafIndex && type != kLeafTable) {
-            continue;
-        }
-        const auto cells = static_cast<std::size_t>(Cursor(bytes, 3).number(2));
-        const std::size_t first = type == kInnerIndex ? 12 : 8;
-        for (std::size_t n = 0; n < cells; ++n) {
-            const auto at = static_cast<std::size_t>(Cursor(bytes, first + (2 * n)).number(2));
-            Cursor cell(bytes, type == kInnerIndex ? at + 4 : at);
-            const std::uint64_t size = cell.varint();
-            const bool indexed = type != kLeafTable;
-            const auto rowid = static_cast<std::int64_t>(indexed ? 0 : cell.varint());
-            if (auto values = cell.sound() ? values_of(payload(bytes, cell.at(), size, indexed)) : std::nullopt) {
-                take({indexed, rowid, *std::move(values)});
-            }
+        each_row_of(page(number), take);
+    }
+    for (auto added = logged_.upper_bound(std::max(pages_, 1U)); added != logged_.end(); ++added) {
+        each_row_of(page(added->first), take);
+    }
+}
+
+void Wreck::each_row_of(std::string_view bytes, const std::function<void(const Row&)>& take) {
+    const auto type = static_cast<unsigned char>(bytes.front());
+    if (type != kInnerIndex && type != kLeafIndex && type != kLeafTable) {
+        return;
+    }
+    const std::size_t first = type == kInnerIndex ? 12 : 8;
+    const std::size_t cells = std::min<std::size_t>(Cursor(bytes, 3).number(2), (kPageSize - first) / 2);
+    for (std::size_t n = 0; n < cells; ++n) {
+        const auto at = static_cast<std::size_t>(Cursor(bytes, first + (2 * n)).number(2));
+        Cursor cell(bytes, type == kInnerIndex ? at + 4 : at);
+        const std::uint64_t size = cell.varint();
+        const bool indexed = type != kLeafTable;
+        const auto rowid = static_cast<std::int64_t>(indexed ? 0 : cell.varint());
+        if (auto values = cell.sound() ? values_of(payload(bytes, cell.at(), size, indexed)) : std::nullopt) {
+            take({indexed, rowid, *std::move(values)});
         }
     }
 }

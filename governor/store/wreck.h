@@ -34,14 +34,17 @@ public:
     void each_row(const std::function<void(const Row&)>& take);
 
 private:
+    // A damaged frame of the log may name any page: only those that one of the files holds are there.
+    [[nodiscard]] bool has(std::uint32_t number) const;
     [[nodiscard]] std::string page(std::uint32_t number);
     [[nodiscard]] std::string payload(std::string_view page, std::size_t at, std::uint64_t size, bool indexed);
+    void each_row_of(std::string_view page, const std::function<void(const Row&)>& take);
     void read_log();
 
     std::istream& database_;
     std::istream& log_;
     std::map<std::uint32_t, std::uint64_t> logged_;  // where the log has a page's newest content
-    std::uint32_t pages_ = 0;
+    std::uint32_t pages_ = 0;                        // of the database itself
 };
 
 }  // namespace happe::sqlite
