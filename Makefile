@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
+.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -59,6 +59,9 @@ laboratory: setup dev vm-image ## Play a shortened study: wizard, server, meter,
 emulated: setup dev vm-image
 	@tools/vm-test.sh
 	@tools/laboratory.sh --participants 1
+
+tutorials: setup build ## Run the commands of the tutorials for researchers and reviewers, from their own text
+	@build/venv/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_tutorials.py
 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
 	@tools/lint.sh tidy

@@ -3,7 +3,7 @@
 # life of the packages that were built there. As root; an hour or more. The table is build/releases/RELEASE/table.md, and what
 # each step printed is beside it. The status is 1 if a step failed.
 #   usage: tools/releases.sh bookworm|trixie|sid [STEP...]
-# STEP: demo, governor, package, test, life; all, if none is named. life has the packages of an earlier `package`.
+# STEP: demo, governor, package, test, tutorials, life; all, if none is named. life has the packages of an earlier `package`.
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "releases: run this as root: it makes systems in build/releases" >&2; exit 77; }
@@ -12,7 +12,7 @@ case $release in
     bookworm | trixie | sid) shift ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
-[ $# -gt 0 ] || set -- demo governor package test life
+[ $# -gt 0 ] || set -- demo governor package test tutorials life
 out=$PWD/build/releases/$release
 root=$out/root
 mkdir -p "$out/packages"
@@ -36,22 +36,33 @@ bare() { # LOG USER COMMAND...
     row "$*" $result $(sed -n 's/^bare-root: .* after \([0-9]*\) s, with \([0-9]*\) packages, \([0-9]*\) MB, \([0-9]*\) MB fetched$/\1 \2 \3 \4/p' "$log" | grep . || echo - - - -)
 }
 
-# Of the packages: installation, first run, upgrade from packages of a lower version, removal, purge.
+# Of the packages: what the laptop owner's tutorial types to apt; then installation, first run, upgrade from packages of a
+# lower version, removal, purge.
 life() {
     log=$out/life.log
     trap 'rm -rf "$root"' EXIT
     trap 'exit 130' INT TERM HUP
     result=pass
+    # shellcheck disable=SC2016  # the shell in the root expands it
     {
         tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates "$release" &&
             printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && # nothing is started by its installation
             chmod 755 "$root/usr/sbin/policy-rc.d" &&
-            mkdir "$root/srv/packages" &&
-            cp "$out/packages"/happe*.deb "$root/srv/packages" &&
+            mkdir -p "$root/srv/build/packages" &&
+            cp "$out/packages"/happe*.deb "$root/srv/build/packages" &&
             cp -r packaging/debian/tests "$root/srv/tests" &&
-            tools/with_debian.sh in "$root" sh -c 'apt-get -qq update && /srv/tests/lifecycle /srv/packages'
+            sed -n 's/^    sudo \(apt .*happe-governor.*\)/\1/p' docs/tutorials/laptop-owner.md >"$root/srv/tutorial" &&
+            tools/with_debian.sh in "$root" sh -euc 'apt-get -qq update
+                begin=$(date +%s)
+                cd /srv
+                [ "$(wc -l <tutorial)" -eq 2 ]
+                yes | sh -ex tutorial
+                if dpkg-query -W -f "\${db:Status-Abbrev}\${Package}\n" "happe*" | grep -v ^un; then exit 1; fi
+                numbers="$(($(date +%s) - begin)) s, $(dpkg-query -W | wc -l) packages, $(du -smx / 2>/dev/null | cut -f 1) MB"
+                echo "step: apt in the tutorial: $numbers"
+                exec /srv/tests/lifecycle /srv/build/packages'
     } >"$log" 2>&1 || { result=fail; status=1; }
-    for step in install "first run" "upgrade with data" remove purge; do
+    for step in "apt in the tutorial" install "first run" "upgrade with data" remove purge; do
         numbers=$(sed -n "s/^step: $step: \([0-9]*\) s, \([0-9]*\) packages, \([0-9]*\) MB$/\1 \2 \3/p" "$log")
         # shellcheck disable=SC2086  # three numbers
         row "$step" "$([ -n "$numbers" ] && echo pass || echo fail)" ${numbers:-- - -} -
@@ -68,6 +79,7 @@ for step; do
         governor) bare governor root make package PART=governor ;;
         package) rm -f "$out/packages"/*; HAPPE_PACKAGES=$out/packages bare package root make package ;;
         test) bare test root make test ;;
+        tutorials) bare tutorials root make tutorials ;;
         life) life ;;
         *) echo "releases: no step '$step'" >&2; exit 64 ;;
     esac

@@ -9,4 +9,4 @@ tree=$(tools/install_tree.sh "$build" installed)
 cmake --build "$build" --target happe-baseline >build/baseline.log 2>&1 || { cat build/baseline.log; exit 1; }
 build/venv/bin/python tests/vm/power_tree.py "$build/power"
 build/venv/bin/python tests/vm/suite.py --root "$tree" --with "$build/baseline" --with "power=$PWD/$build/power" \
-    --results "$build/vm-results" "$@"
+    --with real_time=docs/tutorials --results "$build/vm-results" "$@"

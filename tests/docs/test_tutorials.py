@@ -2,7 +2,8 @@
 """docs/tutorials: the commands of "Your first study" and of the reviewer's page, as they stand there, in their order.
 
 They run in a network of their own, so the ports are those of the page, and with a /var/lib of their own. Here nobody
-plays: a laptop with happed takes part in tests/vm/laboratory and in ui/tests.
+plays: a laptop with happed takes part in tests/vm/laboratory and in ui/tests. The laptop owner's tutorial runs in the
+emulated T61 (tests/vm/guest_tests/real_time).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pytest
 from patience import PATIENCE_S, until
 from private_bus import there
 from program import ROOT
+from t61.tutorial import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-BLOCK = re.compile(r"^(?: {4}.+\n)+", re.MULTILINE)
+RESEARCHER, REVIEWER = (ROOT / f"docs/tutorials/{name}.md" for name in ("researcher", "reviewer"))
 NAMESPACES = ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 ENTER = ["nsenter", "--net", "--mount", *([] if os.geteuid() == 0 else ["--user", "--preserve-credentials"])]
 # Loopback is up (ioctl SIOCSIFFLAGS), /var/lib is empty; then it waits.
@@ -41,13 +43,6 @@ sys.stdin.read()
 PASSWORD = "a password of the tutorial"  # noqa: S105 - no secret
 # The roles' questions come in this order: investigator, experimenter, analyst, custodian, auditor, reviewer.
 ANSWERS = ["", "ada@example.org", PASSWORD, PASSWORD, "ana@example.org", "", "", "carl@example.org", "", ""]
-
-
-def blocks(page: str, heading: str) -> list[str]:
-    """The indented blocks of a tutorial's section."""
-    text = (ROOT / f"docs/tutorials/{page}.md").read_text(encoding="utf-8")
-    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    return [re.sub("^ {4}", "", block, flags=re.MULTILINE) for block in BLOCK.findall(section)]
 
 
 class Terminal:
@@ -156,7 +151,7 @@ def enrolled(said: str) -> tuple[str, str]:
 
 def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Terminal, tmp_path: Path) -> None:
     # 1. Start a server
-    [server] = blocks("researcher", "1. Start a server")
+    [server] = blocks(RESEARCHER, "1. Start a server")
     make, init, run = server.splitlines()
     terminal.run(make)
     said = terminal.run(init, *ANSWERS)
@@ -167,7 +162,7 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     ready(server_log, '"listens": ["http://127.0.0.1:8080"]', serving)
 
     # 2. Write a protocol
-    begin, analysis, plan, create = blocks("researcher", "2. Write a protocol")
+    begin, analysis, plan, create = blocks(RESEARCHER, "2. Write a protocol")
     copy, check = begin.splitlines()
     terminal.run(copy)
     file = tmp_path / "try/crossover.toml"
@@ -178,18 +173,18 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     terminal.run(create)
 
     # A reviewer's account, of another page
-    add, grant = blocks("reviewer", "1. Get an account")[0].splitlines()
+    add, grant = blocks(REVIEWER, "1. Get an account")[0].splitlines()
     terminal.run(add, PASSWORD, PASSWORD)
     assert terminal.run(grant) == "rita@example.org is reviewer of crossover.\n"
-    [token] = blocks("reviewer", "5. Take it with you")
+    [token] = blocks(REVIEWER, "5. Take it with you")
     assert "must first sign in" in terminal.run(token, status=os.EX_DATAERR)
 
     # 3. Lock it
-    [lock] = blocks("researcher", "3. Lock it")
+    [lock] = blocks(RESEARCHER, "3. Lock it")
     assert "commitment" in terminal.run(lock, "y")
 
     # 4. Enrol a laptop and a measuring host
-    enrol, _laptop, meter = blocks("researcher", "4. Enrol a laptop and a measuring host")
+    enrol, _laptop, meter = blocks(RESEARCHER, "4. Enrol a laptop and a measuring host")
     (laptop, _), (_, code) = (enrolled(terminal.run(command)) for command in enrol.splitlines())
     enrol_meter, record = meter.splitlines()
     terminal.run(enrol_meter.replace("CODE", code))
@@ -197,7 +192,7 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     ready(meter_log, " W  10000/s  lost 0", recording)
 
     # 5. Run a sitting
-    invite, status = blocks("researcher", "5. Run a sitting")
+    invite, status = blocks(RESEARCHER, "5. Run a sitting")
     assert "http://127.0.0.1:8080/p/" in terminal.run(invite)
     progress = terminal.run(status)
     assert re.search(r"^participants  1 invited$", progress, re.MULTILINE), progress
@@ -206,7 +201,7 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     assert "uploaded, and sealed by the server" in meter_log.read_text(encoding="utf-8")
 
     # 6. Unblind, and make the report
-    [unblind] = blocks("researcher", "6. Unblind, and make the report")
+    [unblind] = blocks(RESEARCHER, "6. Unblind, and make the report")
     refused = terminal.run(unblind, "not his password", "crossover", status=os.EX_NOPERM)
     assert "nothing was unblinded" in refused
     ended(serving, signal.SIGTERM, server_log)

@@ -4,14 +4,11 @@
 import contextlib
 import json
 import os
-import pty
-import select
 import shutil
 import signal
 import socket
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from happed_stand_in import HappeCtl
 from patience import PATIENCE_S
 from private_bus import stand_in
 from program import ROOT
+from t61.conversation import Conversation
 from test_happectl_machine import listed, systemd
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT = 64, 65, 66
@@ -70,46 +68,18 @@ def state_of(root: Path) -> dict[str, str]:
     }
 
 
-class Conversation:
+def talk_to(happectl: HappeCtl, *arguments: str | Path) -> Conversation:
     """Happectl at a terminal of its own."""
-
-    def __init__(self, happectl: HappeCtl, *arguments: str | Path) -> None:
-        """Start it."""
-        self.mine, its = pty.openpty()
-        self.process = happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True)
-        os.close(its)
-        self.said = ""
-
-    def hears(self, words: str) -> None:
-        """Wait until it has said this since it was last answered."""
-        end = time.monotonic() + PATIENCE_S
-        while words not in self.said:
-            assert select.select([self.mine], [], [], end - time.monotonic())[0], self.said
-            self.said += os.read(self.mine, 4096).decode()
-
-    def answers(self, question: str, answer: str) -> None:
-        """Wait for a question; answer it."""
-        self.hears(question)
-        self.said = ""
-        os.write(self.mine, f"{answer}\n".encode())
-
-    def ended(self) -> int:
-        """Wait for its end."""
-        status = self.process.wait(PATIENCE_S)
-        while select.select([self.mine], [], [], 0)[0]:
-            try:
-                self.said += os.read(self.mine, 4096).decode()
-            except OSError:
-                break
-        os.close(self.mine)
-        return status
+    return Conversation(
+        lambda its: happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True)
+    )
 
 
 def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: Path) -> None:
     extension = root / "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
     extension.parent.mkdir(parents=True)
     extension.touch()
-    talk = Conversation(installed, "setup", "--root", root)
+    talk = talk_to(installed, "setup", "--root", root)
     talk.hears("cpufreq: 1 policy driven by acpi-cpufreq")
     talk.hears("  1  KEY_F14 and KEY_F13\r\n  2  CTRL+META+KEY_UP and CTRL+META+KEY_DOWN\r\n")
     talk.answers("Your choice [1]: ", "n")
@@ -160,7 +130,7 @@ def two_pressed_keys(root: Path) -> Iterator[None]:
 
 def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
     with two_pressed_keys(root):
-        talk = Conversation(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
+        talk = talk_to(happectl, "setup", "--root", root, "--mode", "govern", "--autostart", "off")
         talk.hears("p  press them now (this starts happed-keys.socket before you agree)")
         talk.answers("Your choice [1]: ", "p")
         talk.hears('Press the key for "faster"')
@@ -172,7 +142,7 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
 @pytest.mark.parametrize("how", ["no", "end", "interrupt"])
 def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path, how: str) -> None:
     before = state_of(root)
-    talk = Conversation(installed, "setup", "--root", root, "--autostart", "on", "--mode", "observe")
+    talk = talk_to(installed, "setup", "--root", root, "--autostart", "on", "--mode", "observe")
     talk.answers("Your choice [1]: ", "")
     talk.answers("Stop and disable it?", "n")
     talk.hears("Do this? [Y/n] ")
@@ -186,7 +156,7 @@ def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path,
 
 def test_the_first_answer_that_does_not_come_ends_it(installed: HappeCtl, root: Path) -> None:
     before = state_of(root)
-    talk = Conversation(installed, "setup", "--root", root)
+    talk = talk_to(installed, "setup", "--root", root)
     talk.answers("Your choice [1]: ", "")
     talk.hears("Let HAPPE set frequencies?")
     os.write(talk.mine, b"\x04")
@@ -219,7 +189,7 @@ def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Pat
 def test_what_an_earlier_setup_left_is_proposed(installed: HappeCtl, root: Path) -> None:
     for autostart, proposal in (("off", "[y/N]"), ("on", "[Y/n]")):
         installed.run("setup", "--root", root, "--yes", "--autostart", autostart)
-        talk = Conversation(installed, "setup", "--root", root, "--mode", "observe")
+        talk = talk_to(installed, "setup", "--root", root, "--mode", "observe")
         talk.answers("Your choice [1]: ", "")
         talk.answers("Stop and disable it?", "n")
         talk.answers(f"Start the indicator with each user's desktop? {proposal} ", "")

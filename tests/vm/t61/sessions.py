@@ -84,8 +84,11 @@ class Session:
         hint = "true" if locked else "false"
         command("busctl", "call", LOGIND, path, f"{LOGIND}.Session", "SetLockedHint", "b", hint)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """Start a program in the session: its user, its cgroup, so that polkit and logind count it in."""
+    def start(self, *words: str, terminal: int | None = None) -> subprocess.Popen[str]:
+        """Start a program in the session: its user, its cgroup, so that polkit and logind count it in.
+
+        terminal: a descriptor of one that the program reads from and writes to, instead of pipes that it writes to.
+        """
         scope = cgroup(self.pid)
         person = pwd.getpwnam(self.user)
         environment = {"PATH": os.environ["PATH"], "HOME": person.pw_dir, "USER": self.user, "LANG": "C.UTF-8"}
@@ -94,7 +97,8 @@ class Session:
         enter = f'echo $$ >/sys/fs/cgroup{scope}/cgroup.procs && exec {become} "$@"'
         return subprocess.Popen(
             ["sh", "-c", enter, "sh", *words],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment, text=True, stdin=terminal,
+            stdout=terminal or subprocess.PIPE, stderr=terminal or subprocess.PIPE,
         )  # fmt: skip
 
     def run(self, *words: str, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:

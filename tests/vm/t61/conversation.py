@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A program at a terminal of its own, and what it asks."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+PATIENCE_S = 300.0
+
+
+class Conversation:
+    """With a program that asks questions."""
+
+    def __init__(self, start: Callable[[int], subprocess.Popen[str]]) -> None:
+        """Start it; `start` gets the descriptor of the terminal."""
+        self.mine, its = pty.openpty()
+        self.process = start(its)
+        os.close(its)
+        self.said = ""
+
+    def hears(self, words: str) -> None:
+        """Wait until it has said this since it was last answered."""
+        end = time.monotonic() + PATIENCE_S
+        while words not in self.said:
+            if not self._says_more(end - time.monotonic()):
+                raise AssertionError(f"it ended without {words!r}: {self.said}")
+
+    def answers(self, question: str, answer: str) -> None:
+        """Wait for a question; answer it."""
+        self.hears(question)
+        self.said = ""
+        os.write(self.mine, f"{answer}\n".encode())
+
+    def ended(self) -> int:
+        """Wait for its end."""
+        while self._says_more(PATIENCE_S):
+            pass
+        status = self.process.wait(PATIENCE_S)
+        os.close(self.mine)
+        return status
+
+    def _says_more(self, patience_s: float) -> bool:
+        if not select.select([self.mine], [], [], max(patience_s, 0))[0]:
+            raise AssertionError(f"it says nothing more: {self.said}")
+        try:
+            self.said += os.read(self.mine, 4096).decode()
+        except OSError:  # EIO: nobody has the other end of the terminal any more
+            return False
+        return True
