@@ -4,6 +4,7 @@
 #include <linux/input-event-codes.h>
 #include <wayland-client.h>
 #include <wlr-virtual-pointer-unstable-v1-client-protocol.h>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
