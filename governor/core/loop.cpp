@@ -20,6 +20,11 @@ void Loop::begin(MonoTime now) {
     }
 }
 
+void Loop::profiles_changed() {
+    book_ = ProfileBook(governor_.untaught(), settings_.algorithm.warm_start);
+    served_.reset();
+}
+
 void Loop::pressed(MonoTime now) {
     if (settings_.feedback == Feedback::Immediate) {
         due_ = std::min(due_, std::max(now, last_ + kShortestSample));

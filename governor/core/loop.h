@@ -48,6 +48,10 @@ public:
     // Starts a new period now, as a new loop does. Call after a time without turns, which belongs to no period.
     void begin(MonoTime now);
 
+    // Somebody else has changed the stored profiles: the next turn reads them again. Until then frequencies stay as
+    // they are.
+    void profiles_changed();
+
     // The time of the next turn.
     [[nodiscard]] MonoTime due() const { return due_; }
 

@@ -205,6 +205,21 @@ TEST_F(LoopTest, goes_on_with_what_it_learned_while_the_store_is_broken) {
     EXPECT_EQ(khz(), Khz{1'200'000});
 }
 
+TEST_F(LoopTest, serves_a_profile_that_was_changed_from_outside_without_letting_go_of_the_machine) {
+    Loop loop = this->loop();
+    press(Key::Performance, milliseconds(400));
+    loop.turn(at(seconds(1)));
+    ASSERT_EQ(khz(), Khz{1'200'000});
+
+    profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{2'200'000}));
+    loop.profiles_changed();
+    EXPECT_EQ(khz(), Khz{1'200'000});
+    loop.turn(at(seconds(2)));
+
+    EXPECT_EQ(khz(), Khz{2'200'000});
+    EXPECT_EQ(frequency.acquisitions, 1);
+}
+
 TEST_F(LoopTest, serves_nobody_whose_profile_cannot_be_read_and_so_overwrites_nothing) {
     for (const bool warm : {false, true}) {
         settings.algorithm.warm_start = warm;

@@ -84,7 +84,7 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
       profile_desk_(*store_, shown_, journal_,
                     [this] {
                         if (runs_.session() == nullptr) {  // a run's loop knows its subject's alone
-                            new_loop();
+                            profiles_changed();
                         }
                     }),
       runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
@@ -391,6 +391,14 @@ void Daemon::new_loop() {
     shown_.profile.reset();
     shown_.descent = {};
     shown_.sample.clear();
+}
+
+// Presses before the change teach nothing.
+void Daemon::profiles_changed() {
+    presses_.forget(MonoTime());
+    turns_->profiles_changed();
+    shown_.profile.reset();
+    shown_.descent = {};
 }
 
 // That of a run is its plan's.

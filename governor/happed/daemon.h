@@ -91,6 +91,7 @@ private:
     void follow_hardware();
     void use(Hardware::Control control);
     void new_loop();
+    void profiles_changed();
     [[nodiscard]] LoopSettings loop_settings() const;
     [[nodiscard]] std::string epp() const;
     void follow_source();

@@ -30,6 +30,7 @@ public:
     // Lets go of the loop, so that its ports may go. Call set_loop() next.
     void drop_loop() { loop_.reset(); }
     [[nodiscard]] bool has_loop() const { return loop_ != nullptr; }
+    void profiles_changed() { loop_->profiles_changed(); }
 
     void begin(MonoTime now);
     void end();

@@ -50,6 +50,9 @@ def test_a_press_is_a_frequency_that_is_written(stopped: Happed, t61: T61) -> No
     [event] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
     assert event[7] == 1_200_000  # what it ran at
 
+    me("Undo", "ssu", "", "", 1)
+    assert t61["scaling_governor"] == "userspace"  # no other governor until the next turn sets the frequency
+
 
 def test_told_to_end_it_gives_back_what_it_found(governing: Client, stopped: Happed, t61: T61) -> None:
     assert governing.get("State") == "governing"
