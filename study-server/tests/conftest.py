@@ -14,7 +14,7 @@ import passwords
 from happe_study import migrations
 from happe_study.base.database import Database
 from operated import Operated
-from postgres import cluster
+from postgres import cluster, memory
 from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _quick_addresses() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A cluster for the session, with a migrated database `template_happe`."""
-    with cluster() as made:
+    with cluster(place=memory()) as made:
         made.execute("CREATE DATABASE template_happe")
         migrated = Database(made.url("template_happe"))
         migrations.upgrade(migrated, secrets=fixed_secrets())
@@ -79,8 +79,7 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 def postgres_url(postgres: Postgres) -> Iterator[str]:
     """A migrated, empty database of PostgreSQL."""
     name = f"happe_{next(NUMBERS)}"
-    postgres.execute(f"CREATE DATABASE {name} TEMPLATE template_happe")
-    yield postgres.url(name)
+    yield postgres.copy(name)
     postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

@@ -18,6 +18,7 @@ from patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - the folder of a cluster there has a name of its own
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 WAIT = ("-w", "-t", str(int(PATIENCE_S)))
 
@@ -28,7 +29,8 @@ class Postgres:
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         """Start a folder's cluster, made if it is missing. `durable`: commits reach the disk, as in production."""
         self.folder = folder
-        self._options = f"-k {folder} -h '' -c max_connections=200" + ("" if durable else " -c fsync=off")
+        lasting = "" if durable else " -c fsync=off -c max_wal_size=128MB"
+        self._options = f"-k {folder} -h '' -c max_connections=200{lasting}"
         if not folder.exists():
             self._make()
         self.start()
@@ -59,6 +61,11 @@ class Postgres:
         """Its processes."""
         first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
         return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
+    def copy(self, name: str) -> str:
+        """Make a database that is like `template_happe`; its URL. PostgreSQL copies files, and logs no page of them."""
+        self.execute(f"CREATE DATABASE {name} TEMPLATE template_happe STRATEGY file_copy")
+        return self.url(name)
 
     def execute(self, statement: str) -> None:
         """Run a statement outside of any transaction, such as CREATE DATABASE."""
@@ -95,15 +102,20 @@ class Postgres:
 
 
 @contextmanager
-def cluster(*, durable: bool = False) -> Iterator[Postgres]:
-    """A cluster, stopped at the end.
+def cluster(*, durable: bool = False, place: Path | None = None) -> Iterator[Postgres]:
+    """A cluster, stopped at the end. It is in a folder of `place`, or where temporary files are.
 
     Not in pytest's own folder: each session of pytest that starts closes that to others, and PostgreSQL may be another
     user.
     """
-    with tempfile.TemporaryDirectory(prefix="happe-postgres-") as folder:
+    with tempfile.TemporaryDirectory(prefix="happe-postgres-", dir=place) as folder:
         made = Postgres(Path(folder) / "cluster", durable=durable)
         try:
             yield made
         finally:
             made.stop()
+
+
+def memory() -> Path | None:
+    """Where files are in memory, if there is room: each database is hundreds of files, which take a disk most of a test."""
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM else None

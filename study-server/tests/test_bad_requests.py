@@ -81,8 +81,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         url = sqlite_copy(request.getfixturevalue("sqlite_template"), folder)
     else:
         cluster: Postgres = request.getfixturevalue("postgres")
-        cluster.execute("CREATE DATABASE refusing TEMPLATE template_happe")
-        url = cluster.url("refusing")
+        url = cluster.copy("refusing")
     made = Server(folder, url)
     yield made
     made.world.close()

@@ -91,8 +91,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         url = f"sqlite:///{folder / 'server.db'}"
     else:
         cluster: Postgres = request.getfixturevalue("postgres")
-        cluster.execute("CREATE DATABASE learned TEMPLATE template_happe")
-        url = cluster.url("learned")
+        url = cluster.copy("learned")
     world = World(folder, url)
     rows = given_profiles.taught(world, players=3)
     reviewer = world.client(world.account(Role.REVIEWER))
