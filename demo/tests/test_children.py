@@ -10,15 +10,12 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from happe_demo.children import MARK, end_all
-from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from patience import PATIENCE_S, until
 
 SLEEP = ("sleep", "600")
 # Leaves a process behind, as the server does.
@@ -47,7 +44,9 @@ def test_what_is_left_is_ended_and_a_shell_in_the_folder_is_not(
     command = [sys.executable, "-c", LEAVES]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=logs) as child:
         assert child.stdout
-        left = os.pidfd_open(json.loads(child.stdout.readline())["left"])
+        process = json.loads(child.stdout.readline())["left"]
+        until(Path(f"/proc/{process}/environ").read_bytes, "it has an environment, which the kernel makes last")
+        left = os.pidfd_open(process)
         assert not has_ended(left, 0)
         end_all(tmp_path / name)
         assert child.poll() == -signal.SIGTERM

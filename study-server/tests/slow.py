@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from typing import Self
 
@@ -10,6 +11,7 @@ from patience import PATIENCE_S
 
 HEADER = "GET /sign-in HTTP/1.1\r\nHost: x\r\nX-Slow: "
 FORM = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+FILES = 8192
 BODY = f"{FORM}5000\r\n\r\n"
 
 
@@ -19,6 +21,7 @@ class Slow:
     def __init__(self, port: int) -> None:
         self._port = port
         self.every: list[socket.socket] = []
+        self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def open(self, count: int, request: str) -> list[socket.socket]:
         """Begin so many requests."""
@@ -37,8 +40,11 @@ class Slow:
                 continue
 
     def __enter__(self) -> Self:
+        # A shell allows 1024, which the server keeps to.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, self._files[1]), self._files[1]))
         return self
 
     def __exit__(self, *_error: object) -> None:
         for each in self.every:
             each.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, self._files)
