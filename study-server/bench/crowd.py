@@ -57,7 +57,7 @@ def crowd(folder: Path, url: str, database: Callable[[], list[int]]) -> dict[str
     world = migrated(folder, url)
     _study, links = invited(world, PLACES)
     world.close()
-    server = ServerProcess(folder, url, limits=UNLIMITED)
+    server = ServerProcess(folder, url, limits=UNLIMITED, jobs=1)
     server.start()
 
     def spent() -> list[float]:
@@ -94,7 +94,7 @@ def attacked(folder: Path, url: str) -> dict[str, float]:
     code = people.runs_of(world, row)[0].code
     people.ended(world, code, laptop)
     world.close()
-    server = ServerProcess(folder, url, limits=UNLIMITED, **AT_ONCE)
+    server = ServerProcess(folder, url, limits=UNLIMITED, jobs=1, **AT_ONCE)
     server.start()
     rating = json.dumps({"id": str(uuid4()), "rating": 4})
     took: dict[str, list[float]] = {"healthz": [], "rating": []}

@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import select
 
+from forked import Program, work_beside
 from happe_study.jobs import services
 from happe_study.jobs.models import OPEN, Job
 from happe_study.operations.working.process import do
-from operated import SOURCES
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -61,17 +57,7 @@ class Working:
     """A worker in a process of its own. The secrets are in files."""
 
     def __init__(self, config: Config, log: Path) -> None:
-        order = {"config": config.model_dump(mode="json"), "parent": os.getpid()}
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "happe_study.operations.working.worker"],
-                stdin=subprocess.PIPE,
-                stderr=output,
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{SOURCES}:{':'.join(sys.path)}"},
-            )
-        assert self.process.stdin
-        with self.process.stdin:
-            self.process.stdin.write(json.dumps(order).encode())
+        self.process = Program(work_beside, {"config": config.model_dump(mode="json")}, log=log)
         self.folder = config.data / "jobs"
 
     def children(self) -> list[int]:

@@ -117,5 +117,5 @@ def cluster(*, durable: bool = False, place: Path | None = None) -> Iterator[Pos
 
 
 def memory() -> Path | None:
-    """Where files are in memory, if there is room: each database is hundreds of files, which take a disk most of a test."""
+    """Where files are in memory, if there is room. Each database is hundreds of files, which a disk takes long for."""
     return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM else None

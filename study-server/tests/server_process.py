@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import socket
@@ -13,6 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import forked
 import small_disk
 from happe_demo.ports import reserved_port
 from happe_study.base.config import Config, load_secrets
@@ -25,18 +25,15 @@ if TYPE_CHECKING:
 
     from small_disk import SmallDisk
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["happe_study.operations.serving"])
-
 
 class ServerProcess:
     """A server of one configuration, started, killed and started again on one port."""
 
     def __init__(self, folder: Path, database_url: str, **config: object) -> None:
-        """Reserve a port."""
+        """Reserve a port. No worker does jobs beside it."""
         self.port = reserved_port()
         fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
-        self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", **fields})
+        self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", "jobs": 0, **fields})
         self.log = folder.with_suffix(".log")
         self.disk: SmallDisk | None = None  # over `folder`, seen by the server alone
         self._process: ForkServerProcess | None = None
@@ -44,11 +41,7 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        self._process = CONTEXT.Process(
-            target=_serve, args=(self.config, self.log, self.disk.pid if self.disk else None), daemon=True
-        )
-        self._process.start()
-        process = self._process
+        process = self._process = forked.begun(_serve, self.config, self.log, self.disk.pid if self.disk else None)
         until(lambda: not process.is_alive() or self._answers(), "an answer")
         assert process.is_alive(), self.log.read_text()
 
@@ -105,12 +98,10 @@ def _serve(config: Config, log: Path, disk: int | None) -> None:
     """In the new process: lead a process group, log to a file, see the disk, serve."""
     from gunicorn.config import Group, User  # noqa: PLC0415 - as the next
 
-    from happe_study.operations import serving  # noqa: PLC0415 - heavy; preloaded by the fork server
+    from happe_study.operations import serving  # noqa: PLC0415 - heavy; `forked` has imported it
 
     os.setsid()
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    forked.log_to(log)
     if disk is not None:
         small_disk.enter(disk)
         # Who it is was asked when it was imported: a user who enters a namespace is root there.

@@ -9,31 +9,32 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import tarfile
 import threading
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select, text
 
+import dying
 import given_studies
 import given_traces
+from forked import Program
 from happe_study import migrations
 from happe_study.base.database import Database
 from happe_study.operations.backup import making, restoring, snapshots
 from happe_study.operations.backup.manifest import NAME, NoBackupError
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
-from operated import SOURCES, Operated, happe_server
+from operated import Operated, happe_server
 from patience import PATIENCE_S
 from test_erasure import played
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from in_process import Ran
     from postgres import Postgres
@@ -418,19 +419,11 @@ def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
     assert "truncated" in ran.err
 
 
-LIMITED = """
-import resource, signal, sys
-from happe_study.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
-main()
-"""
-
-
-def limited(size: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `happe-server` where no file can be longer than `size` bytes, as on a full disk."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
-    command = [sys.executable, "-c", LIMITED, str(size), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE_S)
+def limited(size: int, *arguments: str | Path) -> tuple[int, str]:
+    """Run `happe-server` where no file can be longer than `size` bytes: its exit status, and what it says."""
+    with NamedTemporaryFile() as log:
+        ran = Program(dying.limited, size, list(map(str, arguments)), log=Path(log.name))
+        return ran.wait(PATIENCE_S), log.read().decode()
 
 
 @pytest.mark.parametrize("size", [50_000, 400_000])
@@ -438,9 +431,8 @@ def test_a_full_disk_leaves_no_backup(small_operated: Operated, place: Path, tmp
     meter = given_traces.uploaded(small_operated.world, 1)
     meter.put(1, 1_000_000)
     before = sorted(path.name for path in tmp_path.iterdir())
-    ran = limited(size, "--config", small_operated.file, "backup", place)
-    assert ran.returncode == os.EX_IOERR, ran.stderr
-    assert ran.stderr.startswith("happe-server: ")
+    status, said = limited(size, "--config", small_operated.file, "backup", place)
+    assert (status, said[:14]) == (os.EX_IOERR, "happe-server: "), said
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != size
 
@@ -449,34 +441,16 @@ def test_a_full_disk_leaves_no_restored_server(small_operated: Operated, place: 
     given_traces.uploaded(small_operated.world, 1).put(1, 1_000_000)
     small_operated.done("backup", place, "--with-secrets")
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
-    ran = limited(500_000, "--config", elsewhere.file, "restore", place)
-    assert ran.returncode == os.EX_IOERR, ran.stderr
+    status, said = limited(500_000, "--config", elsewhere.file, "restore", place)
+    assert status == os.EX_IOERR, said
     assert {path.name for path in elsewhere.data.iterdir()} == {restoring.STAGE}
     assert elsewhere.run("restore", place).status == 0
     assert elsewhere.run("check", "--deep").status == 0
 
 
-KILLED = """
-import os, signal, sys
-from happe_study.cli import main
-left = int(sys.argv.pop(1))
-def die(*_):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-real = os.fsync
-os.fsync = lambda descriptor: (die(), real(descriptor))[1]
-main()
-"""
-
-
 def killed_at(fsync: int, *arguments: str | Path) -> int:
     """Run `happe-server` and kill it before its n-th fsync; its exit status."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
-    command = [sys.executable, "-c", KILLED, str(fsync), *map(str, arguments)]
-    ran = subprocess.run(command, capture_output=True, check=False, env=environment, timeout=PATIENCE_S)
-    return ran.returncode
+    return Program(dying.killed, fsync, list(map(str, arguments)), log=Path(os.devnull)).wait(PATIENCE_S)
 
 
 def test_a_backup_killed_at_any_moment_is_none(small_operated: Operated, place: Path, tmp_path: Path) -> None:
@@ -489,6 +463,7 @@ def test_a_backup_killed_at_any_moment_is_none(small_operated: Operated, place: 
         for left in tmp_path.glob(f".{place.name}-*"):
             with pytest.raises((NoBackupError, OSError)):
                 restoring.restore(small_operated.world.config, left)
+    assert moment > 1, "it was killed"
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     assert elsewhere.run("restore", place).status == 0
 
@@ -504,3 +479,4 @@ def test_a_restoring_killed_at_any_moment_can_be_done_again(small_operated: Oper
         again = elsewhere.run("restore", tmp_path / "b")
         assert again.status == (os.EX_CANTCREAT if whole else 0), again.err
         assert elsewhere.run("check", "--deep").status == 0
+    assert moment > 1, "it was killed"

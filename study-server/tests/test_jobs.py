@@ -23,7 +23,7 @@ from happe_study.jobs.models import Job, JobState
 from happe_study.jobs.work import GoneError, Work
 from happe_study.operations.working.worker import GENTLE, sweep
 from happe_study.results.reports.models import ReportFile
-from operated import Running, happe_server_process
+from operated import Running, happe_server_forked
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -124,11 +124,9 @@ def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: 
     with Running(small_operated.file, tmp_path) as server:
         server.until("worker ready")
         # And nobody else may
-        with (tmp_path / "other").open("w+b") as log:
-            other = happe_server_process("--config", small_operated.file, "worker", output=log)
-            assert other.wait(PATIENCE_S) == os.EX_UNAVAILABLE
-            log.seek(0)
-            assert b"another process does the jobs" in log.read()
+        other = happe_server_forked("--config", small_operated.file, "worker", log=tmp_path / "other")
+        assert other.wait(PATIENCE_S) == os.EX_UNAVAILABLE
+        assert "another process does the jobs" in (tmp_path / "other").read_text()
         assert given_jobs.until_ended(world).state == JobState.DONE
         assert server.stop() == 0
         server.until("worker stopped")

@@ -151,7 +151,7 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
 def test_two_gibibytes_of_a_trace_take_less_than_200_mib_of_memory(sqlite_url: str, tmp_path: Path) -> None:
     # given
     world = World(tmp_path, sqlite_url)
-    server = ServerProcess(tmp_path, sqlite_url, workers=1, jobs=0, limits={"free_bytes": 0})
+    server = ServerProcess(tmp_path, sqlite_url, workers=1, limits={"free_bytes": 0})
     given = underway(world, applications=2, participants=0)
     server.start()
     uploader = Uploader(server.port, given.meter.token, threading.Event())

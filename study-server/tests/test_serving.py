@@ -22,20 +22,29 @@ import given_jobs
 from happe_study.access.rights import Role
 from happe_study.base.config import Config
 from happe_study.operations.working.beside import Beside
-from operated import SOURCES, Operated, Running
+from operated import SOURCES, Operated, Running, happe_server_forked, happe_server_process
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FREE_PORTS = {"listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0"}
+ALONE = FREE_PORTS | {"jobs": 0}  # with no worker beside it
 
 
 @pytest.fixture
 def running(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
-    """A server that runs."""
-    small_operated.configure(**FREE_PORTS)
+    """A server that runs, with no worker."""
+    small_operated.configure(**ALONE)
     with Running(small_operated.file, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def started(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
+    """A server that was started as its operator starts it, and has a worker."""
+    small_operated.configure(**FREE_PORTS)
+    with Running(small_operated.file, tmp_path, begin=happe_server_process) as made:
         yield made
 
 
@@ -48,10 +57,10 @@ def sample(metrics: str, name: str, **labels: str) -> float:
     return 0.0
 
 
-def test_a_server_answers_and_stops_in_order(running: Running) -> None:
-    assert running.get("/healthz") == (200, "ok\n")
-    assert running.stop() == 0
-    assert [entry["event"] for entry in running.entries()][-1] == "stopped"
+def test_a_server_answers_and_stops_in_order(started: Running) -> None:
+    assert started.get("/healthz") == (200, "ok\n")
+    assert started.stop() == 0
+    assert [entry["event"] for entry in started.entries()][-1] == "stopped"
 
 
 @pytest.mark.slow
@@ -121,7 +130,7 @@ def test_the_metrics_are_on_their_own_port_alone(running: Running) -> None:
 
 @pytest.mark.slow
 def test_the_metrics_can_be_left_out(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(listen="127.0.0.1:0", metrics_listen="off")
+    small_operated.configure(**ALONE | {"metrics_listen": "off"})
     with Running(small_operated.file, tmp_path) as running:
         assert running.metrics == ""
         assert running.get("/healthz")[0] == 200
@@ -164,7 +173,7 @@ def test_the_server_is_not_healthy_without_its_database(running: Running, small_
 
 @pytest.mark.slow
 def test_the_server_is_not_healthy_without_room(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**FREE_PORTS, **{"limits.free_bytes": 1 << 60})
+    small_operated.configure(**ALONE, **{"limits.free_bytes": 1 << 60})
     with Running(small_operated.file, tmp_path) as running:
         assert running.get("/healthz") == (503, "unavailable\n")
         assert running.until("not healthy")["reason"] == "disk is full"
@@ -219,7 +228,7 @@ def test_the_master_forks_no_web_worker_before_the_worker_beside_them_has_begun(
 
 @pytest.mark.slow
 def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**FREE_PORTS)
+    small_operated.configure(**ALONE)
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(PATIENCE_S)
@@ -230,7 +239,7 @@ def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_
 
 @pytest.mark.slow
 def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**FREE_PORTS)
+    small_operated.configure(**ALONE)
     with Running(small_operated.file, tmp_path, "--pid-file", str(tmp_path / "pid")) as running:
         assert int((tmp_path / "pid").read_text()) == running.process.pid
         assert running.stop() == 0
@@ -239,17 +248,17 @@ def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, 
 
 @pytest.mark.slow
 def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
-    running: Running, small_operated: Operated
+    started: Running, small_operated: Operated
 ) -> None:
     token = small_operated.world.account(Role.AUDITOR)
-    assert running.get("/api/v1/studies", Authorization=f"Bearer {token}")[0] == 200
-    running.get(f"/p/{token}")
-    running.get("/sign-in?password=opensesame", Cookie="happe_session=opensesame")
-    master = running.process.pid
+    assert started.get("/api/v1/studies", Authorization=f"Bearer {token}")[0] == 200
+    started.get(f"/p/{token}")
+    started.get("/sign-in?password=opensesame", Cookie="happe_session=opensesame")
+    master = started.process.pid
     processes = [str(master), *Path(f"/proc/{master}/task/{master}/children").read_text().split()]
     said = b"".join(Path(f"/proc/{each}/{what}").read_bytes() for each in processes for what in ("cmdline", "environ"))
-    assert running.stop() == 0
-    said += running.log.read_bytes()
+    assert started.stop() == 0
+    said += started.log.read_bytes()
     keys = [key.read_text().strip().encode() for key in (small_operated.data / "secrets").iterdir()]
     assert len(processes) == 3
     for secret in [*keys, token.encode(), b"opensesame"]:
@@ -276,7 +285,7 @@ def test_a_request_is_logged_by_its_pattern(running: Running) -> None:
 
 @pytest.mark.slow
 def test_addresses_are_logged_only_if_asked_for(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**FREE_PORTS, log_addresses=True)
+    small_operated.configure(**ALONE, log_addresses=True)
     with Running(small_operated.file, tmp_path) as running:
         running.get("/sign-in")
         assert running.stop() == 0
@@ -315,11 +324,10 @@ def test_the_journal_gets_priorities(tmp_path: Path) -> None:
     assert [json.loads(line[3:])["event"] for line in lines] == ["happened"] * 3
 
 
-def start(server: Operated) -> subprocess.CompletedProcess[str]:
-    """Run a server that can't start."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
-    command = [sys.executable, "-c", "from happe_study.cli import main; main()", "--config", str(server.file), "run"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+def refused(server: Operated) -> tuple[int, str]:
+    """Run a server that can't start: its exit status, and what it says."""
+    log = server.data.with_suffix(".log")
+    return happe_server_forked("--config", server.file, "run", log=log).wait(PATIENCE_S), log.read_text()
 
 
 @pytest.mark.slow
@@ -327,31 +335,31 @@ def start(server: Operated) -> subprocess.CompletedProcess[str]:
 def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        small_operated.configure(**{**FREE_PORTS, field: address})
-        ran = start(small_operated)
-    assert ran.returncode == os.EX_UNAVAILABLE
-    said = f"happe-server: {address}: can't listen there, as {field} says: Address already in use; another program"
-    assert ran.stderr.startswith(said)
+        small_operated.configure(**ALONE | {field: address})
+        status, said = refused(small_operated)
+    assert status == os.EX_UNAVAILABLE
+    why = f"can't listen there, as {field} says: Address already in use; another program"
+    assert said.startswith(f"happe-server: {address}: {why}")
 
 
 @pytest.mark.slow
 def test_an_older_database_is_not_served(small_operated: Operated) -> None:
     with small_operated.world.database.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    ran = start(small_operated)
-    assert ran.returncode == os.EX_CONFIG
-    assert "run `happe-server migrate`" in ran.stderr
+    status, said = refused(small_operated)
+    assert status == os.EX_CONFIG
+    assert "run `happe-server migrate`" in said
 
 
 @pytest.mark.slow
 def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
     (small_operated.data / "secrets/session.key").unlink()
-    assert start(small_operated).returncode == os.EX_CONFIG
+    assert refused(small_operated)[0] == os.EX_CONFIG
 
 
 @pytest.mark.slow
 def test_listening_beyond_this_machine_is_warned_of(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(listen="0.0.0.0:0", metrics_listen="off")
+    small_operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off"})
     with Running(small_operated.file, tmp_path) as running:
         warned: dict[str, Any] = running.until("listens beyond this machine without TLS")
         assert warned["level"] == "warning"

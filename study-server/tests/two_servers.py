@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,11 +17,13 @@ from http.client import HTTPConnection, HTTPException
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
+from forked import Program
 from happe_demo.ports import reserved_port
 from happe_study.base.config import SECRET_NAMES, load_config
+from happe_study.cli.program import main
 from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.setting_up import write_secret
-from operated import SOURCES, happe_server
+from operated import happe_server
 from patience import PATIENCE_S, until
 from uploader import DONE, PAUSE_SECONDS, RETRIED
 from world import AT_ONCE, World, fixed_secrets
@@ -101,26 +101,17 @@ class Process:
 
     def __init__(self, file: Path, log: Path, what: str, port: int | None = None) -> None:
         self.file, self.port, self._log, self._what = file, port, log, what
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
 
     def start(self) -> None:
         """Start it."""
-        program = [sys.executable, "-c", "from happe_study.cli import main; main()"]
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*program, "--config", str(self.file), self._what],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-            )
+        self._process = Program(main, ["--config", str(self.file), self._what], log=self._log)
 
     def kill(self) -> None:
         """End it with SIGKILL; its children end by themselves (workers of gunicorn within a second)."""
         assert self._process is not None
-        with suppress(ProcessLookupError):
+        self._process.kill()
+        with suppress(ProcessLookupError):  # it had no children yet
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(PATIENCE_S)
 
