@@ -146,10 +146,9 @@ def ended(world: World, kind: str) -> Job:
 
 
 def report(world: World, study: Study) -> None:
-    """Unblind, measure, check, report."""
+    """Unblind, which has the power measured; check, report."""
     given_reports.unblind(world, study)
     with world.database.writing() as session:
-        jobs.ask(session, MEASURING, "a", study.id)
         jobs.ask(session, CHECKS, "a", study.id, conditions=True)
     assert ended(world, MEASURING).result == {"measured": RUNS * PARTICIPANTS, "refused": 0}
     ended(world, CHECKS)
