@@ -38,13 +38,19 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
 """
 
 
-def ran(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+# A stand-in for it, for tests of the script around it. Whether it is needed and how migrating ends are in files.
+SAYING = """#!/bin/sh
+exit $(cat {folder}/$3)
+"""
+
+
+def ran(script: str, folder: Path, *arguments: str, python: str = PYTHON) -> subprocess.CompletedProcess[str]:
     """Run a maintainer script of the package on the files of a folder, with stand-ins for Debian's programs."""
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
     path = ":".join(map(shlex.quote, (str(SOURCES), str(ROOT / "profiles/python/src"))))
-    python = PYTHON.format(path=path, python=sys.executable, config=folder / "server.toml")
-    for name, text in (("python3", python), ("py3compile", "#!/bin/sh\n")):
+    said = python.format(path=path, python=sys.executable, config=folder / "server.toml", folder=folder)
+    for name, text in (("python3", said), ("py3compile", "#!/bin/sh\n")):
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     text = (DEBIAN / f"happe-study-server.{script}").read_text()
@@ -116,11 +122,8 @@ SYSTEMD = {  # the unit's state is in a file
 
 
 @pytest.fixture
-def state(small_operated: Operated, tmp_path: Path) -> Path:
-    """The unit's, on a machine where systemd is at work and the database older."""
-    database = Database(small_operated.database_url)
-    migrations.downgrade(database, OLDER)
-    database.dispose()
+def state(tmp_path: Path) -> Path:
+    """The unit's, on a machine where systemd is at work."""
     file = tmp_path / "state"
     (tmp_path / "systemd/system").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
@@ -130,35 +133,42 @@ def state(small_operated: Operated, tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("before", "after"), [("active", "active"), ("failed", "active"), ("inactive", "inactive")])
-def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
-    state: Path, tmp_path: Path, before: str, after: str
+def test_an_upgrade_that_cannot_migrate_at_first_goes_on_when_it_is_tried_again(
+    state: Path, small_operated: Operated, tmp_path: Path
 ) -> None:
-    """Also if it can't migrate at first. One that failed did so over the database's revision, as after a reboot."""
-    state.write_text(f"{before}\n")
+    database = Database(small_operated.database_url)
+    migrations.downgrade(database, OLDER)
+    state.write_text("active\n")
     in_the_way = tmp_path / f"before-{OLDER}.db"
     in_the_way.mkdir()  # where the copy is to go
     assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
-    assert state.read_text() == "inactive\n"
+    assert (state.read_text(), migrations.current(database)) == ("inactive\n", OLDER)
     in_the_way.rmdir()
     upgraded = ran("postinst", tmp_path, "configure", "0.1")
     assert upgraded.returncode == 0, upgraded.stderr
-    assert state.read_text() == f"{after}\n"
-    assert not (tmp_path / "ran").exists()
-
-
-def test_a_server_whose_database_was_migrated_by_hand_runs_again(
-    state: Path, small_operated: Operated, tmp_path: Path
-) -> None:
-    state.write_text("active\n")
-    in_the_way = tmp_path / f"before-{OLDER}.db"
-    in_the_way.mkdir()
-    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
-    database = Database(small_operated.database_url)
-    migrations.upgrade(database)
+    assert (state.read_text(), migrations.current(database)) == ("active\n", migrations.head())
     database.dispose()
-    assert ran("postinst", tmp_path, "configure", "0.1").returncode == 0
-    assert state.read_text() == "active\n"
+
+
+def configured(folder: Path, needed: int, migrated: int) -> int:
+    """Run the script around the program, which ends with these statuses; the script's."""
+    (folder / "server.toml").touch()
+    for name, status in (("needed", needed), ("migrate", migrated)):
+        (folder / name).write_text(f"{status}\n")
+    return ran("postinst", folder, "configure", "0.1", python=SAYING).returncode
+
+
+@pytest.mark.parametrize(("before", "after"), [("active", "active"), ("failed", "active"), ("inactive", "inactive")])
+@pytest.mark.parametrize("needed", [0, 3], ids=["tried again", "migrated by hand"])
+def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
+    state: Path, tmp_path: Path, before: str, after: str, needed: int
+) -> None:
+    """Also if it can't migrate at first. One that failed did so over the database's revision, as after a reboot."""
+    state.write_text(f"{before}\n")
+    assert configured(tmp_path, needed=0, migrated=2) == 2
+    assert state.read_text() == "inactive\n"
+    assert configured(tmp_path, needed, migrated=0) == 0
+    assert state.read_text() == f"{after}\n"
     assert not (tmp_path / "ran").exists()
 
 
