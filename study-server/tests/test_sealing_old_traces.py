@@ -38,7 +38,7 @@ PARTS = 2  # of a run of ten seconds, and five before and after
 @pytest.fixture(params=[False, True], ids=["blinded", "unblinded"])
 def run(world: World, request: pytest.FixtureRequest) -> MeasuredRun:
     """A sealed trace of a server that goes back to version 0.1."""
-    made = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=request.param)
+    made = given_power.measured_run(world, seconds=10, rate_hz=100, unblinded=request.param)
     go_back(world)
     return made
 
