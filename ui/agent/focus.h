@@ -23,7 +23,8 @@ struct Focus {
 // As a compositor tells it. Of an X11 client it has only the process that the client claims.
 struct ToldWindow {
     Focus focus;
-    std::uint32_t x11_window = 0;  // 0: of no X11 client
+    std::uint32_t x11_window = 0;  // 0: of no X11 client, or the compositor has no number
+    bool active_x11 = false;       // of the X11 client whose window is the X server's active one
 
     friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
 };

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 FOCUS = ("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", "Focus")
 FOCUS_X11 = (*FOCUS[:-1], "FocusX11")
+FOCUS_ACTIVE_X11 = (*FOCUS[:-1], "FocusActiveX11")
 KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">
   <method name="loadScript"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="i" direction="out"/>
   </method>
@@ -65,6 +66,7 @@ eval(require("fs").readFileSync(process.argv[1], "utf8"));
 turn();
 turn(null, { pid: 8, resourceClass: "passed by" }, null, { pid: 4711, resourceClass: "org.kde.konsole" });
 turn({ pid: 1, windowId: 4194316, resourceClass: "boxed" });
+turn({ pid: 1, resourceClass: "nameless", toString: () => "KWin::X11Window(0x55fdae7f5ed0)" });
 turn(null);
 turn();
 """
@@ -104,6 +106,7 @@ def test_the_script_tells_of_the_last_window_that_kwin_activates(activated: str,
         [*FOCUS, "7", "first"],
         [*FOCUS, "4711", "org.kde.konsole"],
         [*FOCUS_X11, "4194316", "boxed"],
+        [*FOCUS_ACTIVE_X11, "nameless"],
         [*FOCUS, "0", ""],
     ]
 
@@ -160,6 +163,22 @@ def test_kwins_x11_windows_are_whose_the_x_server_says(happed: Happed) -> None:
             agent.serves("boxed")
         activate(compositor, "0x7", "boxed", FOCUS_X11)
         compositor.until("error")
+
+
+def test_the_x_server_says_which_of_its_windows_is_active_where_kwin_has_no_number(happed: Happed) -> None:
+    """It may say so later than KWin, and have another window until then."""
+    with kwin(happed) as compositor, x11() as desktop:
+        agent = Agent(desktop, happed).start("--focus", "kwin")
+        compositor.until("call", "start")
+        window(desktop, "boxed", boxed=True)
+        compositor.tell("call", *FOCUS_ACTIVE_X11, ["Boxed"])  # KWin 5 writes it small
+        agent.serves("boxed")
+        compositor.tell("call", *FOCUS_ACTIVE_X11, ["later"])
+        agent.serves("desktop")
+        window(desktop, "later")
+        agent.serves("later")
+        activate(compositor, "0")
+        agent.serves("desktop")
 
 
 def test_nobody_but_the_compositor_says_what_is_in_front(desktop: Desktop, happed: Happed, game: int) -> None:

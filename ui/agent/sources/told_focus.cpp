@@ -37,10 +37,18 @@ std::string ToldFocus::start() {
     return {};
 }
 
+// If not, it has refused the call.
+bool ToldFocus::from_teller() const {
+    const bool is_teller = message().service() == bus_.interface()->serviceOwner(teller_).value();
+    if (!is_teller) {
+        sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
+    }
+    return is_teller;
+}
+
 // None: it has refused the call.
 std::optional<int> ToldFocus::number_from_teller(const QString& name, const QString& text) {
-    if (message().service() != bus_.interface()->serviceOwner(teller_).value()) {
-        sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
+    if (!from_teller()) {
         return std::nullopt;
     }
     bool is_number = false;
@@ -64,6 +72,13 @@ void ToldFocus::FocusX11(const QString& window, const QString& id) {
         const auto x11_window = static_cast<std::uint32_t>(*number);
         window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
                               : std::nullopt;
+        emit changed();
+    }
+}
+
+void ToldFocus::FocusActiveX11(const QString& id) {
+    if (from_teller()) {
+        window_ = ToldWindow{.focus = {.pid = 0, .id = id}, .active_x11 = true};
         emit changed();
     }
 }

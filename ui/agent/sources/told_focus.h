@@ -30,6 +30,8 @@ public slots:  // NOLINTBEGIN(readability-identifier-naming): their names on the
     void Focus(const QString& pid, const QString& id);
     // An X11 client's window by its number, 0 for none.
     void FocusX11(const QString& window, const QString& id);
+    // An X11 client's window without a number: the one that the X server has as the active one.
+    void FocusActiveX11(const QString& id);
     // NOLINTEND(readability-identifier-naming)
 
 signals:
@@ -38,6 +40,7 @@ signals:
     void gone();
 
 private:
+    [[nodiscard]] bool from_teller() const;
     [[nodiscard]] std::optional<int> number_from_teller(const QString& name, const QString& text);
 
     QDBusConnection bus_;

@@ -13,6 +13,7 @@
 #include <QFile>
 #include <QSaveFile>
 #include <QStandardPaths>
+#include <QTimer>
 #include <utility>
 
 namespace happe::ui {
@@ -48,7 +49,13 @@ public:
             }
             start();
         }
-        events_.answered(told_.window() ? checked(*told_.window()) : std::nullopt);
+        const auto& window = told_.window();
+        if (window && window->active_x11) {
+            ask_x11();
+            return;
+        }
+        x11_.reset();
+        events_.answered(window ? checked(*window) : std::nullopt);
     }
 
 protected:
@@ -63,9 +70,36 @@ protected:
     [[nodiscard]] ToldFocus& told() { return told_; }
 
 private:
+    // The X server hears of its active window some time after the teller has told of it, and says so then.
+    void ask_x11() {
+        if (!x11_) {
+            auto opened = open_x11_focus({.changed = events_.changed,
+                                          .answered = [this](const auto& active) { answer_x11(active); },
+                                          .lost = [this](const auto&) { forget_x11(); }});
+            x11_ = opened ? *std::move(opened) : nullptr;
+        }
+        if (x11_) {
+            x11_->ask();
+        } else {
+            events_.answered(std::nullopt);
+        }
+    }
+
+    // Until then it may have another one.
+    void answer_x11(const std::optional<Focus>& active) {
+        const bool told = active && active->id.compare(told_.window()->focus.id, Qt::CaseInsensitive) == 0;
+        events_.answered(told ? active : std::nullopt);
+    }
+
+    // Later: it is its own call.
+    void forget_x11() {
+        QTimer::singleShot(0, &told_, [this] { x11_.reset(); });
+    }
+
     QDBusConnection bus_;
     Events events_;
     ToldFocus told_;
+    std::unique_ptr<FocusSource> x11_;  // while such a window is in front
     bool started_ = false;
     bool lost_ = false;
 };
