@@ -15,6 +15,8 @@
 #   fuzz         ten minutes for each fuzz target, optimised
 #   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
 #                sid fails no part
+#   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin and labwc of this release of Debian;
+#                desktops_sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   upgrade      the packages of release 0.1.0, with data that its programs made, to today's: a table of what is kept
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
@@ -81,6 +83,15 @@ run() { # PART
         sid)
             tools/releases.sh sid || echo "sid is only reported"
             ;;
+        desktops12)
+            tools/desktops.sh bookworm
+            ;;
+        desktops13)
+            tools/desktops.sh trixie
+            ;;
+        desktops_sid)
+            tools/desktops.sh sid || echo "sid is only reported"
+            ;;
         packages)
             make package-test package-vm-test
             packaging/repository-test.sh
@@ -114,7 +125,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid"
+all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -170,6 +170,17 @@ class X11(Desktop):
         return int(file.read_text())
 
 
+def click_in(desktop: Desktop, size: tuple[int, int], x: int, y: int) -> None:
+    """Click there on a wlroots compositor's outputs, together of this size, with a pointer that comes for it."""
+    pointer = desktop.start(program("happe-ui-pointer"), *map(str, (x, y, *size)))
+    spend(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
+    there(pointer.stdin).write("\n")
+    there(pointer.stdin).flush()
+    spend(0.1)
+    there(pointer.stdin).close()
+    pointer.wait(PATIENCE_S)
+
+
 def without_layers(desktop: Desktop) -> str:
     """Start a compositor beside a desktop that has no wlr-layer-shell, as GNOME has none; its WAYLAND_DISPLAY."""
     desktop.start(*AS_USER, "weston", "--backend=headless-backend.so", "--socket=weston")
@@ -242,17 +253,11 @@ class Wayland(Desktop):
         return Image.open(file).convert("RGB")
 
     def click(self, x: int, y: int) -> None:
-        """Click there, with a pointer that comes for it."""
+        """Click there."""
         area = [output["rect"] for output in self.outputs() if output["active"]]
         width = max(rect["x"] + rect["width"] for rect in area)
         height = max(rect["y"] + rect["height"] for rect in area)
-        pointer = self.start(program("happe-ui-pointer"), *map(str, (x, y, width, height)))
-        spend(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
-        there(pointer.stdin).write("\n")
-        there(pointer.stdin).flush()
-        spend(0.1)
-        there(pointer.stdin).close()
-        pointer.wait(PATIENCE_S)
+        click_in(self, (width, height), x, y)
 
     def start_sway(self) -> None:
         """Start sway."""

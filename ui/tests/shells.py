@@ -8,14 +8,15 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from PIL import Image
+from PIL import Image, ImageGrab
 
-from desktop import AS_USER, SIZE, USER, Desktop, Told
+from desktop import AS_USER, SIZE, USER, Desktop, Told, click_in
 from patience import until
 from private_bus import there
 from program import ROOT
@@ -26,7 +27,17 @@ if TYPE_CHECKING:
 LARGE = (1600, 1000)  # GNOME refuses 200 % where that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"
 SAID = "KWin says: "
+SCRIPTING = ("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
+# Plasma 5 and 6 have different names for what scripts see.
+KWIN_WORDS = (
+    "const windows = workspace.windowList ? workspace.windowList() : workspace.clientList();"
+    "const front = 'activeWindow' in workspace ? 'activeWindow' : 'activeClient';"
+    "const screen = number => workspace.screens ? workspace.screens[number] : number;"
+)
 X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
+
+# A file of a pointer of one pixel, which cannot be seen: header, table of contents, image (Xcursor(3)).
+NO_CURSOR = struct.pack("<4s16I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 1, 1, 0, 0, 0, 0)
 
 AnyShell = TypeVar("AnyShell", bound="Shell")
 
@@ -204,13 +215,16 @@ class GnomeWithFractions(Gnome):
 
 
 class KWin(Shell):
-    """KWin on Wayland."""
+    """KWin on Wayland, on virtual screens."""
 
     desktop = "KDE"
     command = (
-        "kwin_wayland", "--virtual", "--xwayland", "--socket", "happe-0", "--no-lockscreen",
-        "--no-global-shortcuts", "--width", str(SIZE[0]), "--height", str(SIZE[1]),
+        "kwin_wayland", "--xwayland", "--socket", "happe-0", "--no-lockscreen", "--no-global-shortcuts",
+        "--width", str(SIZE[0]), "--height", str(SIZE[1]),
     )  # fmt: skip
+    where: tuple[str, ...] = ("--virtual",)
+    options = where
+    screens: ClassVar[tuple[str, str]] = ("Virtual-0", "Virtual-1")
     pointer: Told | None = None
 
     def install(self) -> None:
@@ -222,38 +236,36 @@ class KWin(Shell):
 
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
-        self.environment["DISPLAY"] = until(self.display, f"KWin has started XWayland: {log}")
+        self.environment["DISPLAY"] = until(self.display, f"KWin has an X display: {log}")
+        until(self.takes_scripts, f"KWin takes scripts: {log}")
 
-    def restart_shell(self, *options: str) -> None:
-        """Kill it, and start it again with these options."""
+    def restart_at(self, scale: float, screens: int = 1) -> None:
+        """Kill it, and start it again with so many screens of this scale."""
         self.kill_shell()
         self.pointer = None  # it has ended, too
-        self.options = options
+        self.options = (*self.where, "--scale", str(scale), "--output-count", str(screens))
         self.start_shell()
 
     def run(self, script: str, last: str = "") -> str:
         """Run JavaScript in KWin until it has logged the last it has to say; what is logged meanwhile."""
         home = Path(self.environment["HOME"])
         file, log = home / "script.js", home / "compositor.log"
-        file.write_text(script)
+        file.write_text(KWIN_WORDS + script)
         before = log.stat().st_size
-        kwin = "org.kde.KWin"
-        scripting = (kwin, "/Scripting", "org.kde.kwin.Scripting")
-        number = self.bus(*scripting, "loadScript", str(file), "test").strip("(,)\n")
-        self.bus(kwin, f"/{number}", "org.kde.kwin.Script", "run")
+        self.bus(*SCRIPTING, "loadScript", str(file), "test")
+        self.bus(*SCRIPTING, "start")
         until(lambda: last in log.read_bytes()[before:].decode(), f"KWin has run the script: {log.read_text()}")
-        self.bus(*scripting, "unloadScript", "test")
+        self.bus(*SCRIPTING, "unloadScript", "test")
         return log.read_bytes()[before:].decode()
 
     def activate(self, *names: str) -> None:
         """Bring the windows of these programs to the front, one after another, each in a turn of KWin's own loop."""
         self.run(
             f"const names = {list(names)};"
-            "const windows = workspace.clientList();"
             "const turn = new QTimer();"
             "turn.timeout.connect(() => {"
             " const name = names.shift();"
-            " workspace.activeClient = windows.find(window => String(window.resourceClass) === name);"
+            " workspace[front] = windows.find(window => String(window.resourceClass) === name);"
             " if (names.length === 0) { turn.stop(); console.log('all activated'); }"
             "});"
             "turn.start(0);",
@@ -262,7 +274,7 @@ class KWin(Shell):
 
     def active(self) -> str:
         """Return whose window it says is in front."""
-        return str(self.said("workspace.activeClient ? workspace.activeClient.resourceClass : ''"))
+        return str(self.said("workspace[front] ? workspace[front].resourceClass : ''"))
 
     def said(self, value: str) -> Any:  # noqa: ANN401 - whatever it is
         """Return the value of an expression in KWin's JavaScript."""
@@ -279,19 +291,137 @@ class KWin(Shell):
         to_pointer.flush()
         self.pointer.until("clicked")
 
-    def seen(self, *screen: str) -> Image.Image:
-        """Return what is on its active screen, or the one of this name."""
+    def seen(self, screen: str = "") -> Image.Image:
+        """Return what is on its screen of this name, or the first one."""
         file = Path(self.environment["HOME"]) / "seen"
-        said = self.ask(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_shot.py"), str(file), *screen)
+        shot = str(ROOT / "ui/tests/kwin_shot.py")
+        said = self.ask(*AS_USER, "/usr/bin/python3", shot, str(file), screen or self.screens[0])
         width, height, line = map(int, said.split())
         return Image.frombuffer("RGBA", (width, height), file.read_bytes(), "raw", "BGRA", line, 1).convert("RGB")
 
+    def takes_scripts(self) -> bool:
+        """Whether it is on the bus with its scripts."""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return "false" in self.bus(*SCRIPTING, "isScriptLoaded", "test")
+        return False
+
     def display(self) -> str | None:
-        """Return the name of its XWayland, if that runs."""
-        children = ("pgrep", "-a", "-P", str(self.compositor.pid), "Xwayland")
-        running = subprocess.run(children, capture_output=True, text=True, check=False).stdout
-        found = re.search(r"Xwayland (:\d+)", running)
-        return found and found[1]
+        """Return the name of its XWayland, which KWin 6 starts when a program asks for it, if KWin has taken one."""
+        locks = Path(X_SOCKETS.parent).glob(".X*-lock")
+        mine = (lock for lock in locks if lock.read_text().strip() == str(self.compositor.pid))
+        return next((f":{lock.name[2:-5]}" for lock in mine), None)
+
+
+class KWin6(KWin):
+    """KWin 6, in windows of an X server: nobody sees its virtual screens without a GPU."""
+
+    screens = ("X11-0", "X11-1")
+    server = ""
+    scale = 1.0
+    count = 1
+
+    def install(self) -> None:
+        """Start the X server, too, and leave the pointer where no screen will be."""
+        super().install()
+        room = f"{4 * SIZE[0]}x{2 * SIZE[1] + 1}x24"
+        server = self.start("Xvfb", "-displayfd", "1", "-screen", "0", room, "-nolisten", "tcp", "-noreset", "-ac")
+        self.server = f":{there(server.stdout).readline().strip()}"
+        self.options = self.where = ("--x11-display", self.server)
+        self.move("mousemove", "0", str(2 * SIZE[1]))
+
+    def move(self, *words: str) -> str:
+        """Have xdotool do something on the X server; what it says."""
+        return self.ask("env", f"DISPLAY={self.server}", "xdotool", *words)
+
+    def await_shell(self, log: Path) -> None:
+        """Put its screens beside each other, too."""
+        super().await_shell(log)
+        windows = until(self.windows, "KWin has its windows")
+        for number, window in enumerate(windows):
+            self.move("windowmove", window, str(number * 2 * SIZE[0]), "0")
+
+    def windows(self) -> list[str]:
+        """Return the numbers of its windows, if all are there; the X server counts up."""
+        tree = self.ask("xwininfo", "-display", self.server, "-root", "-children")
+        found = re.findall(r'(0x[0-9a-f]+) "KDE Wayland', tree)
+        return sorted(found, key=lambda number: int(number, 16)) if len(found) == self.count else []
+
+    def restart_at(self, scale: float, screens: int = 1) -> None:
+        """Set the scale, too: its windows are only as large as for that scale."""
+        self.scale, self.count = scale, screens
+        super().restart_at(scale, screens)
+        backend = ("env", "KSCREEN_BACKEND=kwayland", "KSCREEN_BACKEND_INPROCESS=1")
+        for number, name in enumerate(self.screens[:screens]):
+            settings = (f"output.{name}.scale.{scale}", f"output.{name}.position.{number * SIZE[0]},0")
+            self.ask(*AS_USER, *backend, "kscreen-doctor", *settings)
+
+    def seen(self, screen: str = "") -> Image.Image:
+        """Return what is on its screen of this name, or the first one."""
+        left = self.screens.index(screen or self.screens[0]) * 2 * SIZE[0]
+        width, height = (round(self.scale * side) for side in SIZE)
+        return ImageGrab.grab(xdisplay=self.server).convert("RGB").crop((left, 0, left + width, height))
+
+
+def kwin() -> type[KWin]:
+    """Return what this system's KWin runs in. The program does not tell its version here: see `install`."""
+    return KWin6 if any(Path("/usr/lib").glob("*/libkwin.so.6")) else KWin
+
+
+class Labwc(Shell):
+    """labwc on two headless outputs, with XWayland."""
+
+    desktop = "labwc:wlroots"
+    screens: ClassVar[tuple[str, str]] = ("HEADLESS-1", "HEADLESS-2")
+    # What it starts says how to reach it.
+    command = ("labwc", "--startup", "sh -c 'echo $WAYLAND_DISPLAY $DISPLAY >~/new && mv ~/new ~/started'")
+
+    def install(self) -> None:
+        """Have outputs without a GPU, beside each other."""
+        self.environment |= {
+            "WLR_BACKENDS": "headless",
+            "WLR_HEADLESS_OUTPUTS": str(len(self.screens)),
+            "WLR_RENDERER": "pixman",
+            "WLR_LIBINPUT_NO_DEVICES": "1",
+            "XCURSOR_THEME": "none",
+        }
+        cursors = Path(self.environment["HOME"]) / ".icons/none/cursors"
+        cursors.mkdir(parents=True)
+        for name in ("default", "left_ptr"):
+            (cursors / name).write_bytes(NO_CURSOR)
+
+    def await_shell(self, log: Path) -> None:
+        """Wait until it has started."""
+        started = log.parent / "started"
+        until(started.exists, f"labwc has started: {log}")
+        self.environment["WAYLAND_DISPLAY"], self.environment["DISPLAY"] = started.read_text().split()
+        started.unlink()
+        self.scale(1)
+
+    def scale(self, factor: float) -> None:
+        """Let its outputs have this scale, and be as large as ever in units of its layout."""
+        mode = "x".join(str(round(factor * side)) for side in SIZE)
+        for number, screen in enumerate(self.screens):
+            place = ("--pos", f"{number * SIZE[0]},0")
+            self.ask("wlr-randr", "--output", screen, "--custom-mode", mode, "--scale", str(factor), *place)
+
+    def activate(self, *names: str) -> None:
+        """Bring the windows of these programs to the front, one after another."""
+        focus = 'for name; do wlrctl toplevel focus app_id:"$name"; done'
+        self.ask("sh", "-c", focus, "sh", *names)
+
+    def active(self) -> str:
+        """Return whose window it says is in front."""
+        return self.ask("wlrctl", "toplevel", "list", "state:active").partition(":")[0].strip()
+
+    def click(self, x: int, y: int) -> None:
+        """Click there, in units of its layout."""
+        click_in(self, (len(self.screens) * SIZE[0], SIZE[1]), x, y)
+
+    def seen(self, screen: str = "") -> Image.Image:
+        """Return what is on its output of this name, or the first one."""
+        file = Path(self.environment["HOME"]) / "seen.ppm"
+        self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
+        return Image.open(file).convert("RGB")
 
 
 @contextlib.contextmanager

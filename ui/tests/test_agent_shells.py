@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The session agent in real GNOME Shell and KWin, before the real happed."""
+"""The session agent in real GNOME Shell, KWin and labwc, before the real happed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from agent import Agent, window
 from patience import PATIENCE_S, until
-from shells import Gnome, KWin, Shell, shell
+from shells import Gnome, Labwc, Shell, kwin, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
@@ -44,6 +44,18 @@ def serves_the_last_of_a_thousand_changes(agent: Agent) -> None:
         assert agent.me.get("Application") == desktop.active()
 
 
+def outlives_the_shell(agent: Agent) -> None:
+    """Kill the shell: there is no source then, and the agent says so and goes on until the shell is there again."""
+    desktop = agent.desktop
+    assert isinstance(desktop, Shell)
+    desktop.kill_shell()
+    agent.serves("desktop")
+    until(lambda: "no Wayland compositor answers" in agent.log, "the agent has looked for another source")
+    desktop.start_shell()
+    window(desktop, "later")
+    agent.serves("later")
+
+
 def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None:
     """In one shell, because it takes seconds to start."""
     with shell(Gnome, happed.world.address) as desktop:
@@ -73,17 +85,12 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
         desktop.lock(on=False)
         agent.serves("native")
 
-        desktop.kill_shell()
-        agent.serves("desktop")
-        desktop.start_shell()
-        assert agent.process.poll() is None
-        window(desktop, "later")
-        agent.serves("later")
+        outlives_the_shell(agent)
 
 
 def test_the_agent_follows_kwin(happed: Happed) -> None:
     """In one KWin, because it takes seconds to start."""
-    with shell(KWin, happed.world.address) as desktop:
+    with shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
         window(desktop, "native")
@@ -93,14 +100,25 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
         serves_boxed_windows(agent)
         serves_the_last_of_a_thousand_changes(agent)
 
-        desktop.kill_shell()
-        agent.serves("desktop")
-        desktop.start_shell()
-        window(desktop, "later")
-        agent.serves("later")
+        outlives_the_shell(agent)
 
         script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
         assert script.exists()
         agent.process.terminate()
         assert agent.process.wait(PATIENCE_S) == 0
         assert not script.exists()
+
+
+def test_the_agent_follows_labwc(happed: Happed) -> None:
+    """In one labwc, whose windows have app ids and no processes."""
+    with shell(Labwc, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start()
+        until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "labwc says which window is in front")
+        window(desktop, "native")
+        agent.serves("native")
+        window(desktop, "ancient", "xcb")
+        agent.serves("ancient")
+        serves_boxed_windows(agent)
+        serves_the_last_of_a_thousand_changes(agent)
+
+        outlives_the_shell(agent)

@@ -101,6 +101,15 @@ def pauses_from_the_quick_settings(desktop: Gnome, me: Client) -> None:
     desktop.evaluate(TOGGLE + "menu.close()")
 
 
+def comes_back_with_the_shell(desktop: Gnome, game: Image.Image) -> None:
+    """Kill the shell, and start it again."""
+    desktop.kill_shell()
+    desktop.start_shell()
+    desktop.window("black", *AS_USER)
+    until(lambda: "of battery left" in desktop.evaluate(WORDS), "the extension shows the overlay again")
+    overlay_on(desktop, game)
+
+
 def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Happed) -> None:
     """In one shell, because it takes seconds to start."""
     keyboards = Keyboards(stopped.folder / "keys")
@@ -129,6 +138,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         overlay_on(desktop, game)
         desktop.switch_extension(on=True)
         overlay_on(desktop, game)
+        comes_back_with_the_shell(desktop, game)
         desktop.stop(agent.process)
         until(lambda: changed(game, desktop.seen()) is None, "the picture goes with its program")
     os.close(keyboard)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overlay in real KWin: a layer above full-screen windows that clicks pass through, on monitors of any scale."""
+"""The overlay in real KWin and labwc: a layer above full-screen windows that clicks pass through, at any scale."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from desktop import AS_USER, MARGIN, SIZE, changed
 from happed_world import MY_SESSION
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import KWin, shell
+from shells import Labwc, kwin, shell
 
 if TYPE_CHECKING:
     from desktop import Told
     from happed_world import Happed
     from overlay import Box
+    from shells import KWin
 
 pytestmark = pytest.mark.slow
 
 GAME = "happe-ui-window"  # as happed calls the full-screen program
-LAYERS = "workspace.clientList().map(window => [window.pid, window.windowId ? 0 : window.layer])"
-ONE, OTHER = "Virtual-0", "Virtual-1"  # KWin's names for its screens
+LAYERS = "windows.map(window => [window.pid, String(window).startsWith('KWin::X11') ? 0 : window.layer])"
 
 
-def looks(desktop: KWin, *screen: str) -> tuple[Image.Image, Box | None]:
+def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]:
     """Return what is on a screen, and where it is not black, once two looks are the same."""
 
     def same() -> tuple[Image.Image, Box | None] | None:
@@ -38,8 +38,8 @@ def looks(desktop: KWin, *screen: str) -> tuple[Image.Image, Box | None]:
     return until(same, "nothing moves")
 
 
-def overlay_on(desktop: KWin, scale: float = 1) -> Box:
-    """Wait until the overlay is on the active screen, in its corner, and readable; where it is, in pixels of it."""
+def overlay_on(desktop: KWin | Labwc, scale: float = 1) -> Box:
+    """Wait until the overlay is on the first screen, in its corner, and readable; where it is, in pixels of it."""
     seen, box = until(lambda: (found := looks(desktop))[1] and found, "the overlay is seen")
     assert box
     if scale == 1:
@@ -57,16 +57,22 @@ def is_a_layer_above(desktop: KWin, agent: Agent, window: Told) -> None:
 
 
 def follows_the_game_to_the_other_screen(desktop: KWin, agent: Agent) -> None:
-    """Move the game, click on it, and press a key: KWin tells nobody which screen has the focus."""
-    assert looks(desktop, OTHER)[1] is None
-    desktop.run("workspace.sendClientToScreen(workspace.activeClient, 1)")
+    """Move the game, and have the focus there."""
+    assert looks(desktop, desktop.screens[1])[1] is None
+    desktop.run("workspace.sendClientToScreen(workspace[front], screen(1))")
+    goes_where_a_click_puts_the_focus(desktop, agent)
+
+
+def goes_where_a_click_puts_the_focus(desktop: KWin | Labwc, agent: Agent) -> None:
+    """Click on the other screen, and press a key: neither KWin nor labwc tells anybody which screen has the focus."""
+    one, other = desktop.screens
     desktop.click(SIZE[0] + 100, 100)
     agent.me("Feedback", "s", "power")
-    until(lambda: looks(desktop, OTHER)[1], "the overlay is on the other screen")
-    assert looks(desktop, ONE)[1] is None
+    until(lambda: looks(desktop, other)[1], "the overlay is on the other screen")
+    assert looks(desktop, one)[1] is None
 
 
-def goes_while_the_session_is_locked(desktop: KWin, happed: Happed) -> None:
+def goes_while_the_session_is_locked(desktop: KWin | Labwc, happed: Happed) -> None:
     """Lock the session, as logind tells happed, and unlock it."""
     happed.world.session(MY_SESSION, LockedHint=("b", True))
     until(lambda: looks(desktop)[1] is None, "the overlay is gone")
@@ -76,7 +82,7 @@ def goes_while_the_session_is_locked(desktop: KWin, happed: Happed) -> None:
 
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
     """In one KWin, which is killed and comes back with other monitors."""
-    with shell(KWin, happed.world.address) as desktop:
+    with shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
         agent.serves(GAME)
@@ -85,11 +91,40 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         clicks_go_through(desktop, window, box)
         goes_while_the_session_is_locked(desktop, happed)
 
-        for scale, more in ((1.5, ()), (2, ("--output-count", "2"))):
-            desktop.restart_shell("--scale", str(scale), *more)
+        for scale, screens in ((1.5, 1), (2, 2)):
+            desktop.restart_at(scale, screens)
             window = desktop.window("black", *AS_USER)
             agent.serves(GAME)
             _, top, _, bottom = overlay_on(desktop, scale)
             assert bottom - top == pytest.approx(scale * (box[3] - box[1]), abs=2)
         is_a_layer_above(desktop, agent, window)
         follows_the_game_to_the_other_screen(desktop, agent)
+
+
+def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
+    """In one labwc, whose outputs change their scale, and which is killed and comes back."""
+    with shell(Labwc, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
+        window = desktop.window("black", *AS_USER)
+        agent.serves(GAME)
+        box = overlay_on(desktop)
+        clicks_go_through(desktop, window, box)
+        goes_while_the_session_is_locked(desktop, happed)
+        for scale in (1.5, 2, 1):
+            desktop.scale(scale)
+            height = scale * (box[3] - box[1])
+            until(lambda: overlay_is_high(desktop, height), "the overlay has that scale")  # noqa: B023 - now
+            overlay_on(desktop, scale)
+
+        desktop.kill_shell()
+        desktop.start_shell()
+        desktop.window("black", *AS_USER)
+        agent.serves(GAME)
+        overlay_on(desktop)
+        goes_where_a_click_puts_the_focus(desktop, agent)
+
+
+def overlay_is_high(desktop: Labwc, pixels: float) -> bool:
+    """Whether the overlay on the first screen is so high."""
+    box = looks(desktop)[1]
+    return box is not None and abs(box[3] - box[1] - pixels) <= 2

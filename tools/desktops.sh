@@ -1,0 +1,46 @@
+#!/bin/sh
+# Runs the tests of HAPPE in real desktops, with those of one release of Debian: GNOME Shell, KWin, and from Debian 13 on labwc.
+# Compiler, libraries, desktops and X servers are all of that release, in a system of its own, where it builds what is committed
+# of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (6 GB), and the next
+# run only brings it up to the commit. It prints the versions that the tests ran in.
+#   usage: tools/desktops.sh bookworm|trixie|sid [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
+# With HAPPE_PICTURES=1 the pictures of what the tests saw are in build/desktops/RELEASE/srv/happe/build/pictures/ui.
+set -eu
+cd "$(dirname "$0")/.."
+[ "$(id -u)" -eq 0 ] || { echo "desktops: run this as root: it makes a system in build/desktops" >&2; exit 77; }
+release=${1-}
+case $release in
+    bookworm) desktops="gnome-shell kwin-wayland" ;;
+    trixie | sid) desktops="gnome-shell kwin-wayland libkscreen-bin labwc wlrctl wlr-randr" ;;
+    *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
+esac
+shift
+root=$PWD/build/desktops/$release
+tree=$root/srv/happe
+if [ ! -e "$tree" ]; then
+    tools/debian_folder.sh "$root" git,make "$release"
+    git clone --quiet --no-checkout . "$tree"
+fi
+git -C "$tree" fetch --quiet "$PWD" HEAD
+git -C "$tree" reset --quiet --hard FETCH_HEAD
+
+# The machine's settings of pip and of proxies hold there too.
+settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|https?_proxy|no_proxy|HAPPE_PICTURES)=' || true)
+there() { # COMMAND...
+    # shellcheck disable=SC2086  # a setting a word
+    tools/with_debian.sh in "$root" env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd /srv/happe && exec "$@"' sh "$@"
+}
+there tools/setup.sh test
+# shellcheck disable=SC2086  # a package a word
+there apt-get -q -y install --no-install-recommends $desktops xwayland grim libgl1-mesa-dri qt6-wayland libglib2.0-bin
+there cmake --preset dev -DHAPPE_UNIT_TESTS=OFF
+there cmake --build --preset dev --target happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
+
+# shellcheck disable=SC2016,SC2086  # dpkg's variables; a package a word
+there dpkg-query -W -f 'desktops: ${Package} ${Version}\n' $desktops
+status=0
+there build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/desktops.xml --durations=0 --durations-min=1 \
+    ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py "$@" || status=$?
+there build/venv/bin/python tools/refuse_skips.py build/desktops.xml || status=1
+exit $status
