@@ -8,6 +8,7 @@
 #   models       the models of the analysis beside R's, on 30 data sets. It installs R first
 #   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
+#   kills        the study server, and its PostgreSQL, killed 30 and 15 times while devices upload
 #   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
 #   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
@@ -51,6 +52,9 @@ run() { # PART
         reference)
             HAPPE_TRACES=960 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider tests/contract/test_replay.py \
                 -k test_long_traces
+            ;;
+        kills)
+            HAPPE_KILLS=30 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_kill9.py
             ;;
         field)
             HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
@@ -125,7 +129,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field laboratory reference worlds undo mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
+all="statistics models field laboratory reference worlds undo kills mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit
