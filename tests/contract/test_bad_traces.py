@@ -1,50 +1,18 @@
-"""What `happe-sim replay` says of traces that break the format, of missing files, and of bad usage.
-
-bad_traces.json holds a good trace and the ways to spoil it. One character there is one byte. A case either gives the
-whole file (`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill`
-says what to put for a placeholder too long to write out: [text, times] or the numbers {"from", "to"}. `line` is where
-the error must be found; it names one of `fields`, or no particular one where that list is empty.
-"""
+"""What `happe-sim replay` says of traces that break the format, of missing files, and of bad usage."""
 
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from bad_traces import GOOD, TRACES, spoiled
 from program import HappeSim
 from reference import compact, decide
 
-Json = dict[str, Any]
-
 AT_LEAST = 60
 EX_OK, EX_USAGE, EX_DATAERR, EX_NOINPUT = 0, os.EX_USAGE, os.EX_DATAERR, os.EX_NOINPUT
-TRACES: Json = json.loads(Path(__file__).with_name("bad_traces.json").read_text(encoding="utf-8"))
-GOOD: str = "".join(TRACES["good"])
-
-
-def filling(fill: list[Any] | Json) -> str:
-    """Return what a placeholder stands for."""
-    if isinstance(fill, dict):
-        return ",".join(map(str, range(fill["from"], fill["to"] + 1)))
-    text: str = fill[0]
-    return text * int(fill[1])
-
-
-def spoiled(case: Json) -> bytes:
-    """Return the bytes of a case's file."""
-    if "raw" in case:
-        trace = "".join(case["raw"])
-    else:
-        old, new = case["replace"]
-        assert GOOD.count(old) == 1, f"{case['name']}: {old} occurs {GOOD.count(old)} times"
-        trace = GOOD.replace(old, new)
-    for placeholder, fill in case.get("fill", {}).items():
-        assert placeholder in trace, f"{case['name']}: nowhere to put {placeholder}"
-        trace = trace.replace(placeholder, filling(fill))
-    return trace.encode("latin-1")
 
 
 def decisions(trace: bytes) -> bytes:

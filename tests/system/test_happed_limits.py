@@ -134,7 +134,7 @@ def test_a_floor_is_kept_to(stopped: Happed) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("found", [{}, CAPPED], ids=["setspeed", "cap"])
-def test_a_hundred_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happed, found: dict[str, str]) -> None:
+def test_forty_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happed, found: dict[str, str]) -> None:
     stopped.configure("period_ms = 100\n")
     machine = T61(stopped.cpus, **found)
     file = "scaling_max_freq" if found else "scaling_setspeed"
@@ -142,7 +142,7 @@ def test_a_hundred_changes_are_never_exceeded_for_longer_than_a_period(stopped: 
     always_wants(me, TOP)
     until(lambda: machine[file] == str(TOP), "the profile's frequency is set")
     chance = random.Random(18)
-    for _ in range(100):
+    for _ in range(40):  # `tools/validate.sh limits` makes a hundred, on a real kernel
         limit = chance.choice(KHZ)
         machine["scaling_max_freq"] = str(limit)
         turns(stopped, 2)
