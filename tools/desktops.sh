@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 release=${1-}
 case $release in
     bookworm) desktops="gnome-shell kwin-wayland" ;;
-    trixie | sid) desktops="gnome-shell kwin-wayland libkscreen-bin labwc wlrctl wlr-randr" ;;
+    trixie | sid) desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr" ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
 shift

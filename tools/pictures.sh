@@ -46,6 +46,13 @@ picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome
 
+# Overlay and owner's window in the desktops of Debian 13. As root.
+HAPPE_PICTURES=1 tools/desktops.sh trixie -k "overlay and not labwc"
+for desktop in gnome kde; do
+    cp "build/desktops/trixie/srv/happe/build/pictures/ui/desktop-$desktop.png" build/pictures/ui
+    picture "ui/desktop-$desktop" "desktop-$desktop"
+done
+
 # The wizard: a rating, and the experimenter's page above a game.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye
 for page in ready rating experimenter; do

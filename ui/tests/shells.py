@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from PIL import Image, ImageGrab
 
-from desktop import AS_USER, SIZE, USER, Desktop, Told, click_in
+from desktop import AS_USER, SIZE, USER, Desktop, Told, changed, click_in, keep, program
 from patience import until
 from private_bus import there
 from program import ROOT
@@ -422,6 +422,21 @@ class Labwc(Shell):
         file = Path(self.environment["HOME"]) / "seen.ppm"
         self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
         return Image.open(file).convert("RGB")
+
+
+def opens_the_owners_window(desktop: Shell, picture: str) -> None:
+    """Open it in front of what is there, and keep a picture of both (desktop.keep)."""
+    before = desktop.seen()
+    owner = desktop.start(*AS_USER, program("happe-indicator"), "--window", QT_QPA_PLATFORM=desktop.platform)
+
+    def there() -> Image.Image | None:
+        seen = desktop.seen()
+        box = changed(before, seen)
+        large = box is not None and box[2] - box[0] > 400 and box[3] - box[1] > 400
+        return seen if large and changed(seen, desktop.seen()) is None else None
+
+    keep(until(there, "the owner's window is seen"), picture)
+    desktop.stop(owner)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from desktop import AS_USER, changed, keep, program
 from happed_world import KEY_PROG1, Keyboards, press
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import LARGE, Gnome, GnomeWithFractions, shell
+from shells import LARGE, Gnome, GnomeWithFractions, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from happed_world import Client, Happed
@@ -131,6 +131,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         clicks_go_through(desktop, window, overlay_on(desktop, game)[1])
         grows_with_the_monitors_scale(desktop, game)
         pauses_from_the_quick_settings(desktop, agent.me)
+        opens_the_owners_window(desktop, "desktop-gnome")
 
         before = agent.log.count("a window of XWayland shows it")
         desktop.switch_extension(on=False)

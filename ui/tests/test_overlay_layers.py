@@ -13,7 +13,7 @@ from desktop import AS_USER, MARGIN, SIZE, changed
 from happed_world import MY_SESSION
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import Labwc, kwin, shell
+from shells import Labwc, kwin, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from desktop import Told
@@ -69,7 +69,7 @@ def goes_where_a_click_puts_the_focus(desktop: KWin | Labwc, agent: Agent) -> No
     desktop.click(SIZE[0] + 100, 100)
     agent.me("Feedback", "s", "power")
     until(lambda: looks(desktop, other)[1], "the overlay is on the other screen")
-    assert looks(desktop, one)[1] is None
+    until(lambda: looks(desktop, one)[1] is None, "it has left the first one")  # each screen has frames of its own
 
 
 def goes_while_the_session_is_locked(desktop: KWin | Labwc, happed: Happed) -> None:
@@ -90,6 +90,8 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         is_a_layer_above(desktop, agent, window)
         clicks_go_through(desktop, window, box)
         goes_while_the_session_is_locked(desktop, happed)
+        agent.me("Feedback", "s", "performance")
+        opens_the_owners_window(desktop, "desktop-kde")
 
         for scale, screens in ((1.5, 1), (2, 2)):
             desktop.restart_at(scale, screens)
@@ -110,6 +112,8 @@ def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> Non
         box = overlay_on(desktop)
         clicks_go_through(desktop, window, box)
         goes_while_the_session_is_locked(desktop, happed)
+        agent.me("Feedback", "s", "performance")
+        opens_the_owners_window(desktop, "desktop-labwc")
         for scale in (1.5, 2, 1):
             desktop.scale(scale)
             height = scale * (box[3] - box[1])
