@@ -12,6 +12,15 @@ endfunction()
 
 # happe_test(NAME [OWN_MAIN] LIBRARIES... ): NAME_test.cpp is built with `unit_tests`, and each of its tests registered.
 add_custom_target(unit_tests)
+set(test_options -O0 -fPIC) # compiled often, run briefly; Qt wants -fPIC, and all must have the same
+if(HAPPE_UNIT_TESTS) # what most tests include, compiled once
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "\n")
+    add_executable(test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(test_headers PRIVATE GTest::gtest_main)
+    target_compile_options(test_headers PRIVATE ${test_options})
+    target_compile_definitions(test_headers PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_precompile_headers(test_headers PRIVATE <gtest/gtest.h> <filesystem> <fstream> <functional> <map>)
+endif()
 function(happe_test name)
     if(NOT HAPPE_UNIT_TESTS)
         return()
@@ -25,7 +34,8 @@ function(happe_test name)
     add_executable(${test}_test ${name}_test.cpp)
     add_dependencies(unit_tests ${test}_test)
     target_link_libraries(${test}_test PRIVATE ${test_UNPARSED_ARGUMENTS} ${main})
-    target_compile_options(${test}_test PRIVATE -O0) # compiled often, run briefly
+    target_compile_options(${test}_test PRIVATE ${test_options})
+    target_precompile_headers(${test}_test REUSE_FROM test_headers)
     target_compile_definitions(${test}_test PRIVATE HAPPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(${test}_test PROPERTIES TIMEOUT 600)
 endfunction()
