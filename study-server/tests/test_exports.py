@@ -284,10 +284,10 @@ def resident_bytes() -> int:
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
-    """As tuples the rows would take more than 60 MB."""
+    """As tuples the rows would take more than 60 MB. How rows come depends on the database, and not on the form."""
     made = given_studies.study(world, protocol=given_studies.small())
     many_runs(world, made.id)
-    for form in Format:
+    for form in Format if world.database.is_sqlite else [Format.CSV]:
         with world.database.writing() as session:
             export = services.prepare(
                 session, session.get_one(Study, made.id), fixed_secrets(), Wish("runs", form, None)
