@@ -192,8 +192,9 @@ def test_an_upload_takes_the_place_of_what_is_being_measured(small_world: World)
     assert measures(world) == document["measures"]
 
 
-def test_measuring_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
-    world = operated.world
+@pytest.mark.slow
+def test_measuring_takes_effect_once_though_its_worker_is_killed(small_operated: Operated, tmp_path: Path) -> None:
+    operated, world = small_operated, small_operated.world
     run = measured_run(world)
     log = tmp_path / "log"
     # Given a worker that is killed while the job runs
