@@ -425,7 +425,7 @@ class Labwc(Shell):
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:
-    """Open it in front of what is there, and keep a picture of both (desktop.keep)."""
+    """Open it above the windows of now, and keep a picture of the screen (desktop.keep)."""
     before = desktop.seen()
     owner = desktop.start(*AS_USER, program("happe-indicator"), "--window", QT_QPA_PLATFORM=desktop.platform)
 
