@@ -13,7 +13,8 @@
 #   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
-#   fuzz         ten minutes for each fuzz target, optimised
+#   fuzz         ten minutes for each fuzz target, optimised; 50 generated requests of each kind to the server's API, by
+#                everybody
 #   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
 #                sid fails no part
 #   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin and labwc of this release of Debian;
@@ -77,6 +78,7 @@ run() { # PART
                 mkdir -p "build/fuzz/corpus/$name"
                 "$target" -max_total_time=600 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
             done
+            HAPPE_EXAMPLES=50 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_schemathesis.py
             ;;
         debian12)
             tools/releases.sh bookworm
