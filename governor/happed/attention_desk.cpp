@@ -39,7 +39,10 @@ Answer<void> AttentionDesk::at_the_machine(const Caller& caller) const {
 }
 
 Answer<void> AttentionDesk::feedback(const Caller& caller, Key key) {
-    return at_the_machine(caller).map([&] { hooks_.pressed(key); });
+    return at_the_machine(caller).and_then([&] {
+        return hooks_.pressed(key) ? Answer<void>()
+                                   : refusal(Kind::LimitsExceeded, "more presses than a person could make");
+    });
 }
 
 Answer<std::string> AttentionDesk::set_focus(const Caller& caller, const FileDescriptor& pidfd,

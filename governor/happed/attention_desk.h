@@ -17,7 +17,7 @@ public:
 
     struct Hooks {
         std::function<void()> changed;  // `attention` may have another answer now
-        std::function<void(Key)> pressed;
+        std::function<bool(Key)> pressed;  // false: not so often
     };
 
     AttentionDesk(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}

@@ -80,7 +80,7 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
                 .keyboards_changed = [this] { show(); },
                 .failed = [this](const Error& error) { journal_.trouble(error.message, monotonic_now()); }},
                files.keys),
-      attention_desk_(attention_, {.changed = [this] { attend(); }, .pressed = [this](Key key) { said(key); }}),
+      attention_desk_(attention_, {.changed = [this] { attend(); }, .pressed = [this](Key key) { return said(key); }}),
       profile_desk_(*store_, shown_, journal_,
                     [this] {
                         if (runs_.session() == nullptr) {  // a run's loop knows its subject's alone
@@ -251,9 +251,12 @@ void Daemon::pressed() {
     turns_->pressed(monotonic_now());
 }
 
-void Daemon::said(Key key) {
-    presses_.say({key, monotonic_now()});
-    pressed();
+bool Daemon::said(Key key) {
+    const bool allowed = presses_.say({key, monotonic_now()});
+    if (allowed) {
+        pressed();
+    }
+    return allowed;
 }
 
 void Daemon::session_changed() {

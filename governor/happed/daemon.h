@@ -79,7 +79,7 @@ private:
     void after_turn();
     void follow_store();
     void pressed();
-    void said(Key key);
+    bool said(Key key);
     void session_changed();
     void contest(std::string reason, MonoTime now);
     void end_contest();

@@ -5,11 +5,12 @@
 
 namespace happe {
 
-void Presses::say(const Press& press) {
-    if (said_.size() >= EvdevKeys::kMostWaiting) {
-        said_.erase(said_.begin());
+bool Presses::say(const Press& press) {
+    const bool allowed = allowance_.take(press.at);
+    if (allowed) {
+        said_.push_back(press);
     }
-    said_.push_back(press);
+    return allowed;
 }
 
 void Presses::take(std::vector<Press>& presses) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include "governor/happed/press_allowance.h"
 #include "governor/keys/evdev_keys.h"
 
 #include <vector>
@@ -14,8 +15,8 @@ public:
     Presses(EventLoop& loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
         : keys_(loop, bindings, std::move(hooks), std::move(paths)) {}
 
-    // A press without a key. As with a keyboard's, the oldest is forgotten beyond EvdevKeys::kMostWaiting in a period.
-    void say(const Press& press);
+    // A press without a key. False, and it does not count, beyond what PressAllowance allows.
+    [[nodiscard]] bool say(const Press& press);
 
     // Ordered by time. Presses from before the last forget() are not among them.
     void take(std::vector<Press>& presses) override;
@@ -28,6 +29,7 @@ public:
 
 private:
     EvdevKeys keys_;
+    PressAllowance allowance_;
     std::vector<Press> said_;
     MonoTime since_;
 };

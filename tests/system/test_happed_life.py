@@ -195,6 +195,21 @@ def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, k
     os.close(keyboard)
 
 
+def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happed, keyboards: Keyboards) -> None:
+    stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
+    me = stopped.start().serves()
+    me.listen()
+    _, keyboard = keyboards.hand_out()
+    me.sees("Keyboards", 1)
+
+    press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # so that the second that follows lasts as long as a slow test
+    assert me.heard("KeyCounted") == ["power"]
+    me("Feedback", "s", "power")
+    me("Feedback", "s", "performance")
+    assert me.heard("KeyCounted") == ["performance"]
+    os.close(keyboard)
+
+
 def test_with_other_keys_in_the_configuration_keyboards_are_asked_for_anew(
     stopped: Happed, world: World, keyboards: Keyboards
 ) -> None:

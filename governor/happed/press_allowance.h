@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "governor/core/units.h"
+
+#include <algorithm>
+
+namespace happe {
+
+// How often programs may press a key over the bus: as often as a person, so that none of them keeps happed busy.
+class PressAllowance {
+public:
+    static constexpr int kMostAtOnce = 10;
+    static constexpr Micros kEach = std::chrono::milliseconds{100};  // then one in this time
+
+    // Whether a press may count now.
+    [[nodiscard]] bool take(MonoTime now) {
+        const MonoTime used = std::max(used_until_, now);
+        if (used - now > (kMostAtOnce - 1) * kEach) {
+            return false;
+        }
+        used_until_ = used + kEach;
+        return true;
+    }
+
+private:
+    MonoTime used_until_;
+};
+
+}  // namespace happe
