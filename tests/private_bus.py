@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import queue
@@ -100,17 +99,18 @@ class StandIn:
         commands.flush()
         self.until("done")
 
-    def until(self, key: str, value: object = None) -> None:
-        """Wait until it tells this; what it tells before can be waited for later."""
-        for index in itertools.count():
+    def until(self, key: str, value: object = None) -> dict[str, Any]:
+        """Wait until it tells this; all it tells with it. What it tells before can be waited for later."""
+        index = 0
+        while True:
             if index == len(self.untaken):
                 line = self.lines.get(timeout=PATIENCE_S)
                 if line is None:
                     raise AssertionError(f"the stand-in ended before it told of {key} {value}: {self.untaken}")
                 self.untaken.append(line)
             if key in self.untaken[index] and value in (None, self.untaken[index][key]):
-                del self.untaken[index]
-                return
+                return self.untaken.pop(index)
+            index += 1
 
     def calls(self) -> list[tuple[str, list[Any]]]:
         """End it; the methods called that nobody waited for, with their arguments."""

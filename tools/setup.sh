@@ -35,6 +35,7 @@ all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gco
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium firefox-esr
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
+    xdg-desktop-portal xdg-desktop-portal-kde
     sigrok-cli r-base-core"
 
 # To make the governor's package.

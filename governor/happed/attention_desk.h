@@ -16,7 +16,7 @@ public:
     static constexpr std::size_t kMostHolds = 16;  // of one caller, of both kinds together
 
     struct Hooks {
-        std::function<void()> changed;  // `attention` may have another answer now
+        std::function<void()> changed;     // `attention` may have another answer now
         std::function<bool(Key)> pressed;  // false: not so often
     };
 

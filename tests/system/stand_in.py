@@ -5,10 +5,11 @@ usage: /usr/bin/python3 stand_in.py SCRIPT.json      (run by Debian's Python, wh
 
 The script: {"name": "org.x.Y", "objects": {"/path": {"xml": "...", "properties": {...}, "answers": {"Method": ...}}}}.
 An answer is the list of values returned; {"error": [name, message]}; {"descriptor": path}, a file opened for reading;
-{"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its
-standard input: ["set", path, interface, property, value] changes and announces a property, ["signal", path, interface,
-name, signature, values] emits a signal (variants: [type, value]), ["answer", path, method, answer] replaces an answer,
-["call", name, path, interface, method, strings] calls another program, and prints an "error" if that refuses.
+{"silent": true}; {"exit": true}; or {"respond": [number, results]}, as a portal answers a request. Prints a JSON line
+for "ready" and each call; takes commands as JSON lines on its standard input: ["set", path, interface, property, value]
+changes and announces a property, ["signal", path, interface, name, signature, values] emits a signal (variants: [type,
+value]), ["answer", path, method, answer] replaces an answer, ["call", name, path, interface, method, strings] calls
+another program, and prints an "error" if that refuses.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ def tell(**what: object) -> None:
 
 
 def variants(table: dict[str, Any]) -> dict[str, Any]:
-    """Return a table of [type, value] as one of variants."""
-    return {key: GLib.Variant(*value) for key, value in table.items()}
+    """Return a table of [type, value] as one of variants; of the type "text" is a value as GLib writes it."""
+    return {
+        key: GLib.Variant.parse(None, value, None, None) if kind == "text" else GLib.Variant(kind, value)
+        for key, (kind, value) in table.items()
+    }
 
 
 class Served:
@@ -53,11 +57,11 @@ class Served:
     def call(self, *arguments: Any) -> None:
         """Answer a method call, and tell of it when the answer is on its way."""
         _connection, _sender, _path, interface, method, parameters, invocation = arguments
-        self.answer(interface, method, invocation)
+        self.answer(interface, method, parameters, invocation)
         self.connection.flush_sync()
         tell(call=method, arguments=parameters.unpack())
 
-    def answer(self, interface: str, method: str, invocation: Any) -> None:
+    def answer(self, interface: str, method: str, parameters: Any, invocation: Any) -> None:
         """Answer as the script says."""
         answer = self.answers.get(method, [])
         if isinstance(answer, list):
@@ -72,8 +76,18 @@ class Served:
             handle = descriptors.append(file)
             os.close(file)
             invocation.return_value_with_unix_fd_list(GLib.Variant("(h)", (handle,)), descriptors)
+        elif "respond" in answer:
+            self.respond(parameters.unpack()[-1]["handle_token"], answer["respond"], invocation)
         elif "exit" in answer:
             os._exit(0)
+
+    def respond(self, token: str, response: list[Any], invocation: Any) -> None:
+        """Answer with the path of a request, and then with its signal."""
+        sender = invocation.get_sender().removeprefix(":").replace(".", "_")
+        request = f"/org/freedesktop/portal/desktop/request/{sender}/{token}"
+        invocation.return_value(GLib.Variant("(o)", (request,)))
+        body = GLib.Variant("(ua{sv})", (response[0], variants(response[1])))
+        self.connection.emit_signal(None, request, "org.freedesktop.portal.Request", "Response", body)
 
     def get(self, *arguments: Any) -> Any:
         """Return a property."""
@@ -119,7 +133,9 @@ def obey(served: dict[str, Served], line: str) -> None:
         served[path].answers[rest[0]] = rest[1]
     else:
         interface, name, signature, values = rest
-        if "v" in signature:  # among basic types
+        if "{sv}" in signature:  # empty tables
+            pass
+        elif "v" in signature:  # among basic types
             values = [GLib.Variant(*v) if kind == "v" else v for kind, v in zip(signature[1:-1], values, strict=True)]
         body = GLib.Variant(signature, tuple(values))
         served[path].connection.emit_signal(None, path, interface, name, body)

@@ -202,7 +202,7 @@ def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happ
     _, keyboard = keyboards.hand_out()
     me.sees("Keyboards", 1)
 
-    press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # so that the second that follows lasts as long as a slow test
+    press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # so that a slow test is within the second that follows
     assert me.heard("KeyCounted") == ["power"]
     me("Feedback", "s", "power")
     me("Feedback", "s", "performance")

@@ -11,6 +11,7 @@
 #include "ui/indicator/surface_choice.h"
 #include "ui/program/end_signals.h"
 #include "ui/program/translations.h"
+#include "ui/shortcuts/shortcut_agent.h"
 #include "ui/surfaces/tray_program.h"
 
 #include <malloc.h>
@@ -60,9 +61,12 @@ public:
                      return open_focus_source(by, better_than, bus, events);
                  }),
           watch_(buses.session),
+          shortcuts_(buses.system, buses.session),
           extension_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
+        QObject::connect(&shortcuts_, &ShortcutAgent::said,
+                         [](const QString& what) { complain("shortcuts: " + what.toStdString(), EX_OK); });
         QObject::connect(&watch_, &SourceWatch::changed, &agent_, &FocusAgent::look);
         if (options.no_overlay) {
             return;
@@ -77,6 +81,7 @@ public:
 
     void start() {
         agent_.start();
+        shortcuts_.start();
         if (overlay_) {
             start_overlay();
         }
@@ -115,9 +120,16 @@ private:
     Overlay::Buses buses_;
     FocusAgent agent_;
     SourceWatch watch_;
+    ShortcutAgent shortcuts_;
     ExtensionWatch extension_;
     std::optional<Overlay> overlay_;
 };
+
+int choose_shortcuts(bool wanted) {
+    const bool done =
+        wanted ? ShortcutChoice::get() || ShortcutChoice::set(Shortcuts{}) : ShortcutChoice::set(std::nullopt);
+    return done ? EX_OK : complain("~/.config/happe: cannot write", EX_IOERR);
+}
 
 int run(const Options& options, QGuiApplication& application) {
     auto state = state_of(options);
@@ -167,6 +179,9 @@ int main(int argc, char** argv) try {
     QGuiApplication application(argc, argv);
     if (options.window) {
         return happe::ui::complain(happe::ui::become_window(), EX_UNAVAILABLE);
+    }
+    if (options.shortcuts) {
+        return happe::ui::choose_shortcuts(*options.shortcuts);
     }
     happe::ui::install_translations(application);
     return happe::ui::run(options, application);

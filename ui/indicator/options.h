@@ -27,6 +27,7 @@ struct Options {
     Where where = Where::Auto;
     FocusBy focus = FocusBy::Auto;
     bool no_overlay = false;
+    std::optional<bool> shortcuts;  // whether the user wants them from now on
     bool window = false;
     bool status = false;
     bool json = false;

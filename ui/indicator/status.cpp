@@ -4,6 +4,7 @@
 #include "ui/bus/bus_objects.h"
 #include "ui/indicator/surface_choice.h"
 #include "ui/overlay/overlay_words.h"
+#include "ui/shortcuts/shortcut_choice.h"
 
 #include <sysexits.h>
 #include <QDBusMessage>
@@ -48,13 +49,20 @@ FocusStatus focus_status(const Options& options, const QDBusConnection& session_
                   : FocusStatus{.source = {}, .trouble = QString::fromStdString(source.error())};
 }
 
+QJsonValue as_json(const std::optional<Shortcuts>& shortcuts) {
+    return shortcuts ? QJsonObject{{QStringLiteral("performance"), shortcuts->performance},
+                                   {QStringLiteral("power"), shortcuts->power}}
+                     : QJsonValue();
+}
+
 QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, const FocusStatus& focus,
                     const QString& application) {
     QJsonObject object{{QStringLiteral("overlay"), trouble.isEmpty()},
                        {QStringLiteral("trouble"), trouble},
                        {QStringLiteral("focus_source"), focus.source.isEmpty() ? QJsonValue() : focus.source},
                        {QStringLiteral("focus_trouble"), focus.trouble},
-                       {QStringLiteral("application"), application}};
+                       {QStringLiteral("application"), application},
+                       {QStringLiteral("shortcuts"), as_json(ShortcutChoice::get())}};
     if (shown) {
         object.insert(QStringLiteral("remaining_min"),
                       shown->remaining ? QJsonValue(qint64(shown->remaining->count())) : QJsonValue());
@@ -97,6 +105,9 @@ QString as_text(const FocusStatus& focus, const QString& application) {
                 : QCoreApplication::translate("Status", "%1 reports which application is in front.").arg(focus.source));
     if (!focus.trouble.isEmpty()) {
         lines << focus.trouble;
+    }
+    if (const auto shortcuts = ShortcutChoice::get()) {
+        lines << shortcuts_in_words(*shortcuts);
     }
     return lines.join(QLatin1Char('\n'));
 }

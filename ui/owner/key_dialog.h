@@ -5,6 +5,7 @@
 #include "ui/owner/key_change.h"
 #include "ui/owner/owner.h"
 
+#include <QCheckBox>
 #include <QDialog>
 #include <QLabel>
 #include <QProgressBar>
@@ -44,6 +45,7 @@ private:
     void stop(const QString& why);
     void apply();
     void update_all();
+    void update_shortcuts();
     [[nodiscard]] QString present(const Row& row) const;
     [[nodiscard]] QString wanted(const Row& row) const;
 
@@ -51,6 +53,8 @@ private:
     KeyChange change_;
     // Qt's: each belongs to its parent.
     std::array<Row, 2> rows_;
+    QCheckBox* shortcuts_;
+    QLabel* given_;
     QProgressBar* left_;
     QLabel* said_;
     QPushButton* apply_;

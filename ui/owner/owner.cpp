@@ -3,6 +3,7 @@
 
 #include "ui/bus/bus_objects.h"
 #include "ui/owner/owner_reasons.h"
+#include "ui/shortcuts/portal_session.h"
 
 #include <QDBusArgument>
 #include <QDBusPendingCallWatcher>
@@ -36,6 +37,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
       model_(std::move(model)),
       extension_(session_) {
     connect(&extension_, &ExtensionWatch::changed, this, [this] { ask_extension(); });
+    connect(&choice_, &ShortcutChoice::changed, this, &Owner::changed);
     connect(&governor_, &PropertyWatch::there, this, &Owner::governor_is);
     connect(&governor_, &PropertyWatch::gone, this, &Owner::governor_gone);
     connect(&governor_, &PropertyWatch::signalled, this, [this](const QString& key) {
@@ -58,6 +60,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
     connect(&count_, &QTimer::timeout, this, &Owner::ask_saving);
     ask_autostart();
     ask_extension();
+    ask_portal();
 }
 
 void Owner::governor_is(const QVariantMap& properties) {
@@ -278,6 +281,23 @@ void Owner::ask_extension() {
 
 void Owner::enable_extension() {
     ask(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")), [](const auto& /*done*/) {}, true);
+}
+
+// A portal that knows no shortcuts refuses.
+void Owner::ask_portal() {
+    ask(
+        session_, shortcuts_version(),
+        [this](const auto& /*version*/) {
+            offers_shortcuts_ = true;
+            emit changed();
+        },
+        false);
+}
+
+void Owner::want_shortcuts(bool wanted) {
+    if (!ShortcutChoice::set(wanted ? std::optional(Shortcuts{}) : std::nullopt)) {
+        emit refused(QStringLiteral("~/.config/happe: cannot write"));
+    }
 }
 
 void Owner::set_autostart(bool wanted) {

@@ -5,6 +5,7 @@
 #include "ui/bus/extension_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
+#include "ui/shortcuts/shortcut_choice.h"
 #ifndef Q_MOC_RUN
 #include "governor/explain/reasons.h"
 #endif
@@ -43,6 +44,10 @@ public:
     // Whether GNOME has HAPPE's extension, and does not run it.
     [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
 
+    // Whether the desktop can have the two keys as shortcuts, and which it has given; none where the user wants none.
+    [[nodiscard]] bool offers_shortcuts() const { return offers_shortcuts_; }
+    [[nodiscard]] static std::optional<Shortcuts> shortcuts() { return ShortcutChoice::get(); }
+
     void choose(const QString& application);
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
@@ -52,6 +57,7 @@ public:
     void reset();
     void set_autostart(bool wanted);
     void enable_extension();
+    void want_shortcuts(bool wanted);
     // While somebody looks, it asks each second how much the CPU works, and each minute for today's saving.
     void watch(bool wanted);
 
@@ -76,6 +82,7 @@ private:
     void ask_saving();
     void ask_autostart();
     void ask_extension();
+    void ask_portal();
     void change(const QString& application, const QString& method, const QList<QVariant>& more,
                 const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
@@ -102,6 +109,8 @@ private:
     std::optional<bool> autostart_;
     ExtensionWatch extension_;
     bool extension_is_off_ = false;
+    ShortcutChoice choice_;
+    bool offers_shortcuts_ = false;
 };
 
 }  // namespace happe::ui

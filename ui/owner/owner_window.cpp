@@ -121,7 +121,11 @@ void OwnerWindow::update_all() {
     say(*doing_, OwnerWords::doing(state));
     say(*why_, OwnerWords::why(state, owner_.reasons()));
     say(*saving_, OwnerWords::saving(owner_.saving()));
-    say(*keys_, OwnerWords::keys(state));
+    QStringList keys{OwnerWords::keys(state)};
+    if (const auto shortcuts = Owner::shortcuts()) {
+        keys << shortcuts_in_words(*shortcuts);
+    }
+    say(*keys_, keys.join(QLatin1Char(' ')));
     update_profiles();
     presses_->show_presses(owner_.presses());
     const bool served = state.work && shown.application == state.application;

@@ -291,6 +291,8 @@ TEST_F(Window, SaysThatHappedDoesNotRun) {
 
 int main(int argc, char** argv) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QTemporaryDir settings;
+    qputenv("XDG_CONFIG_HOME", settings.path().toLocal8Bit());
     testing::InitGoogleTest(&argc, argv);
     QLocale::setDefault(QLocale::c());
     const QApplication application(argc, argv);

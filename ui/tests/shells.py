@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import configparser
 import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -218,14 +220,14 @@ class KWin(Shell):
     """KWin on Wayland, on virtual screens."""
 
     desktop = "KDE"
-    command = (
+    command: ClassVar[tuple[str, ...]] = (
         "kwin_wayland", "--xwayland", "--socket", "happe-0", "--no-lockscreen", "--no-global-shortcuts",
         "--width", str(SIZE[0]), "--height", str(SIZE[1]),
     )  # fmt: skip
     where: tuple[str, ...] = ("--virtual",)
     options = where
     screens: ClassVar[tuple[str, str]] = ("Virtual-0", "Virtual-1")
-    pointer: Told | None = None
+    input: Told | None = None
 
     def install(self) -> None:
         """Copy the program without its file capabilities, with which it does not run here."""
@@ -242,7 +244,7 @@ class KWin(Shell):
     def restart_at(self, scale: float, screens: int = 1) -> None:
         """Kill it, and start it again with so many screens of this scale."""
         self.kill_shell()
-        self.pointer = None  # it has ended, too
+        self.input = None  # it has ended, too
         self.options = (*self.where, "--scale", str(scale), "--output-count", str(screens))
         self.start_shell()
 
@@ -283,13 +285,17 @@ class KWin(Shell):
 
     def click(self, x: int, y: int) -> None:
         """Click there."""
+        self.do(f"click {x} {y}")
+
+    def do(self, what: str) -> None:
+        """Click or press keys (kwin_input.py)."""
         # It stays: a program that has just heard of a pointer may miss its first click.
-        if not self.pointer:
-            self.pointer = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_pointer.py")))
-        to_pointer = there(self.pointer.process.stdin)
-        to_pointer.write(f"{x} {y}\n")
-        to_pointer.flush()
-        self.pointer.until("clicked")
+        if not self.input:
+            self.input = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_input.py")))
+        to_input = there(self.input.process.stdin)
+        to_input.write(what + "\n")
+        to_input.flush()
+        self.input.until("done")
 
     def seen(self, screen: str = "") -> Image.Image:
         """Return what is on its screen of this name, or the first one."""
@@ -437,6 +443,27 @@ def opens_the_owners_window(desktop: Shell, picture: str) -> None:
 
     keep(until(there, "the owner's window is seen"), picture)
     desktop.stop(owner)
+
+
+class KWinWithPortal(KWin):
+    """With global shortcuts, and with Plasma's portal, which has no screen of its own."""
+
+    command = tuple(word for word in KWin.command if word != "--no-global-shortcuts")
+    portals: ClassVar[tuple[str, ...]] = ("org.freedesktop.impl.portal.desktop.kde", "org.freedesktop.portal.Desktop")
+
+    def start_portal(self) -> list[subprocess.Popen[str]]:
+        """Start the portal's two programs as a bus would; the outer one ends last."""
+        return [self.start_service(name) for name in self.portals]
+
+    def start_service(self, name: str) -> subprocess.Popen[str]:
+        """Start what the bus would start for this name, and wait until it has the name."""
+        text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
+        service = configparser.ConfigParser(interpolation=None)
+        service.read_string(text)
+        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM="offscreen")
+        dbus = "org.freedesktop.DBus"
+        until(lambda: "true" in self.bus(dbus, "/", dbus, "NameHasOwner", name), f"{name} has come")
+        return process
 
 
 @contextlib.contextmanager

@@ -79,7 +79,7 @@ def says(reader: ScreenReader, words: str) -> None:
     until(lambda: any(words in name for name in reader.names("label")), words)
 
 
-def opens_dialog(owner: Owner, reader: ScreenReader) -> None:
+def opens_dialog(owner: Window, reader: ScreenReader) -> None:
     """Open it, once the window knows the keys."""
     says(reader, "Faster: Program 1. Save power: Program 2.")
     owner.key("alt+k")

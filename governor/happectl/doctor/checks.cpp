@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kService = "happed.service";
 constexpr const char* kKeySocket = "happed-keys.socket";
+constexpr const char* kShortcuts = "happe-indicator --shortcuts on";  // which need no keyboard of happed's
 constexpr const char* kWithoutSystemd =
     "run this on the machine rather than in a container; without systemd, start happed by hand";
 constexpr const char* kAsRoot = "sudo happectl doctor can see it";
@@ -259,8 +260,8 @@ Check check_keys(const Findings& findings) {
     Check check{.name = "keys"};
     const UnitFound* const socket = unit(findings, kKeySocket);
     if (findings.units && (socket == nullptr || socket->active != "active")) {
-        return {check.name, Verdict::Fail, fmt::format("{} is not active, so happed sees no key", kKeySocket),
-                fmt::format("systemctl enable --now {}", kKeySocket)};
+        return {check.name, Verdict::Warn, fmt::format("{} is not active, so happed sees no key", kKeySocket),
+                fmt::format("systemctl enable --now {}, or have shortcuts of the desktop: {}", kKeySocket, kShortcuts)};
     }
     if (!findings.daemon) {
         return {check.name, Verdict::Unknown, "happed does not run, so it can't say which keyboards have the keys",
@@ -271,7 +272,8 @@ Check check_keys(const Findings& findings) {
     if (keyboards == 0) {
         check.verdict = Verdict::Warn;
         check.finding = "no keyboard has either key";
-        check.advice = "happectl keys learn finds the name of a key you have";
+        check.advice = fmt::format(
+            "happectl keys learn finds the name of a key you have; or have shortcuts of the desktop: {}", kShortcuts);
     }
     return check;
 }

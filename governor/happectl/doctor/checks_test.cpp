@@ -48,7 +48,7 @@ TEST(Doctor, SaysWhatToDoAboutEverythingThatIsNotWell) {
     findings.configuration_mistake = "happe.toml:1: mode: unknown";
     findings.bus_policy = Presence::Absent;
     const std::vector<Check> checks = examine(findings);
-    EXPECT_EQ(std::ranges::count(checks, Verdict::Fail, &Check::verdict), 8);
+    EXPECT_EQ(std::ranges::count(checks, Verdict::Fail, &Check::verdict), 7);
     for (const Check& check : checks) {
         EXPECT_TRUE(check.verdict == Verdict::Ok || !check.advice.empty() || check.name == "happed") << check.name;
     }
@@ -197,7 +197,7 @@ TEST(Doctor, LooksForTheKeys) {
     EXPECT_EQ(check_keys(findings).verdict, Verdict::Warn);
     EXPECT_NE(check_keys(findings).advice.find("happectl keys learn"), std::string::npos);
     findings.units->erase("happed-keys.socket");
-    EXPECT_EQ(check_keys(findings).verdict, Verdict::Fail);
+    EXPECT_NE(check_keys(findings).finding.find("happed-keys.socket is not active"), std::string::npos);
 }
 
 TEST(Doctor, CallsNothingOkThatItCannotFindOut) {

@@ -17,6 +17,7 @@ constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.ser
 constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
 constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
 constexpr const char* kExtension = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json";
+constexpr const char* kPortal = "usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service";
 
 std::vector<std::string> rivals(const Findings& findings) {
     std::vector<std::string> units;
@@ -94,7 +95,11 @@ Outcome<int> set_up(const SetupOptions& options) {
         presence(options.root / kExtension) == Presence::Present
             ? "On GNOME, each user enables HAPPE's extension: gnome-extensions enable happe@happe.org\n"
             : "";
-    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + gnome + next);
+    const std::string shortcuts =
+        presence(options.root / kPortal) == Presence::Present
+            ? "On KDE and from GNOME 48 on, each user can have shortcuts beside the keys: happe-indicator --shortcuts on\n"
+            : "";
+    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + gnome + shortcuts + next);
     return EX_OK;
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A pointer in KWin, by org_kde_kwin_fake_input, whose description Debian has only for those who develop for KDE.
+"""Pointer and keyboard in KWin, by org_kde_kwin_fake_input, whose description Debian has only for developers of KDE.
 
-usage: python3 kwin_pointer.py     in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It clicks where each
-line of its input says (X Y), in units of KWin's layout, and prints "clicked" when KWin has done so.
+usage: python3 kwin_input.py     in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It does what each line
+of its input says, and prints "done" when KWin has done so: "click X Y", in units of KWin's layout, or "press CODE...",
+keys by the kernel's numbers, all at once.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import socket
 import struct
 import sys
 
-DISPLAY, REGISTRY, FIRST_SYNC, POINTER = 1, 2, 3, 4  # objects, which have numbers without a gap
+DISPLAY, REGISTRY, FIRST_SYNC, INPUT = 1, 2, 3, 4  # objects, which have numbers without a gap
 SYNC, GET_REGISTRY = 0, 1  # what the display does
-AUTHENTICATE, BUTTON, MOTION_ABSOLUTE = 0, 2, 9  # what the pointer does
+AUTHENTICATE, BUTTON, MOTION_ABSOLUTE, KEY = 0, 2, 9, 10  # what the input does
 LEFT = 0x110
 PROTOCOL, VERSION = "org_kde_kwin_fake_input", 4
 FIXED = 256  # times one, as the protocol writes numbers with a fraction
@@ -26,7 +27,7 @@ def text(said: str) -> bytes:
     return struct.pack("=I", len(data)) + data + bytes(-len(data) % 4)
 
 
-class Pointer:
+class Input:
     """It remains until its program ends."""
 
     def __init__(self, path: str) -> None:
@@ -36,16 +37,23 @@ class Pointer:
         self._wayland.connect(path)
         self._send(DISPLAY, GET_REGISTRY, struct.pack("=I", REGISTRY))
         number = self._answered()[PROTOCOL]
-        self._send(REGISTRY, 0, struct.pack("=I", number) + text(PROTOCOL) + struct.pack("=II", VERSION, POINTER))
-        self._next = POINTER + 1
-        self._send(POINTER, AUTHENTICATE, text("HAPPE") + text("its tests click"))
+        self._send(REGISTRY, 0, struct.pack("=I", number) + text(PROTOCOL) + struct.pack("=II", VERSION, INPUT))
+        self._next = INPUT + 1
+        self._send(INPUT, AUTHENTICATE, text("HAPPE") + text("its tests click"))
         self._answered()
 
     def click(self, x: int, y: int) -> None:
         """Click there."""
-        self._send(POINTER, MOTION_ABSOLUTE, struct.pack("=ii", x * FIXED, y * FIXED))
+        self._send(INPUT, MOTION_ABSOLUTE, struct.pack("=ii", x * FIXED, y * FIXED))
         for pressed in (1, 0):
-            self._send(POINTER, BUTTON, struct.pack("=II", LEFT, pressed))
+            self._send(INPUT, BUTTON, struct.pack("=II", LEFT, pressed))
+        self._answered()
+
+    def press(self, *codes: int) -> None:
+        """Press keys and release them."""
+        for pressed, order in ((1, codes), (0, reversed(codes))):
+            for code in order:
+                self._send(INPUT, KEY, struct.pack("=II", code, pressed))
         self._answered()
 
     def _send(self, target: int, request: int, arguments: bytes) -> None:
@@ -79,12 +87,16 @@ class Pointer:
 
 
 def main() -> None:
-    """Click."""
-    pointer = Pointer(f"{os.environ['XDG_RUNTIME_DIR']}/{os.environ['WAYLAND_DISPLAY']}")
+    """Do it."""
+    mine = Input(f"{os.environ['XDG_RUNTIME_DIR']}/{os.environ['WAYLAND_DISPLAY']}")
     for line in sys.stdin:
-        x, y = map(int, line.split())
-        pointer.click(x, y)
-        print("clicked", flush=True)
+        word, *numbers = line.split()
+        if word == "click":
+            x, y = map(int, numbers)
+            mine.click(x, y)
+        else:
+            mine.press(*map(int, numbers))
+        print("done", flush=True)
 
 
 main()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two keys as shortcuts of the desktop: the agent before a stand-in for the portal, and before Plasma's own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent import Agent, window
+from desktop import AS_USER, X11, program, x11
+from patience import until
+from private_bus import stand_in
+from shells import KWinWithPortal, shell
+from test_owner_keys import opens_dialog, says
+from test_owner_window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from happed_world import Happed
+    from private_bus import StandIn
+
+PORTAL = "org.freedesktop.portal.Desktop"
+PATH = "/org/freedesktop/portal/desktop"
+SHORTCUTS = "org.freedesktop.portal.GlobalShortcuts"
+XML = f"""<node>
+  <interface name="org.freedesktop.host.portal.Registry">
+    <method name="Register"><arg type="s" direction="in"/><arg type="a{{sv}}" direction="in"/></method></interface>
+  <interface name="{SHORTCUTS}">
+    <method name="CreateSession"><arg type="a{{sv}}" direction="in"/><arg type="o" direction="out"/></method>
+    <method name="BindShortcuts"><arg type="o" direction="in"/><arg type="a(sa{{sv}})" direction="in"/>
+      <arg type="s" direction="in"/><arg type="a{{sv}}" direction="in"/><arg type="o" direction="out"/></method>
+    <property name="version" type="u" access="read"/>
+    <signal name="Activated"><arg type="o"/><arg type="s"/><arg type="t"/><arg type="a{{sv}}"/></signal>
+  </interface></node>"""
+GIVEN = "[('performance', {'trigger_description': <'Super+F12'>}), ('power', {'trigger_description': <'Super+F11'>})]"
+CREATED: dict[str, Any] = {"respond": [0, {}]}
+BOUND: dict[str, Any] = {"respond": [0, {"shortcuts": ["text", GIVEN]}]}
+DECLINED: dict[str, Any] = {"respond": [1, {}]}
+
+
+@pytest.fixture
+def agent(happed: Happed) -> Iterator[Agent]:
+    """Have a game in front, and nobody who wants shortcuts."""
+    with x11() as desktop:
+        agent = Agent(desktop, happed).start()
+        window(desktop, "torcs")
+        agent.serves_for_good("torcs")
+        yield agent
+
+
+def indicator(agent: Agent, *options: str) -> str:
+    """Run happe-indicator in the session; what it prints."""
+    address = agent.happed.world.address
+    buses = (f"DBUS_SYSTEM_BUS_ADDRESS={address}", f"DBUS_SESSION_BUS_ADDRESS={address}")
+    return agent.desktop.ask("env", *buses, *AS_USER, program("happe-indicator"), *options)
+
+
+def shortcuts(agent: Agent) -> Any:  # noqa: ANN401 - of JSON
+    """Return the shortcuts that the desktop has given; none if they are not wanted."""
+    return json.loads(indicator(agent, "--status", "--json"))["shortcuts"]
+
+
+@contextlib.contextmanager
+def portal(agent: Agent, bound: dict[str, Any]) -> Iterator[StandIn]:
+    """Have a portal that gives shortcuts, or not."""
+    answers = {"CreateSession": CREATED, "BindShortcuts": bound}
+    script = {"xml": XML, "properties": {"version": 1}, "answers": answers}
+    with stand_in(agent.happed.world.bus, PORTAL, {PATH: script}) as running:
+        yield running
+
+
+def asked(portal: StandIn, method: str) -> list[Any]:
+    """Wait until the portal is asked this; the arguments."""
+    arguments: list[Any] = portal.until("call", method)["arguments"]
+    return arguments
+
+
+def press(portal: StandIn, session: str, shortcut: str) -> None:
+    """Press it."""
+    portal.tell("signal", PATH, SHORTCUTS, "Activated", "(osta{sv})", [session, shortcut, 0, {}])
+
+
+def lessons(agent: Agent) -> list[str]:
+    """Return the keys that taught something about the game, in order."""
+    return [event[2] for event in agent.me("ListEvents", "ssxu", "", "torcs", 0, 100)]
+
+
+def test_shortcuts_that_the_user_wants_teach_as_keys_do(agent: Agent) -> None:
+    with portal(agent, BOUND) as desktop:
+        assert shortcuts(agent) is None
+        indicator(agent, "--shortcuts", "on")
+        assert asked(desktop, "Register") == ["org.happe.Window", {}]
+        session, wanted, _parent, _options = asked(desktop, "BindShortcuts")
+        assert wanted == [
+            ["performance", {"description": "Faster", "preferred_trigger": "LOGO+F12"}],
+            ["power", {"description": "Save power", "preferred_trigger": "LOGO+F11"}],
+        ]
+        until(lambda: shortcuts(agent) == {"performance": "Super+F12", "power": "Super+F11"}, "they are given")
+
+        agent.me.listen()
+        press(desktop, f"{session}_of_another", "power")
+        press(desktop, session, "another")
+        press(desktop, session, "performance")
+        assert agent.me.heard("KeyCounted") == ["performance"]
+        press(desktop, session, "power")
+        assert agent.me.heard("KeyCounted") == ["power"]
+        assert lessons(agent) == ["performance", "power"]
+
+        indicator(agent, "--shortcuts", "off")
+        connection = ":" + session.split("/")[-2].replace("_", ".")
+        until(lambda: not agent.happed.world.there(connection), "with the connection the portal's session has ended")
+    assert agent.process.poll() is None
+
+
+def test_a_portal_that_comes_later_or_again_is_used(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    agent.me.listen()
+    for key in ("performance", "power"):
+        with portal(agent, BOUND) as desktop:
+            press(desktop, asked(desktop, "BindShortcuts")[0], key)
+            assert agent.me.heard("KeyCounted") == [key]
+
+
+def test_who_declines_is_not_asked_again(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    with portal(agent, DECLINED):
+        until(lambda: shortcuts(agent) is None, "they are no longer wanted")
+    with portal(agent, BOUND) as desktop:
+        agent.is_idle()
+        assert desktop.calls() == []
+
+
+def test_a_portal_without_shortcuts_is_no_trouble(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    other = {"xml": "<node><interface name='org.freedesktop.portal.Settings'/></node>"}
+    with stand_in(agent.happed.world.bus, PORTAL, {PATH: other}):
+        until(lambda: "shortcuts: " in agent.log, "the agent says why there are none")
+    with portal(agent, BOUND) as desktop:
+        asked(desktop, "BindShortcuts")
+
+
+def test_the_window_offers_them_where_the_desktop_has_them(agent: Agent) -> None:
+    assert isinstance(agent.desktop, X11)
+    owner = Window(agent.desktop, agent.happed, agent.me)
+    box = "Two shortcuts of the desktop do the same"
+    with owner.read_out() as reader:
+        opens_dialog(owner, reader)
+        assert box not in reader.names("check box")
+        owner.process.terminate()
+    with portal(agent, BOUND), owner.read_out() as reader:
+        opens_dialog(owner, reader)
+        until(lambda: box in reader.names("check box"), "they are offered")
+        reader.press(box)
+        says(reader, "Shortcuts: Super+F12 for faster, Super+F11 to save power.")
+        reader.press(box)
+        until(lambda: shortcuts(agent) is None, "they are no longer wanted")
+
+
+META, F11, F12 = 125, 87, 88  # as the kernel numbers them
+
+
+@pytest.mark.slow
+def test_plasma_gives_shortcuts_and_keeps_them(happed: Happed) -> None:
+    with shell(KWinWithPortal, happed.world.address) as desktop:
+        agent = Agent(desktop, happed).start()
+        window(desktop, "torcs")
+        agent.serves_for_good("torcs")
+        indicator(agent, "--shortcuts", "on")
+        portal = desktop.start_portal()
+        until(lambda: shortcuts(agent) == {"performance": "Meta+F12", "power": "Meta+F11"}, "Plasma gives them")
+        agent.me.listen()
+        desktop.do(f"press {META} {F12}")
+        assert agent.me.heard("KeyCounted") == ["performance"]
+
+        # As System Settings does it, whose key is Meta+F9.
+        change = ("['happe', 'performance', '', '']", "[0x11000038]")
+        desktop.bus("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel", "setForeignShortcut", *change)
+        until(lambda: shortcuts(agent) == {"performance": "Meta+F9", "power": "Meta+F11"}, "Plasma tells of the change")
+
+        given = agent.log.count("shortcuts: Meta+F9")
+        for process in portal:
+            desktop.stop(process)
+        desktop.start_portal()
+        until(lambda: agent.log.count("shortcuts: Meta+F9") > given, "Plasma gives the same ones again")
+        desktop.do(f"press {META} {F11}")
+        assert agent.me.heard("KeyCounted") == ["power"]
