@@ -25,7 +25,7 @@ struct WantedShortcut {
         from.beginStructure();
         from >> shortcut.id >> shortcut.details;
         from.endStructure();
-        return from;
+        return from;  // NOLINT(bugprone-return-const-ref-from-parameter): as Qt wants it
     }
 };
 
