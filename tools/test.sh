@@ -72,8 +72,10 @@ instrumented() {
     (
         bin=build/asan-ubsan/bin
         export HAPPE_SIM=$bin/happe-sim HAPPED=$bin/happed HAPPECTL=$bin/happectl HAPPED_KEYS=$bin/happed-keys
+        # Two at a time: most of each test is waiting.
         # shellcheck disable=SC2086 # words
-        python asan-ubsan $GOVERNOR -k "not memory and not where_it_is_bad and not megabyte"
+        python asan-ubsan $GOVERNOR --numprocesses=2 --dist=loadfile \
+            -k "not memory and not where_it_is_bad and not megabyte"
     )
     # One process reads all of the bad traces: a program with the sanitizers in it takes long to start.
     /usr/bin/python3 -B tests/contract/bad_traces.py build/asan-ubsan/bad-traces
