@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests of HAPPE in real desktops, with those of one release of Debian: GNOME Shell, KWin, and from Debian 13 on labwc.
 # Compiler, libraries, desktops and X servers are all of that release, in a system of its own, where it builds what is committed
-# of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (6 GB), and the next
+# of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (4 GB), and the next
 # run only brings it up to the commit. It prints the versions that the tests ran in.
 #   usage: tools/desktops.sh bookworm|trixie|sid [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
 # With HAPPE_PICTURES=1 the pictures of what the tests saw are in build/desktops/RELEASE/srv/happe/build/pictures/ui.
