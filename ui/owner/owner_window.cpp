@@ -109,7 +109,11 @@ void OwnerWindow::connect_all() {
         say(*said_, ended_early ? told + QLatin1Char(' ') + tr("HAPPE cannot undo the older ones.") : told);
     });
     connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
-    connect(autostart_, &QCheckBox::clicked, this, [this](bool wanted) { owner_.set_autostart(wanted); });
+    connect(autostart_, &QCheckBox::toggled, this, [this](bool wanted) {  // a screen reader toggles, and does not click
+        if (wanted != owner_.autostart().value_or(false)) {
+            owner_.set_autostart(wanted);
+        }
+    });
     connect(extension_, &QPushButton::clicked, this, [this] { owner_.enable_extension(); });
     connect(profiles_, &QComboBox::activated, this,
             [this](int) { owner_.choose(profiles_->currentData().toString()); });

@@ -314,8 +314,7 @@ def test_a_pause_ends_with_it_however_it_ends(owner: Window) -> None:
 def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -> None:
     answers = {"GetUnitFileState": ["disabled"], "EnableUnitFiles": [True, []], "DisableUnitFiles": [[]]}
     units = {SYSTEMD: {"xml": SYSTEMD_XML, "answers": answers}}
-    with stand_in(owner.happed.world.bus, "org.freedesktop.systemd1", units) as systemd:
-        owner.start().opens()
+    with stand_in(owner.happed.world.bus, "org.freedesktop.systemd1", units) as systemd, owner.read_out() as reader:
         systemd.until("call", "GetUnitFileState")
         systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["enabled"])
         until(owner.can_tick, "the box can be ticked")
@@ -324,7 +323,7 @@ def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -
         systemd.until("call", "GetUnitFileState")
         systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["disabled"])
         owner.settled()
-        owner.key("alt+s")
+        reader.press("Start the indicator with the session")
         systemd.until("call", "Reload")
         systemd.until("call", "GetUnitFileState")
         calls = [(name, arguments[:2]) for name, arguments in systemd.calls()]
