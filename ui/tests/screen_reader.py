@@ -43,7 +43,7 @@ def described(element: Any) -> dict[str, Any]:  # noqa: ANN401 - the same
     """Return what an element shows of itself."""
     states = element.get_state_set()
     return {
-        "role": element.get_role_name(),
+        "role": element.get_role_name().removeprefix("push "),  # AT-SPI before 2.54 says "push button"
         "name": element.get_name(),
         "description": element.get_description(),
         "states": [state.value_nick for state in STATES if states.contains(state)],

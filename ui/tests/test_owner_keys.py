@@ -83,7 +83,7 @@ def opens_dialog(owner: Window, reader: ScreenReader) -> None:
     """Open it, once the window knows the keys."""
     says(reader, "Faster: Program 1. Save power: Program 2.")
     owner.key("alt+k")
-    until(lambda: FASTER in reader.names("push button"), "the dialog is there")
+    until(lambda: FASTER in reader.names("button"), "the dialog is there")
 
 
 def test_the_keys_are_pressed_and_set(owner: Owner) -> None:
@@ -125,11 +125,11 @@ def test_who_may_not_or_stops_changes_nothing(owner: Owner) -> None:
         says(reader, "Press the key for: Faster.")
         with owner.looks_for_a_key():
             owner.key("Escape")
-            until(lambda: FASTER in reader.names("push button"), "the dialog no longer waits for one")
+            until(lambda: FASTER in reader.names("button"), "the dialog no longer waits for one")
             reader.press(SAVE)  # happed would refuse it if it still waited for the first
             owner.presses("KEY_F13")
         says(reader, "Chosen: F13.")
         owner.key("Escape")
-        until(lambda: FASTER not in reader.names("push button"), "the dialog is closed")
+        until(lambda: FASTER not in reader.names("button"), "the dialog is closed")
     assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
     assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n"

@@ -193,7 +193,7 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
 
 def undo_buttons(reader: ScreenReader) -> list[str]:
     """Return the names of the buttons that undo, the newest press's first."""
-    return [name for name in reader.names("push button") if name.startswith("Undo")]
+    return [name for name in reader.names("button") if name.startswith("Undo")]
 
 
 def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
