@@ -25,10 +25,10 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     debian*) desktop="$desktop librust-wayland-protocols-wlr-dev" ;;
 esac
 # To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, what a
-# screen reader needs, two of the libraries that the power logger reads instruments with.
+# screen reader needs, two of the libraries that the power logger reads instruments with, what builds a wheel.
 test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
-    libcomedi0 libiio0"
+    libcomedi0 libiio0 python3-setuptools"
 # To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and browsers for
 # the study server; R, for a loader of data; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck appstream desktop-file-utils

@@ -112,7 +112,7 @@ def built(project: Path, folder: Path) -> set[str]:
     tree, made = folder / "tree", folder / "lib"
     for each in ("profiles", "study-server"):
         shutil.copytree(ROOT.parent / each, tree / each, ignore=skipped, symlinks=True)
-    build = [sys.executable, "-W", "ignore", "-c", "import setuptools; setuptools.setup()", "-q", "build"]
+    build = ["/usr/bin/python3", "-W", "ignore", "-c", "import setuptools; setuptools.setup()", "-q", "build"]
     place = tree / project.relative_to(ROOT.parent)
     subprocess.run([*build, "--build-lib", str(made)], cwd=place, check=True, capture_output=True)
     return {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
