@@ -60,8 +60,8 @@ public:
                  [by = options.focus, bus = buses.session](FocusBy better_than, const FocusSource::Events& events) {
                      return open_focus_source(by, better_than, bus, events);
                  }),
-          watch_(buses.session),
           shortcuts_(buses.system, buses.session),
+          watch_(buses.session),
           extension_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
@@ -119,8 +119,8 @@ private:
     Options options_;
     Overlay::Buses buses_;
     FocusAgent agent_;
+    ShortcutAgent shortcuts_;  // makes a folder, which may lie where the watch looks
     SourceWatch watch_;
-    ShortcutAgent shortcuts_;
     ExtensionWatch extension_;
     std::optional<Overlay> overlay_;
 };
