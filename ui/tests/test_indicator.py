@@ -210,8 +210,8 @@ def test_never_wakes_up_while_nothing_changes(bus: PrivateBus, battery: str) -> 
         overlay = Overlay(desktop, bus).start("--battery", battery)
         if battery == "real":
             overlay.appears(before)
-        until(lambda: wake_ups_in(overlay.process.pid, 0.5) == 0, "it has started")
-        assert wake_ups_in(overlay.process.pid, 3) == 0
+        # Other tests start X servers meanwhile, which it looks at.
+        until(lambda: wake_ups_in(overlay.process.pid, 3) == 0, "it sleeps for three seconds")
         assert overlay.process.poll() is None
 
 
