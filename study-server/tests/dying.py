@@ -25,5 +25,5 @@ def killed(moment: int, arguments: list[str]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         fsync(descriptor)
 
-    os.fsync = dying  # type: ignore[assignment]
+    os.fsync = dying  # type: ignore[assignment]  # in this process alone, which main() ends
     main(arguments)

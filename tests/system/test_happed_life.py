@@ -180,13 +180,18 @@ def test_a_press_of_the_key_is_acted_on_at_the_end_of_the_period(stopped: Happed
     os.close(keyboard)
 
 
-def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, keyboards: Keyboards) -> None:
+def with_immediate_feedback(stopped: Happed, keyboards: Keyboards) -> tuple[Client, int]:
+    """Start happed, whose periods end at a press or after ten seconds; who listens to it, and a keyboard."""
     stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
     me = stopped.start().serves()
     me.listen()
     _, keyboard = keyboards.hand_out()
     me.sees("Keyboards", 1)
+    return me, keyboard
 
+
+def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, keyboards: Keyboards) -> None:
+    me, keyboard = with_immediate_feedback(stopped, keyboards)
     before = time.monotonic()
     press(keyboard, KEY_PROG2)
 
@@ -196,12 +201,7 @@ def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, k
 
 
 def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happed, keyboards: Keyboards) -> None:
-    stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
-    me = stopped.start().serves()
-    me.listen()
-    _, keyboard = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-
+    me, keyboard = with_immediate_feedback(stopped, keyboards)
     press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # so that a slow test is within the second that follows
     assert me.heard("KeyCounted") == ["power"]
     me("Feedback", "s", "power")

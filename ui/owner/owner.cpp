@@ -296,7 +296,7 @@ void Owner::ask_portal() {
 
 void Owner::want_shortcuts(bool wanted) {
     if (!ShortcutChoice::set(wanted ? std::optional(Shortcuts{}) : std::nullopt)) {
-        emit refused(QStringLiteral("~/.config/happe: cannot write"));
+        emit refused(QStringLiteral("~/.config/happe/shortcuts.json cannot be written"));
     }
 }
 

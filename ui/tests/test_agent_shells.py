@@ -88,19 +88,23 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
         outlives_the_shell(agent)
 
 
+def serves_every_window_and_outlives_the_shell(agent: Agent) -> None:
+    """Windows of Wayland and XWayland, boxed ones, the last of many in a row, and those after the shell was killed."""
+    window(agent.desktop, "native")
+    agent.serves("native")
+    window(agent.desktop, "ancient", "xcb")
+    agent.serves("ancient")
+    serves_boxed_windows(agent)
+    serves_the_last_of_a_thousand_changes(agent)
+    outlives_the_shell(agent)
+
+
 def test_the_agent_follows_kwin(happed: Happed) -> None:
     """In one KWin, because it takes seconds to start."""
     with shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
-        window(desktop, "native")
-        agent.serves("native")
-        window(desktop, "ancient", "xcb")
-        agent.serves("ancient")
-        serves_boxed_windows(agent)
-        serves_the_last_of_a_thousand_changes(agent)
-
-        outlives_the_shell(agent)
+        serves_every_window_and_outlives_the_shell(agent)
 
         script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
         assert script.exists()
@@ -114,11 +118,4 @@ def test_the_agent_follows_labwc(happed: Happed) -> None:
     with shell(Labwc, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "labwc says which window is in front")
-        window(desktop, "native")
-        agent.serves("native")
-        window(desktop, "ancient", "xcb")
-        agent.serves("ancient")
-        serves_boxed_windows(agent)
-        serves_the_last_of_a_thousand_changes(agent)
-
-        outlives_the_shell(agent)
+        serves_every_window_and_outlives_the_shell(agent)

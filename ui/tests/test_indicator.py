@@ -249,7 +249,7 @@ def test_is_as_light_or_dark_as_the_desktop_becomes(bus: PrivateBus) -> None:
         for scheme, wanted in ((2, "light"), (1, "dark")):
             change = ("org.freedesktop.appearance", "color-scheme", ["u", scheme])
             desk.tell("signal", PORTAL_PATH, PORTAL, "SettingChanged", "(ssv)", change)
-            until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023 - now
+            until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023 - in this turn
             is_readable(desktop.seen(), box)
 
 

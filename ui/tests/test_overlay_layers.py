@@ -117,7 +117,7 @@ def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> Non
         for scale in (1.5, 2, 1):
             desktop.scale(scale)
             height = scale * (box[3] - box[1])
-            until(lambda: overlay_is_high(desktop, height), "the overlay has that scale")  # noqa: B023 - now
+            until(lambda: overlay_is_high(desktop, height), "the overlay has that scale")  # noqa: B023 - in this turn
             overlay_on(desktop, scale)
 
         desktop.kill_shell()
