@@ -22,7 +22,7 @@ public:
         std::string name = fmt::format("participant-{:02}-{}-{}.jsonl", run.participant + 1,
                                        plan_.participants.applications[run.application].name, run.condition.name());
         if (name != name_) {
-            finish();
+            write();
             name_ = std::move(name);
         }
         text_ += line;
@@ -30,15 +30,19 @@ public:
 
     // The first error, if there was one.
     Status finish() {
+        write();
+        return status_;
+    }
+
+private:
+    void write() {
         if (status_ && !name_.empty()) {
             status_ = write_file(folder_ / name_, text_);
         }
         name_.clear();
         text_.clear();
-        return status_;
     }
 
-private:
     fs::path folder_;
     const StudyPlan& plan_;
     std::string name_;
