@@ -83,6 +83,19 @@ TEST_F(Epp, IsRememberedOfAPolicyThatWentOffLine) {
     EXPECT_EQ(policy(1).epp, kFound);
 }
 
+TEST_F(Epp, ThatAnotherProgramHasSetWhileThePolicyWasAwayIsLeftAlone) {
+    given_two_policies();
+    control->prefer(kWanted);
+    good(control->acquire());
+    kernel.off_line(1);
+    good(control->tend(MonoTime()));
+    kernel.on_line(1);
+    policy(1).epp = "performance";
+    control->prefer("");
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(policy(1).epp, "performance");
+}
+
 TEST_F(Epp, OfALentMachineIsSetToo) {
     given_two_policies();
     control->prefer(kWanted);
