@@ -71,12 +71,15 @@ Outcome<int> show(DaemonProxy& daemon, const ProfilesOptions& options) {
 }
 
 // On a terminal; elsewhere --yes says so.
-Outcome<bool> confirmed(const ProfilesOptions& options) {
+Outcome<bool> confirmed(DaemonProxy& daemon, const ProfilesOptions& options) {
     if (options.yes) {
         return true;
     }
     if (::isatty(STDIN_FILENO) == 0) {
         return trouble(EX_USAGE, "reset deletes the profile; without a terminal, confirm with --yes");
+    }
+    if (const auto known = daemon.call(method::kGetProfile, options.user, options.application); !known) {
+        return pass_on(known);
     }
     std::cerr << fmt::format("Forget the profile for {} and how it was learned? [y/N] ",
                              printable(options.application, style_of_output(options.output.ascii)))
@@ -87,7 +90,7 @@ Outcome<bool> confirmed(const ProfilesOptions& options) {
 }
 
 Outcome<int> reset(DaemonProxy& daemon, const ProfilesOptions& options) {
-    const auto sure = confirmed(options);
+    const auto sure = confirmed(daemon, options);
     if (!sure) {
         return pass_on(sure);
     }

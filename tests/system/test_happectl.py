@@ -178,15 +178,20 @@ def test_reset_wants_to_be_confirmed(happectl: HappeCtl) -> None:
         assert daemon.calls() == [("ResetProfile", ["", "torcs"])]
 
 
-@pytest.mark.parametrize(("answer", "asked"), [("y", 1), ("n", 0), ("", 0)])
-def test_reset_asks_on_a_terminal(happectl: HappeCtl, answer: str, asked: int) -> None:
+@pytest.mark.parametrize(("answer", "done"), [("y", ["ResetProfile"]), ("n", []), ("", [])])
+def test_reset_asks_on_a_terminal_about_a_profile_that_exists(
+    happectl: HappeCtl, answer: str, done: list[str]
+) -> None:
     master, slave = os.openpty()
     os.write(master, answer.encode() + b"\n")
-    with happectl.daemon() as daemon:
+    with happectl.daemon(GetProfile=[UAFP_KHZ]) as daemon:
         with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
             assert "Forget the profile for torcs" in process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 0
-        assert len(daemon.calls()) == asked
+        assert [name for name, _ in daemon.calls()] == ["GetProfile", *done]
+    with happectl.daemon(GetProfile=error("NotFound", "no profile for torcs")):
+        with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
+            assert process.communicate(timeout=PATIENCE_S)[1] == "happectl: no profile for torcs\n"
     os.close(master)
     os.close(slave)
 
