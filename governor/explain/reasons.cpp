@@ -84,8 +84,8 @@ std::string cause(const Reasons& reasons, const std::string& time, const Wording
                       {{"frequency", wording.frequency(reasons.descent.restored)}});
     }
     if (!reasons.taught) {
-        return wording.translated(
-            QT_TRANSLATE_NOOP("Reasons", "no key press has taught it anything for such a load, and HAPPE begins here"));
+        return wording.translated(QT_TRANSLATE_NOOP(
+            "Reasons", "the history has no key press that taught it: the profile began so, or was imported"));
     }
     const char* const text =
         reasons.taught->lesson.probe

@@ -230,8 +230,8 @@
         <translation>HAPPE versucht es mit weniger als den gelernten {frequency}</translation>
     </message>
     <message>
-        <source>no key press has taught it anything for such a load, and HAPPE begins here</source>
-        <translation>für eine solche Last hat HAPPE noch nichts durch Tastendrücke gelernt und beginnt hier</translation>
+        <source>the history has no key press that taught it: the profile began so, or was imported</source>
+        <translation>der Verlauf enthält keinen Tastendruck, der es gelehrt hat: das Profil begann so oder wurde importiert</translation>
     </message>
     <message>
         <source>HAPPE tried it on {time}, and you did not press &quot;faster&quot;</source>
