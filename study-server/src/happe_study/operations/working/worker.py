@@ -248,12 +248,20 @@ def _access(database: Database) -> dict[str, Any]:
 def _folder(path: Path) -> Iterator[Path]:
     """A folder that exists as long as the block lasts, and differs by its lock from what a dead worker left."""
     path.mkdir(mode=0o700)
+    with _open(path) as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[int]:
     held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield path
+        yield held
     finally:
-        shutil.rmtree(path, ignore_errors=True)
         os.close(held)
 
 
@@ -261,14 +269,9 @@ def sweep(data: Path) -> None:
     """Remove the folders that dead workers left: they hold people's data. Those of jobs that are done now stay."""
     shutil.rmtree(data / "reports", ignore_errors=True)  # of version 0.1
     for path in (data / "jobs").glob("[0-9]*-*"):
-        held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
+        with suppress(FileNotFoundError, BlockingIOError), _open(path) as held:  # another sweep may be faster
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(held)
 
 
 @contextmanager
