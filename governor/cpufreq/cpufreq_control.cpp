@@ -365,10 +365,14 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
     return ours ? heeded(policy, written) : Status();
 }
 
-Status CpufreqControl::heeded(std::optional<PolicyId> policy, Status status) {
+void CpufreqControl::heed(std::optional<PolicyId> policy, const Status& status) {
     if (!status) {
         errors_.push_back({policy, status.error().message});
     }
+}
+
+Status CpufreqControl::heeded(std::optional<PolicyId> policy, Status status) {
+    heed(policy, status);
     return status;
 }
 

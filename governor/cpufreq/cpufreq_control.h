@@ -190,7 +190,9 @@ private:
     [[nodiscard]] bool may_retake(MonoTime now);
     [[nodiscard]] Status retake(Hold& hold);
     [[nodiscard]] Status give_up();
-    Status heeded(std::optional<PolicyId> policy, Status status);
+    // Keep an error for the end of the turn.
+    void heed(std::optional<PolicyId> policy, const Status& status);
+    [[nodiscard]] Status heeded(std::optional<PolicyId> policy, Status status);
 
     Cpufreq& cpufreq_;
     ControlSettings settings_;

@@ -27,13 +27,13 @@ Status CpufreqControl::tend(MonoTime now) {
                                           known_.front().driver)));
     }
     for (Hold& hold : holds_) {
-        heeded(hold.id, look(hold));
+        heed(hold.id, look(hold));
     }
     if (unsaved_) {
         unsaved_ = !heeded(std::nullopt, save_found(settings_.found, found_));
     }
     if (std::ranges::all_of(holds_, [](const Hold& hold) { return hold.state == State::OffLine; })) {
-        heeded(std::nullopt, failure("every policy is off line"));
+        heed(std::nullopt, failure("every policy is off line"));
     }
     ++looks_;
     const auto is_taken = [](const Hold& hold) { return hold.state == State::Taken; };
@@ -41,7 +41,7 @@ Status CpufreqControl::tend(MonoTime now) {
         return give_up();
     }
     for (Hold& hold : holds_) {
-        heeded(hold.id, retake(hold));
+        heed(hold.id, retake(hold));
     }
     return errors_.empty() ? Status() : failure(in_words(errors_));
 }

@@ -3,7 +3,7 @@
 #include "governor/happectl/child.h"
 #include "governor/happectl/setup/setup.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <csignal>
 
 namespace happe::ctl {

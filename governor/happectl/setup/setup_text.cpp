@@ -3,7 +3,7 @@
 
 #include "governor/keys/key_binding.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <charconv>
 #include <climits>
