@@ -139,6 +139,7 @@ void add_description(CLI::App& program, const About& about) {
     program
         .add_flag_callback("--describe",
                            [text = description.dump(1)] { throw CLI::CallForVersion(text, EXIT_SUCCESS); })
+        ->trigger_on_parse()  // before CLI11 asks for a subcommand
         ->group("");
 }
 
