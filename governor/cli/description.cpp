@@ -129,9 +129,19 @@ Json described(const CLI::App& command, const std::string& parent) {
     return result;
 }
 
+// CLI11 2.5 and newer break the lines of description and footer again, and lose the examples' own lines.
+template <typename Formatter>
+void keep_lines(Formatter& formatter) {
+    if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+        formatter.enable_description_formatting(false);
+        formatter.enable_footer_formatting(false);
+    }
+}
+
 }  // namespace
 
 void add_description(CLI::App& program, const About& about) {
+    keep_lines(*program.get_formatter());
     const Json description{{"section", about.section},
                            {"version", about.version},
                            {"more", about.more},

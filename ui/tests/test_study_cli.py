@@ -190,7 +190,7 @@ def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path
     page = manual.replace("\\-", "-")
     for words in ([], *([command] for command in COMMANDS)):
         told = study(bus, tmp_path, *words, "--help").stdout
-        options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", told, re.MULTILINE))
+        options = set(re.findall(r"^ +(?:-h, *)?(--[a-z-]+)", told, re.MULTILINE))
         assert options
         assert [option for option in options if f"\\fB{option}\\fR" not in page] == []
     assert [command for command in COMMANDS if f'.SS "happe-study {command}"' not in page] == []
