@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 LARGE = (1600, 1000)  # GNOME refuses 200 % where that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"
 SAID = "KWin says: "
+# JavaScript for GNOME Shell; in GNOME 51 only the stage knows its backend.
+SEAT = (
+    "const {Clutter, GLib} = imports.gi;"
+    "const seat = (Clutter.get_default_backend?.() ?? global.stage.context.get_backend()).get_default_seat();"
+)
 SCRIPTING = ("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
 # Plasma 5 and 6 have different names for what scripts see.
 KWIN_WORDS = (
@@ -38,8 +43,9 @@ KWIN_WORDS = (
 )
 X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
 
-# A file of a pointer of one pixel, which cannot be seen: header, table of contents, image (Xcursor(3)).
-NO_CURSOR = struct.pack("<4s16I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 1, 1, 0, 0, 0, 0)
+# A file of a pointer that cannot be seen: header, table of contents, image (Xcursor(3)).
+NO_CURSOR = struct.pack("<4s15I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 24, 24, 0, 0, 0)
+NO_CURSOR += bytes(4 * 24 * 24)  # pixels: from a single one labwc 0.20 makes none at 150 %, and ends
 
 AnyShell = TypeVar("AnyShell", bound="Shell")
 
@@ -145,9 +151,7 @@ class Gnome(Shell):
     def click(self, x: int, y: int) -> None:
         """Click there, with a pointer of the shell's own."""
         self.evaluate(
-            "const {Clutter, GLib} = imports.gi;"
-            "const seat = Clutter.get_default_backend().get_default_seat();"
-            "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
+            SEAT + "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
             "const now = () => GLib.get_monotonic_time();"
             f"global.pointer.notify_absolute_motion(now(), {x}, {y});"
             "for (const state of [Clutter.ButtonState.PRESSED, Clutter.ButtonState.RELEASED])"
@@ -157,9 +161,7 @@ class Gnome(Shell):
     def press_with_alt(self, letter: str) -> None:
         """Press Alt and a letter, on a keyboard of the shell's own."""
         self.evaluate(
-            "const {Clutter, GLib} = imports.gi;"
-            "const seat = Clutter.get_default_backend().get_default_seat();"
-            "global.keyboard ??= seat.create_virtual_device(Clutter.InputDeviceType.KEYBOARD_DEVICE);"
+            SEAT + "global.keyboard ??= seat.create_virtual_device(Clutter.InputDeviceType.KEYBOARD_DEVICE);"
             f"const keys = [Clutter.KEY_Alt_L, Clutter.KEY_{letter}];"
             "const act = (key, state) => global.keyboard.notify_keyval(GLib.get_monotonic_time(), key, state);"
             "keys.forEach(key => act(key, Clutter.KeyState.PRESSED));"
