@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The owner's window, whose program has another name.
+constexpr std::string_view kWindow = "org.happe.Window";
+
 std::string line_of(const fs::path& file, char end = '\n') {
     std::ifstream stream(file);
     std::string line;
@@ -77,7 +80,7 @@ std::optional<pid_t> ProcessFinder::find(const std::string& app_id) const {
         return std::nullopt;
     }
     const auto found = in_unit(app_id);
-    return found ? found : by_program(app_id);
+    return found ? found : by_program(app_id == kWindow ? "happe-tray" : app_id);
 }
 
 // Where the user's own systemd has its units' processes.

@@ -52,8 +52,10 @@ TEST_F(Machine, FindsAProgramOfTheNameWhereThereIsNoUnit) {
     program(20, "foot");
     program(10, "/usr/bin/footclient");
     program(40, "maps");
+    program(50, "/usr/libexec/happe/happe-tray");
     EXPECT_EQ(found("foot"), 20);
     EXPECT_EQ(found("org.gnome.Maps"), 40);
+    EXPECT_EQ(found("org.happe.Window"), 50);
 }
 
 TEST_F(Machine, FindsNothingThatIsNotThere) {

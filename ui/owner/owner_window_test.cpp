@@ -18,8 +18,10 @@
 #include <QDir>
 #include <QEventLoop>
 #include <QFile>
+#include <QLabel>
 #include <QScrollBar>
 #include <QTemporaryDir>
+#include <QTranslator>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -206,12 +208,21 @@ int expect_names(const QWidget& window) {
 
 void expect_letters(const QWidget& window) {
     std::set<QString> letters;
-    const auto buttons = window.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly);
-    for (const QAbstractButton* const button : buttons) {
-        EXPECT_FALSE(button->shortcut().isEmpty()) << button->text().toStdString();
-        letters.insert(button->shortcut().toString());
+    const auto expect = [&](const QString& text) {
+        const QString letter = QKeySequence::mnemonic(text).toString();
+        EXPECT_FALSE(letter.isEmpty()) << text.toStdString();
+        EXPECT_TRUE(letters.insert(letter).second) << text.toStdString();
+    };
+    for (const auto* const button : window.findChildren<QAbstractButton*>()) {
+        if (button->window() == &window) {  // not of a dialog that belongs to it
+            expect(button->text());
+        }
     }
-    EXPECT_EQ(letters.size(), static_cast<std::size_t>(buttons.size()));
+    for (const auto* const label : window.findChildren<QLabel*>()) {
+        if (label->buddy() != nullptr) {
+            expect(label->text());
+        }
+    }
 }
 
 TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
@@ -222,6 +233,16 @@ TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
 TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
     expect_letters(window_);
     expect_letters(dialog_);
+}
+
+TEST(GermanWindow, HasALetterForEachButtonAndNoneTwice) {
+    QTranslator german;
+    ASSERT_TRUE(german.load(":/translations/happe_de.qm"));
+    QCoreApplication::installTranslator(&german);
+    Owner owner{QDBusConnection("none"), QDBusConnection("none")};
+    OwnerWindow window{owner};
+    expect_letters(window);
+    expect_letters(KeyDialog{owner, &window});
 }
 
 TEST_F(Window, IsMirroredFromRightToLeft) {

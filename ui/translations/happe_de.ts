@@ -434,7 +434,7 @@
     </message>
     <message>
         <source>&amp;Application</source>
-        <translation>Anwendun&amp;g</translation>
+        <translation>A&amp;nwendung</translation>
     </message>
     <message>
         <source>Refused: %1</source>
