@@ -9,8 +9,6 @@
 namespace happe::ui {
 namespace {
 
-constexpr uint kLight = 2;  // 0: no preference, 1: dark
-
 const QString kService = QStringLiteral("org.freedesktop.portal.Desktop");
 const QString kPath = QStringLiteral("/org/freedesktop/portal/desktop");
 const QString kInterface = QStringLiteral("org.freedesktop.portal.Settings");
@@ -49,8 +47,9 @@ void ThemeWatch::on_setting(const QString& group, const QString& key, const QDBu
     }
 }
 
-void ThemeWatch::take(uint scheme) {
-    if (std::exchange(dark_, scheme != kLight) != dark_) {
+void ThemeWatch::take(uint style) {
+    const Style wanted = style <= uint(Style::Light) ? Style(style) : Style::Any;
+    if (std::exchange(style_, wanted) != wanted) {
         emit changed();
     }
 }

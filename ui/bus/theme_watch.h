@@ -14,8 +14,10 @@ class ThemeWatch final : public QObject {
 public:
     explicit ThemeWatch(QDBusConnection session_bus);
 
-    // True as long as the desktop does not ask for light.
-    [[nodiscard]] bool dark() const { return dark_; }
+    enum class Style : uint { Any, Dark, Light };  // as the portal counts
+
+    // What the desktop asks for.
+    [[nodiscard]] Style style() const { return style_; }
 
 signals:
     void changed();
@@ -24,9 +26,9 @@ private slots:
     void on_setting(const QString& group, const QString& key, const QDBusVariant& value);
 
 private:
-    void take(uint scheme);
+    void take(uint style);
 
-    bool dark_ = true;
+    Style style_ = Style::Any;
 };
 
 }  // namespace happe::ui

@@ -141,7 +141,7 @@ void Overlay::follow_focus() {
 }
 
 Look Overlay::look() const {
-    const bool dark = theme_ == Theme::Dark || (theme_ == Theme::Auto && desktop_.dark());
+    const bool dark = theme_ == Theme::Dark || (theme_ == Theme::Auto && desktop_.style() != ThemeWatch::Style::Light);
     return {.scale = surface_->scale(), .dark = dark, .opaque = !surface_->translucent(), .icon = surface_->icon()};
 }
 

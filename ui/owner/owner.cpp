@@ -101,10 +101,20 @@ void Owner::watch(bool wanted) {
         ask_saving();
         look_.start();
         count_.start();
+        watched_battery_.emplace(system_, battery_object());
+        connect(&*watched_battery_, &PropertyWatch::there, this,
+                [this](const QVariantMap& properties) { battery_is(battery_of(properties)); });
+        connect(&*watched_battery_, &PropertyWatch::gone, this, [this] { battery_is(std::nullopt); });
     } else {
+        watched_battery_.reset();
         look_.stop();
         count_.stop();
     }
+}
+
+void Owner::battery_is(const std::optional<RealBattery>& battery) {
+    battery_ = battery;
+    emit changed();
 }
 
 void Owner::choose(const QString& application) {

@@ -37,6 +37,8 @@ public:
     [[nodiscard]] std::optional<Reasons> reasons() const { return happe::reasons(situation_, lessons_); }
     // Against the kernel's governor, by the model; none without one.
     [[nodiscard]] const std::optional<TodaysSaving>& saving() const { return saving_; }
+    // While somebody looks, and it discharges.
+    [[nodiscard]] const std::optional<RealBattery>& battery() const { return battery_; }
     [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
     // Whether happe-indicator starts with the session; none where no systemd says so.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
@@ -58,7 +60,8 @@ public:
     void set_autostart(bool wanted);
     void enable_extension();
     void want_shortcuts(bool wanted);
-    // While somebody looks, it asks each second how much the CPU works, and each minute for today's saving.
+    // While somebody looks, it asks each second how much the CPU works, and each minute for today's saving, and follows
+    // the battery.
     void watch(bool wanted);
 
 signals:
@@ -80,6 +83,7 @@ private:
     void ask_lessons(const QString& application, qlonglong after,
                      const std::function<void(const QString&, std::vector<LearningEvent>)>& take);
     void ask_saving();
+    void battery_is(const std::optional<RealBattery>& battery);
     void ask_autostart();
     void ask_extension();
     void ask_portal();
@@ -96,6 +100,8 @@ private:
     QTimer count_;
     std::optional<PowerModel> model_;
     std::optional<TodaysSaving> saving_;
+    std::optional<PropertyWatch> watched_battery_;
+    std::optional<RealBattery> battery_;
     OwnerState state_;
     std::vector<OwnProfile> profiles_;
     Situation situation_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_window.h"
 
+#include "ui/owner/card.h"
 #include "ui/owner/desktop_entry.h"
 #include "ui/owner/key_dialog.h"
 #include "ui/owner/owner_words.h"
+#include "ui/owner/scrolled.h"
 #include "ui/owner/text_label.h"
 
 #include <QCheckBox>
@@ -15,15 +17,22 @@
 #include <QLabel>
 #include <QLocale>
 #include <QMessageBox>
+#include <QProgressBar>
 #include <QPushButton>
+#include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
+#include <cmath>
 
 // NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
 namespace happe::ui {
 namespace {
 
 constexpr double kHeadline = 1.3;  // of the desktop's letters
+constexpr int kLetters = 160;      // in a line of both columns
+constexpr QSize kRoom{16, 60};     // for a panel of the desktop and the window's title
 
 }  // namespace
 
@@ -32,6 +41,8 @@ OwnerWindow::OwnerWindow(Owner& owner)
       doing_(text_label(this)),
       why_(text_label(this)),
       saving_(text_label(this)),
+      charge_(new QProgressBar(this)),
+      left_(text_label(this)),
       profiles_(new QComboBox(this)),
       chart_(new StepChart(this)),
       presses_(new PressList(this)),
@@ -47,44 +58,71 @@ OwnerWindow::OwnerWindow(Owner& owner)
     large.setPointSizeF(large.pointSizeF() * kHeadline);
     doing_->setFont(large);
     pause_->setCheckable(true);
+    charge_->setTextVisible(false);
+    charge_->setFixedHeight(fontMetrics().height() / 2);
+    charge_->setAccessibleName(tr("Battery"));
     profiles_->setAccessibleName(tr("Application"));
+    say(*said_, {});
     lay_out();
     connect_all();
     update_all();
+    const int width = kLetters * fontMetrics().averageCharWidth();
+    resize(QSize(width, sizeHint().height()).boundedTo(screen()->availableSize() - kRoom));
 }
 
 void OwnerWindow::lay_out() {
     auto* const all = new QVBoxLayout(this);
+    auto* const columns = new QHBoxLayout;
+    auto* const scrolled = new QScrollArea(this);  // its texts may be long
+    auto* const left = new QVBoxLayout(new QWidget(scrolled));
+    auto* const right = new QVBoxLayout;
+    columns->setSpacing(2 * all->spacing());
+    right->setSpacing(all->spacing());
+    columns->addWidget(scrolled, 1);
+    columns->addLayout(right, 1);
+    all->addLayout(columns, 1);
+    all->addWidget(said_);
+    lay_out_now(*Card::add_to(*left, tr("Now"), this));
+    lay_out_settings(*Card::add_to(*left, tr("Settings"), this));
+    left->addStretch();
+    left->setContentsMargins(0, 0, 0, 0);
+    show_without_frame(*scrolled, *left->parentWidget());
+    scrolled->setMinimumWidth(left->minimumSize().width() + scrolled->verticalScrollBar()->sizeHint().width());
+    lay_out_profile(*Card::add_to(*right, tr("What HAPPE has learned"), this, 1));
+    Card::add_to(*right, tr("The last key presses"), this)->addWidget(presses_);
+    const QList<QWidget*> order{pause_,    change_keys_, autostart_, extension_,
+                                profiles_, reset_,       chart_,     presses_->first()};
+    for (qsizetype at = 1; at < order.size(); ++at) {
+        setTabOrder(order[at - 1], order[at]);
+    }
+    pause_->setFocus();
+}
+
+void OwnerWindow::lay_out_now(QVBoxLayout& card) {
+    for (QWidget* const part : std::initializer_list<QWidget*>{charge_, left_, doing_, why_, saving_}) {
+        card.addWidget(part);
+    }
+    card.addWidget(pause_, 0, Qt::AlignTrailing);
+}
+
+void OwnerWindow::lay_out_settings(QVBoxLayout& card) {
+    auto* const keys = new QHBoxLayout;
+    keys->addWidget(keys_, 1);
+    keys->addWidget(change_keys_);
+    card.addLayout(keys);
+    card.addWidget(autostart_);
+    card.addWidget(extension_);
+}
+
+void OwnerWindow::lay_out_profile(QVBoxLayout& card) {
     auto* const application = new QHBoxLayout;
     auto* const name = new QLabel(tr("&Application"), this);
     name->setBuddy(profiles_);
     application->addWidget(name);
     application->addWidget(profiles_, 1);
     application->addWidget(reset_);
-    auto* const now = new QHBoxLayout;
-    now->addWidget(doing_, 1);
-    now->addWidget(pause_, 0, Qt::AlignTop);
-    auto* const keys = new QHBoxLayout;
-    keys->addWidget(keys_, 1);
-    keys->addWidget(change_keys_);
-    all->addLayout(now);
-    all->addWidget(why_);
-    all->addWidget(saving_);
-    all->addLayout(application);
-    all->addWidget(chart_, 3);
-    all->addWidget(presses_, 1);
-    all->addLayout(keys);
-    auto* const session = new QHBoxLayout;
-    session->addWidget(autostart_, 1);
-    session->addWidget(extension_);
-    all->addLayout(session);
-    all->addWidget(said_);
-    const QList<QWidget*> order{pause_,       profiles_,  reset_,    chart_, presses_->first(),
-                                change_keys_, autostart_, extension_};
-    for (qsizetype at = 1; at < order.size(); ++at) {
-        setTabOrder(order[at - 1], order[at]);
-    }
-    pause_->setFocus();
+    card.addLayout(application);
+    card.addWidget(chart_, 1);
 }
 
 void OwnerWindow::connect_all() {
@@ -125,6 +163,7 @@ void OwnerWindow::update_all() {
     say(*doing_, OwnerWords::doing(state));
     say(*why_, OwnerWords::why(state, owner_.reasons()));
     say(*saving_, OwnerWords::saving(owner_.saving()));
+    update_battery();
     QStringList keys{OwnerWords::keys(state)};
     if (const auto shortcuts = Owner::shortcuts()) {
         keys << shortcuts_in_words(*shortcuts);
@@ -142,6 +181,15 @@ void OwnerWindow::update_all() {
     autostart_->setEnabled(owner_.autostart().has_value());
     extension_->setVisible(owner_.extension_is_off());
     autostart_->setChecked(owner_.autostart().value_or(false));
+}
+
+void OwnerWindow::update_battery() {
+    const auto battery = owner_.state().state == QLatin1String("run") ? std::nullopt : owner_.battery();
+    charge_->setVisible(battery && battery->charge);
+    if (charge_->isVisibleTo(this)) {
+        charge_->setValue(static_cast<int>(std::lround(*battery->charge * 100)));
+    }
+    say(*left_, battery ? OwnerWords::battery(*battery) : QString());
 }
 
 void OwnerWindow::update_profiles() {

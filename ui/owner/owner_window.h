@@ -11,7 +11,9 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QProgressBar;
 class QPushButton;
+class QVBoxLayout;
 
 namespace happe::ui {
 
@@ -28,8 +30,12 @@ protected:
 
 private:
     void lay_out();
+    void lay_out_now(QVBoxLayout& card);
+    void lay_out_settings(QVBoxLayout& card);
+    void lay_out_profile(QVBoxLayout& card);
     void connect_all();
     void update_all();
+    void update_battery();
     void update_profiles();
     void add_profile(const QString& application);
     void reset();
@@ -40,6 +46,8 @@ private:
     QLabel* doing_;
     QLabel* why_;
     QLabel* saving_;
+    QProgressBar* charge_;
+    QLabel* left_;  // of the battery, in words
     QComboBox* profiles_;
     StepChart* chart_;
     PressList* presses_;

@@ -133,6 +133,7 @@ TEST(DesktopEntry, NamesAnApplicationInTheUsersLanguage) {
     file.close();
     EXPECT_EQ(desktop_entry("torcs"), (DesktopEntry{.name = "Racing", .icon = "torcs"}));
     EXPECT_EQ(desktop_entry("torcs/mains"), desktop_entry("torcs"));
+    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for Racing: 1.2 GHz, speed 2 of 5.");
     QLocale::setDefault(QLocale("de_DE"));
     EXPECT_EQ(desktop_entry("torcs")->name, "Rennen");
     QLocale::setDefault(QLocale::c());
@@ -248,8 +249,8 @@ TEST(GermanWindow, HasALetterForEachButtonAndNoneTwice) {
 TEST_F(Window, IsMirroredFromRightToLeft) {
     window_.setLayoutDirection(Qt::RightToLeft);
     window_.grab();  // which lays it out
-    const auto* const pause = window_.findChildren<QAbstractButton*>(Qt::FindDirectChildrenOnly).front();
-    EXPECT_LT(pause->geometry().right(), window_.rect().center().x());
+    const QWidget* const pause = window_.focusWidget();
+    EXPECT_GT(pause->mapTo(&window_, QPoint()).x(), window_.rect().center().x());  // of the left column
 }
 
 // 200 % of 1920 by 1080 pixels, less a panel and the window's title.

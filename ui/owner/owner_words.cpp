@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_words.h"
 
+#include "ui/overlay/overlay_words.h"
+#include "ui/owner/desktop_entry.h"
 #include "ui/owner/key_words.h"
 
 #include <QLocale>
@@ -14,6 +16,7 @@ namespace {
 constexpr double kKhzOfGhz = 1e6;
 constexpr double kJoulesOfWattHour = 3600.0;
 constexpr double kSecondsOfMinute = 60.0;
+constexpr double kPercent = 100.0;
 constexpr int kPercentOfLevel = 100 / kLevels;
 constexpr std::uint32_t kPpmOfPercent = 10'000;
 
@@ -29,6 +32,11 @@ QString local_time(WallTime at) {
 
 }  // namespace
 
+QString OwnerWords::when(const QDateTime& at) {
+    return at.date() == QDate::currentDate() ? QLocale().toString(at.time(), QLocale::ShortFormat)
+                                             : QLocale().toString(at, QLocale::ShortFormat);
+}
+
 QString OwnerWords::speed(std::uint32_t khz) {
     return tr("%1 GHz").arg(QLocale().toString(khz / kKhzOfGhz, 'f', 1));
 }
@@ -42,7 +50,11 @@ QString OwnerWords::key(Key key) {
 }
 
 QString OwnerWords::application(const OwnerState& state) {
-    return is_this_window(state.application) ? tr("this window") : state.application;
+    if (is_this_window(state.application)) {
+        return tr("this window");
+    }
+    const auto entry = desktop_entry(state.application);
+    return entry ? entry->name : state.application;
 }
 
 QString OwnerWords::doing(const OwnerState& state) {
@@ -110,6 +122,15 @@ QString OwnerWords::saving(const std::optional<TodaysSaving>& today) {
     return text.arg(QLocale().toString(today->since.time(), QLocale::ShortFormat),
                     QLocale().toString(std::abs(joules) / kJoulesOfWattHour, 'f', 1),
                     QLocale().toString(std::abs(today->saving.time().count()) / kSecondsOfMinute, 'f', 0));
+}
+
+QString OwnerWords::battery(const RealBattery& battery) {
+    Shown shown;
+    if (battery.remaining) {
+        shown.remaining = std::chrono::floor<std::chrono::minutes>(*battery.remaining);
+    }
+    const QString left = OverlayWords::name(shown);
+    return battery.charge ? tr("%1 · %2 %").arg(left).arg(std::lround(*battery.charge * kPercent)) : left;
 }
 
 QString OwnerWords::keys(const OwnerState& state) {

@@ -20,7 +20,11 @@ public:
     [[nodiscard]] static QString why(const OwnerState& state, const std::optional<Reasons>& reasons);
     // "Since 09:12 HAPPE has saved 3.1 Wh, ..."; empty where it is unknown.
     [[nodiscard]] static QString saving(const std::optional<TodaysSaving>& today);
+    // "1 hour 52 minutes of battery left · 56 %"
+    [[nodiscard]] static QString battery(const RealBattery& battery);
     [[nodiscard]] static QString keys(const OwnerState& state);
+    // "22:54", or the day before today.
+    [[nodiscard]] static QString when(const QDateTime& at);
     // "1.2 GHz"
     [[nodiscard]] static QString speed(std::uint32_t khz);
     // "30–40 %": how much of what its top speed could do the CPU does at this level.

@@ -2,11 +2,11 @@
 #include "ui/owner/press_list.h"
 
 #include "ui/owner/owner_words.h"
+#include "ui/owner/scrolled.h"
 #include "ui/owner/step_chart.h"
 
 #include <QGridLayout>
 #include <QLabel>
-#include <QLocale>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QVBoxLayout>
@@ -18,21 +18,22 @@ namespace {
 
 constexpr int kUndoColumn = 5;
 constexpr int kShownRows = 4;
+constexpr int kColumnGap = 12;
 
 }  // namespace
 
 PressList::PressList(QWidget* parent) : QScrollArea(parent), grid_(new QGridLayout) {
     auto* const all = new QWidget(this);
     auto* const above = new QVBoxLayout(all);
+    above->setContentsMargins(0, 0, 0, 0);
     above->addLayout(grid_);
+    grid_->setHorizontalSpacing(kColumnGap);
     above->addStretch();
-    setWidget(all);
-    setWidgetResizable(true);
-    setFocusPolicy(Qt::NoFocus);  // the buttons take it, and scroll with it
+    show_without_frame(*this, *all);
     setAccessibleName(tr("The last key presses that taught HAPPE"));
     all->setAccessibleName(accessibleName());
     int column = 1;
-    for (const QString& head : {tr("When"), tr("Key"), tr("CPU's work"), tr("From and to")}) {
+    for (const QString& head : {tr("When"), tr("Key"), tr("CPU's load"), tr("From and to")}) {
         grid_->addWidget(new QLabel(QStringLiteral("<b>%1</b>").arg(head), all), 0, column++);
     }
     grid_->setColumnStretch(kUndoColumn - 1, 1);
@@ -76,8 +77,7 @@ PressList::Row PressList::add_row() {
 }
 
 void PressList::fill(const Row& row, std::size_t place, const Press& press) {
-    const QStringList words{QLocale().toString(press.at, QLocale::ShortFormat), OwnerWords::key(press.key),
-                            OwnerWords::level(press.level),
+    const QStringList words{OwnerWords::when(press.at), OwnerWords::key(press.key), OwnerWords::level(press.level),
                             tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
     row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->palette(), row.undo->devicePixelRatioF()));
     for (qsizetype at = 0; at < words.size(); ++at) {

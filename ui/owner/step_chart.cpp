@@ -14,6 +14,7 @@ namespace {
 constexpr qreal kGap = 8;       // between the plot and what is written beside it
 constexpr qreal kTriangle = 6;  // half of a press's mark
 constexpr std::size_t kMarked = 8;
+constexpr int kLeastLines = 10;
 constexpr qreal kFaintest = 0.35;
 
 // Each stands out by 3:1 from the window, dark or light.
@@ -51,6 +52,7 @@ StepChart::StepChart(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     setFocusPolicy(Qt::TabFocus);  // so that it is read out
     setAccessibleName(tr("What HAPPE has learned"));
+    setMinimumHeight(kLeastLines * fontMetrics().height());
 }
 
 QPixmap StepChart::mark(Key key, const QPalette& palette, qreal pixels_of_a_point) {
@@ -74,6 +76,11 @@ void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::u
     level_ = level;
     setAccessibleDescription(OwnerWords::chart(profile));
     update();
+}
+
+// The same in a window behind others, as what is written beside it.
+QColor StepChart::colour(QPalette::ColorRole role) const {
+    return palette().color(QPalette::Active, role);
 }
 
 QRectF StepChart::plot() const {
@@ -116,9 +123,9 @@ void StepChart::paintEvent(QPaintEvent* /*event*/) {
 
 void StepChart::paint_axes(QPainter& painter) const {
     const QRectF area = plot();
-    QColor faint = palette().color(QPalette::WindowText);
+    QColor faint = colour(QPalette::WindowText);
     if (level_) {
-        QColor now = palette().color(QPalette::Highlight);
+        QColor now = colour(QPalette::Highlight);
         now.setAlphaF(0.25F);
         painter.fillRect(QRectF(x_of(*level_), area.top(), area.width() / kLevels, area.height()), now);
     }
@@ -127,7 +134,7 @@ void StepChart::paint_axes(QPainter& painter) const {
     for (const std::uint32_t khz : ladder_) {
         painter.drawLine(QPointF(area.left(), y_of(khz)), QPointF(area.right(), y_of(khz)));
     }
-    painter.setPen(palette().color(QPalette::WindowText));
+    painter.setPen(colour(QPalette::WindowText));
     paint_speeds(painter);
     for (int level = 0; level <= kLevels; level += 2) {
         const QRectF below(x_of(level) - area.width() / kLevels, area.bottom() + kGap, 2 * area.width() / kLevels,
@@ -166,7 +173,7 @@ void StepChart::paint_legend(QPainter& painter) const {
     const QString words = tr("The last presses, the newest the strongest:");
     qreal left = kGap;
     const auto write = [&](const QString& text) {
-        painter.setPen(palette().color(QPalette::WindowText));
+        painter.setPen(colour(QPalette::WindowText));
         painter.drawText(QPointF(left, line + metrics.ascent() / 2.0 - 1), text);
         left += metrics.horizontalAdvance(text) + 2 * kGap;
     };
@@ -187,7 +194,7 @@ void StepChart::paint_steps(QPainter& painter) const {
         steps.lineTo(x_of(level), y);
         steps.lineTo(x_of(level + 1), y);
     }
-    painter.setPen(QPen(palette().color(QPalette::WindowText), 2.5, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
+    painter.setPen(QPen(colour(QPalette::WindowText), 2.5, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
     painter.drawPath(steps);
 }
 
@@ -196,10 +203,10 @@ void StepChart::paint_presses(QPainter& painter) const {
     const std::size_t count = std::min(presses_.size(), kMarked);
     for (std::size_t age = count; age-- > 0;) {
         const Press& press = presses_[age];
-        QColor colour = colour_of(press.key, palette());
-        colour.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
-        painter.setPen(QPen(palette().color(QPalette::Window), 1));
-        painter.setBrush(colour);
+        QColor filling = colour_of(press.key, palette());
+        filling.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
+        painter.setPen(QPen(colour(QPalette::Base), 1));
+        painter.setBrush(filling);
         const qreal x = (x_of(press.level) + x_of(press.level + 1)) / 2;
         painter.drawPath(triangle({x, y_of(press.to_khz)}, press.key));
     }

@@ -29,6 +29,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    [[nodiscard]] QColor colour(QPalette::ColorRole role) const;
     [[nodiscard]] QRectF plot() const;
     [[nodiscard]] qreal x_of(int level) const;
     [[nodiscard]] qreal y_of(std::uint32_t khz) const;

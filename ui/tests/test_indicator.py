@@ -17,6 +17,7 @@ import pytest
 from cost import resident_kib, wake_ups_in
 from desktop import SIZE, changed, program, wayland, without_layers, x11
 from happed_stand_in import NAME, OBJECT
+from laptop_stand_ins import battery, becomes, portal
 from overlay import BUSES, Overlay, happed, is_readable
 from patience import PATIENCE_S, until
 from private_bus import stand_in
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
     from private_bus import PrivateBus
 
-UPOWER = "org.freedesktop.UPower"
-DEVICE = f"{UPOWER}.Device"
-BATTERY = "/org/freedesktop/UPower/devices/DisplayDevice"
-BATTERY_XML = f"""<node><interface name="{DEVICE}">
-  <property name="IsPresent" type="b" access="read"/><property name="State" type="u" access="read"/>
-  <property name="Energy" type="d" access="read"/><property name="EnergyRate" type="d" access="read"/>
-  <property name="TimeToEmpty" type="x" access="read"/></interface></node>"""
-DISCHARGING = {"IsPresent": True, "State": 2, "Energy": 50.0, "EnergyRate": 20.0, "TimeToEmpty": 9000}
 MODEL = {
     "format": "happe-power-model/1",
     "machine": "a laptop",
@@ -108,8 +101,7 @@ def test_says_that_happed_is_not_running(bus: PrivateBus) -> None:
 
 
 def test_takes_the_real_battery_from_upower(bus: PrivateBus) -> None:
-    battery = {"xml": BATTERY_XML, "properties": DISCHARGING}
-    with happed(bus), stand_in(bus, UPOWER, {BATTERY: battery}):
+    with happed(bus), battery(bus):
         said = run("--status", **buses(bus)).stdout
     assert said.startswith("2 hours 30 minutes of battery left.")
     with happed(bus):
@@ -232,23 +224,13 @@ def test_takes_at_most_30_mb_on_wayland(bus: PrivateBus) -> None:
         assert resident_kib(overlay.process.pid) * 1024 <= 30e6
 
 
-PORTAL = "org.freedesktop.portal.Settings"
-PORTAL_PATH = "/org/freedesktop/portal/desktop"
-PORTAL_XML = f"""<node><interface name="{PORTAL}">
-  <method name="Read"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="v" direction="out"/>
-  </method>
-  <signal name="SettingChanged"><arg type="s"/><arg type="s"/><arg type="v"/></signal></interface></node>"""
-
-
 def test_is_as_light_or_dark_as_the_desktop_becomes(bus: PrivateBus) -> None:
-    portal = {"xml": PORTAL_XML, "answers": {"Read": {"silent": True}}}
-    with happed(bus), stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL_PATH: portal}) as desk, x11() as desktop:
+    with happed(bus), portal(bus) as desk, x11() as desktop:
         before = desktop.seen()
         overlay = Overlay(desktop, bus).start()
         dark, box = overlay.appears(before)
-        for scheme, wanted in ((2, "light"), (1, "dark")):
-            change = ("org.freedesktop.appearance", "color-scheme", ["u", scheme])
-            desk.tell("signal", PORTAL_PATH, PORTAL, "SettingChanged", "(ssv)", change)
+        for wanted in ("light", "dark"):
+            becomes(desk, wanted)
             until(lambda: (changed(dark, desktop.seen()) is None) == (wanted == "dark"), f"it is {wanted}")  # noqa: B023 - in this turn
             is_readable(desktop.seen(), box)
 

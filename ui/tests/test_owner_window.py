@@ -19,6 +19,7 @@ from desktop import AS_USER, changed, keep, program, x11
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
 from happed_world import QUICK
+from laptop_stand_ins import battery, becomes, portal
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
@@ -39,10 +40,12 @@ SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
   <method name="DisableUnitFiles"><arg type="as" direction="in"/><arg type="b" direction="in"/>
     <arg type="a(sss)" direction="out"/></method>
   <method name="Reload"/></interface></node>"""
-CHART = (60, 130, 560, 300)
-WHY = (40, 100)  # the sentences below the headline
-BOX = (30, 500, 250, 524)
+WINDOW = (0, 0, 962, 547)
+CHART = (490, 92, 935, 300)
+WHY = (60, 130)  # the sentences below the headline
+BOX = (40, 296, 260, 314)
 BLACK = 60
+MARGIN = (8, 400)  # of the window, on which nothing is
 SLOWER = (0x1E, 0x84, 0x49)
 SYSTEMD = "/org/freedesktop/systemd1"
 UNIT = "happe-indicator.service"
@@ -162,7 +165,6 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     owner.start().opens()
     me = owner.me
     until(owner.shows_a_press, "the chart is painted")
-    keep(owner.settled().crop((0, 0, 600, 554)), "owner-window")
 
     owner.key("alt+p")
     me.sees("State", "held")
@@ -257,6 +259,24 @@ def test_it_says_what_was_saved_today_where_it_has_the_machines_power_model(bus:
 
         labels("--model", str(model))
         assert not any("saved" in name for name in labels())
+
+
+def test_it_shows_the_battery_while_it_discharges(owner: Window) -> None:
+    with owner.read_out() as reader:
+        with battery(owner.happed.world.bus):
+            until(lambda: "2 hours 30 minutes of battery left · 56 %" in reader.names("label"), "the battery is shown")
+            assert "Battery" in reader.names("progress bar")
+            until(owner.shows_a_press, "the chart is painted")
+            keep(owner.settled().crop(WINDOW), "owner-window")
+        until(lambda: "Battery" not in reader.names("progress bar"), "it is gone with UPower")
+
+
+def test_it_is_as_dark_as_the_desktop_becomes(owner: Window) -> None:
+    with portal(owner.happed.world.bus) as desk:
+        owner.start().opens()
+        for style, (least, most) in {"dark": (0, 60), "light": (200, 255)}.items():
+            becomes(desk, style)
+            until(lambda: least <= owner.settled().convert("L").getpixel(MARGIN) <= most, f"it is {style}")  # noqa: B023 - in this turn
 
 
 def mine(owner: Window, name: str) -> str:

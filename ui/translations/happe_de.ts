@@ -132,6 +132,10 @@
 <context>
     <name>OwnerWords</name>
     <message>
+        <source>%1 · %2 %</source>
+        <translation>%1 · %2 %</translation>
+    </message>
+    <message>
         <source>%1 GHz</source>
         <translation>%1 GHz</translation>
     </message>
@@ -404,6 +408,26 @@
 </context>
 <context>
     <name>happe::ui::OwnerWindow</name>
+    <message>
+        <source>Battery</source>
+        <translation>Akku</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>What HAPPE has learned</source>
+        <translation>Was HAPPE gelernt hat</translation>
+    </message>
+    <message>
+        <source>The last key presses</source>
+        <translation>Die letzten Tastendrücke</translation>
+    </message>
     <message>
         <source>&amp;Pause HAPPE</source>
         <translation>HAPPE &amp;anhalten</translation>
@@ -746,7 +770,7 @@
         <translation>Taste</translation>
     </message>
     <message>
-        <source>CPU's work</source>
+        <source>CPU's load</source>
         <translation>CPU-Last</translation>
     </message>
     <message>

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/card.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+// NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
+namespace happe::ui {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr qreal kRound = 8;
+constexpr float kEdge = 0.15F;  // of the writing's colour
+
+}  // namespace
+
+QVBoxLayout* Card::add_to(QVBoxLayout& column, const QString& heading, QWidget* parent, int stretch) {
+    auto* const name = new QLabel(heading, parent);
+    QFont bold = name->font();
+    bold.setBold(true);
+    name->setFont(bold);
+    auto* const card = new Card(parent);
+    card->setAccessibleName(heading);
+    if (!column.isEmpty()) {
+        column.addSpacing(column.spacing());
+    }
+    column.addWidget(name);
+    column.addWidget(card, stretch);
+    auto* const inside = new QVBoxLayout(card);
+    inside->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
+    return inside;
+}
+
+void Card::paintEvent(QPaintEvent* /*event*/) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QColor edge = palette().color(QPalette::WindowText);
+    edge.setAlphaF(kEdge);
+    painter.setPen(edge);
+    painter.setBrush(palette().base());
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRound, kRound);
+}
+
+}  // namespace happe::ui
+// NOLINTEND(cppcoreguidelines-owning-memory)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What stands in for UPower with a battery, and for the portal that knows the desktop's style."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from private_bus import stand_in
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from private_bus import PrivateBus, StandIn
+
+UPOWER = "org.freedesktop.UPower"
+BATTERY = "/org/freedesktop/UPower/devices/DisplayDevice"
+BATTERY_XML = f"""<node><interface name="{UPOWER}.Device">
+  <property name="IsPresent" type="b" access="read"/><property name="State" type="u" access="read"/>
+  <property name="Energy" type="d" access="read"/><property name="EnergyRate" type="d" access="read"/>
+  <property name="Percentage" type="d" access="read"/>
+  <property name="TimeToEmpty" type="x" access="read"/></interface></node>"""
+DISCHARGING = {
+    "IsPresent": True, "State": 2, "Energy": 50.0, "EnergyRate": 20.0, "Percentage": 56.0, "TimeToEmpty": 9000,
+}  # fmt: skip
+SETTINGS = "org.freedesktop.portal.Settings"
+PORTAL = "/org/freedesktop/portal/desktop"
+SETTINGS_XML = f"""<node><interface name="{SETTINGS}">
+  <method name="Read"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="v" direction="out"/>
+  </method>
+  <signal name="SettingChanged"><arg type="s"/><arg type="s"/><arg type="v"/></signal></interface></node>"""
+STYLES = {"dark": 1, "light": 2}
+
+
+def battery(bus: PrivateBus) -> AbstractContextManager[StandIn]:
+    """Have a battery that lasts two and a half hours."""
+    return stand_in(bus, UPOWER, {BATTERY: {"xml": BATTERY_XML, "properties": DISCHARGING}})
+
+
+def portal(bus: PrivateBus) -> AbstractContextManager[StandIn]:
+    """Have a portal that does not say which style it is."""
+    silent = {"xml": SETTINGS_XML, "answers": {"Read": {"silent": True}}}
+    return stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL: silent})
+
+
+def becomes(desk: StandIn, style: str) -> None:
+    """Let the desktop become dark or light."""
+    change = ("org.freedesktop.appearance", "color-scheme", ["u", STYLES[style]])
+    desk.tell("signal", PORTAL, SETTINGS, "SettingChanged", "(ssv)", change)
