@@ -4,7 +4,8 @@
 # of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (4 GB), and the next
 # run only brings it up to the commit. It prints the versions that the tests ran in.
 #   usage: tools/desktops.sh bookworm|trixie|sid [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
-# With HAPPE_PICTURES=1 the pictures of what the tests saw are in build/desktops/RELEASE/srv/happe/build/pictures/ui.
+# With HAPPE_PICTURES=1 the pictures of what the tests saw are in build/desktops/RELEASE/srv/happe/build/pictures/ui; of
+# trixie also those of HAPPE beside GNOME's power panel and Plasma's battery applet.
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "desktops: run this as root: it makes a system in build/desktops" >&2; exit 77; }
@@ -15,6 +16,8 @@ case $release in
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
 shift
+looks=
+[ "$release ${HAPPE_PICTURES:+wanted}" != "trixie wanted" ] || looks=ui/tests/compare_looks.py
 root=$PWD/build/desktops/$release
 tree=$root/srv/happe
 if [ ! -e "$tree" ]; then
@@ -34,13 +37,19 @@ there() { # COMMAND...
 there tools/setup.sh test
 # shellcheck disable=SC2086  # a package a word
 there apt-get -q -y install --no-install-recommends $desktops xwayland grim libgl1-mesa-dri qt6-wayland libglib2.0-bin
+if [ -n "$looks" ]; then
+    there apt-get -q -y install --no-install-recommends gnome-control-center plasma-desktop plasma-workspace powerdevil \
+        plasma-integration breeze-icon-theme adwaita-icon-theme xdg-desktop-portal-gnome qt6-gtk-platformtheme qt6-svg-plugins \
+        fonts-cantarell fonts-noto-core
+fi
 there cmake --preset dev -DHAPPE_UNIT_TESTS=OFF
 there cmake --build --preset dev --target happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
 
 # shellcheck disable=SC2016,SC2086  # dpkg's variables; a package a word
 there dpkg-query -W -f 'desktops: ${Package} ${Version}\n' $desktops
 status=0
+# shellcheck disable=SC2086  # a file, or none
 there build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/desktops.xml --durations=0 --durations-min=1 \
-    ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py "$@" || status=$?
+    ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py $looks "$@" || status=$?
 there build/venv/bin/python tools/refuse_skips.py build/desktops.xml || status=1
 exit $status

@@ -46,11 +46,11 @@ picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome
 
-# Overlay and owner's window in the desktops of Debian 13. As root.
-HAPPE_PICTURES=1 tools/desktops.sh trixie -k "overlay and not labwc"
-for desktop in gnome kde; do
-    cp "build/desktops/trixie/srv/happe/build/pictures/ui/desktop-$desktop.png" build/pictures/ui
-    picture "ui/desktop-$desktop" "desktop-$desktop"
+# Overlay and owner's window in the desktops of Debian 13, and beside these desktops' own windows. As root.
+HAPPE_PICTURES=1 tools/desktops.sh trixie -k "(overlay and not labwc) or looks"
+for name in desktop-gnome desktop-kde compare-gnome compare-kde; do
+    cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
+    picture "ui/$name" "$name"
 done
 
 # The wizard: a rating, and the experimenter's page above a game.

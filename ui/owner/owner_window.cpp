@@ -31,7 +31,7 @@ namespace happe::ui {
 namespace {
 
 constexpr double kHeadline = 1.3;  // of the desktop's letters
-constexpr int kLetters = 160;      // in a line of both columns
+constexpr int kLetters = 118;      // as wide as an n, in a line of both columns
 constexpr QSize kRoom{16, 60};     // for a panel of the desktop and the window's title
 
 }  // namespace
@@ -66,7 +66,7 @@ OwnerWindow::OwnerWindow(Owner& owner)
     lay_out();
     connect_all();
     update_all();
-    const int width = kLetters * fontMetrics().averageCharWidth();
+    const int width = kLetters * fontMetrics().horizontalAdvance(QLatin1Char('n'));
     resize(QSize(width, sizeHint().height()).boundedTo(screen()->availableSize() - kRoom));
 }
 

@@ -94,6 +94,20 @@ class Shell(Desktop):
         call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
         return self.ask(*AS_USER, *call, *arguments)
 
+    def start_service(self, name: str) -> subprocess.Popen[str]:
+        """Start what the bus would start for this name, and wait until it has the name."""
+        text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
+        service = configparser.ConfigParser(interpolation=None)
+        service.read_string(text)
+        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM="offscreen")
+        self.await_name(name)
+        return process
+
+    def await_name(self, name: str) -> None:
+        """Wait until somebody has this name on the bus."""
+        dbus = "org.freedesktop.DBus"
+        until(lambda: "true" in self.bus(dbus, "/", dbus, "NameHasOwner", name), f"{name} has come")
+
 
 class Gnome(Shell):
     """GNOME Shell on Wayland, with HAPPE's extension installed and switched off."""
@@ -456,16 +470,6 @@ class KWinWithPortal(KWin):
     def start_portal(self) -> list[subprocess.Popen[str]]:
         """Start the portal's two programs as a bus would; the outer one ends last."""
         return [self.start_service(name) for name in self.portals]
-
-    def start_service(self, name: str) -> subprocess.Popen[str]:
-        """Start what the bus would start for this name, and wait until it has the name."""
-        text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
-        service = configparser.ConfigParser(interpolation=None)
-        service.read_string(text)
-        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM="offscreen")
-        dbus = "org.freedesktop.DBus"
-        until(lambda: "true" in self.bus(dbus, "/", dbus, "NameHasOwner", name), f"{name} has come")
-        return process
 
 
 @contextlib.contextmanager
