@@ -168,7 +168,7 @@ void OwnerWindow::update_all() {
     if (const auto shortcuts = Owner::shortcuts()) {
         keys << shortcuts_in_words(*shortcuts);
     }
-    say(*keys_, keys.join(QLatin1Char(' ')));
+    say(*keys_, keys.join(QLatin1Char('\n')));
     update_profiles();
     presses_->show_presses(owner_.presses());
     const bool served = state.work && shown.application == state.application;

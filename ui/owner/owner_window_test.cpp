@@ -98,7 +98,7 @@ TEST(KeyInWords, IsWhatKeyboardsHaveOnThem) {
     EXPECT_EQ(key_in_words("KEY_F13"), "F13");
     EXPECT_EQ(key_in_words("LEFTCTRL+KEY_A"), "left Ctrl+A");
     EXPECT_EQ(key_in_words("KEY_BRIGHTNESSUP"), "Brightness up");
-    EXPECT_EQ(OwnerWords::keys(playing()), "Faster: F11. Save power: F12. Found on 1 keyboard(s).");
+    EXPECT_EQ(OwnerWords::keys(playing()), "Faster: F11\nSave power: F12\nFound on 1 keyboard(s).");
 }
 
 TEST(KeyInWords, OfAKeyWithoutAnotherNameIsItsOwn) {
@@ -176,6 +176,19 @@ TEST(Chart, IsTheSameFromRightToLeft) {
     const QImage left_to_right = chart.grab().toImage();
     chart.setLayoutDirection(Qt::RightToLeft);
     EXPECT_EQ(chart.grab().toImage(), left_to_right);
+}
+
+TEST(Chart, IsTheSameBehindOtherWindows) {
+    StepChart chart;
+    QPalette palette;
+    palette.setColor(QPalette::Inactive, QPalette::WindowText, Qt::red);
+    chart.setPalette(palette);
+    chart.show_profile(kTaught, kLadder, {}, 3);
+    const QImage in_front = chart.grab().toImage();
+    chart.setAttribute(Qt::WA_ShowWithoutActivating);
+    chart.show();
+    ASSERT_FALSE(chart.isActiveWindow());
+    EXPECT_EQ(chart.grab().toImage(), in_front);
 }
 
 TEST(PressList, IsAsWideAsItsRows) {

@@ -138,8 +138,8 @@ QString OwnerWords::keys(const OwnerState& state) {
         return {};
     }
     const QString keys =
-        tr("Faster: %1. Save power: %2.").arg(key_in_words(state.performance_key), key_in_words(state.power_key));
-    return keys + QLatin1Char(' ') +
+        tr("Faster: %1\nSave power: %2").arg(key_in_words(state.performance_key), key_in_words(state.power_key));
+    return keys + QLatin1Char('\n') +
            (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
                                 : tr("No keyboard has these keys."));
 }

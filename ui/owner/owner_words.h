@@ -22,6 +22,7 @@ public:
     [[nodiscard]] static QString saving(const std::optional<TodaysSaving>& today);
     // "1 hour 52 minutes of battery left · 56 %"
     [[nodiscard]] static QString battery(const RealBattery& battery);
+    // A line each: for faster, to save power, on how many keyboards.
     [[nodiscard]] static QString keys(const OwnerState& state);
     // "22:54", or the day before today.
     [[nodiscard]] static QString when(const QDateTime& at);

@@ -81,7 +81,7 @@ def says(reader: ScreenReader, words: str) -> None:
 
 def opens_dialog(owner: Window, reader: ScreenReader) -> None:
     """Open it, once the window knows the keys."""
-    says(reader, "Faster: Program 1. Save power: Program 2.")
+    says(reader, "Faster: Program 1\nSave power: Program 2\n")
     owner.key("alt+k")
     until(lambda: FASTER in reader.names("button"), "the dialog is there")
 
@@ -108,7 +108,7 @@ def test_the_keys_are_pressed_and_set(owner: Owner) -> None:
         says(reader, "The keys are set.")
         settings = owner.me.get("Settings")
         assert (settings["keys.performance"], settings["keys.power"]) == ("KEY_F14", "KEY_F13")
-        says(reader, "Faster: F14. Save power: F13.")  # the window behind it
+        says(reader, "Faster: F14\nSave power: F13\n")  # the window behind it
     keys = '\n[keys]\nperformance = "KEY_F14"\npower = "KEY_F13"\n'
     assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n" + keys
 

@@ -43,7 +43,7 @@ SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
 WINDOW = (0, 0, 945, 547)
 CHART = (472, 92, 917, 300)
 WHY = (60, 130)  # the sentences below the headline
-BOX = (40, 296, 260, 314)
+BOX = (40, 312, 260, 327)
 BLACK = 60
 MARGIN = (8, 400, 9, 401)  # of the window, on which nothing is
 SLOWER = (0x1E, 0x84, 0x49)

@@ -200,8 +200,10 @@
         <translation>einer Last von %1</translation>
     </message>
     <message>
-        <source>Faster: %1. Save power: %2.</source>
-        <translation>Schneller: %1. Strom sparen: %2.</translation>
+        <source>Faster: %1
+Save power: %2</source>
+        <translation>Schneller: %1
+Strom sparen: %2</translation>
     </message>
     <message>
         <source>No keyboard has these keys.</source>
