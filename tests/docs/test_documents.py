@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -106,6 +106,20 @@ def test_commands_and_options_exist(subtests: pytest.Subtests) -> None:
             for line, text in [*document.blocks, *document.spans]:
                 wrong += [(line, text, wrong_command(words)) for words in commands(text)]
             assert [each for each in wrong if each[2]] == []
+
+
+def test_no_line_holds_what_belongs_on_two() -> None:
+    """Who fills paragraphs may join a list's items, or the commands of a block that is indented in a list."""
+    for document in documents():
+        lists = re.findall(r"[:;.] - \S.*", document.path.read_text(encoding="utf-8"))
+        lines = [(line, words) for line, text in document.blocks for words in commands(text)]
+        joined = [
+            line
+            for line, words in lines
+            if not words[0][0].isdigit()  # cron's lines have a user before the command
+            and {" ".join(two) for two in pairwise(words[1:])} & {*known_commands()}
+        ]
+        assert (document.name, lists, joined) == (document.name, [], [])
 
 
 def missing(document: Document, text: str) -> list[str]:
