@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,6 @@ from happe_study.evidence.traces import storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from in_process import Ran
     from operated import Operated
@@ -164,6 +164,21 @@ def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(sm
     assert "it holds a password" in one(ran, "warn")["detail"]
     assert "it does not answer" in one(ran, "fail")["detail"]
     assert "geheim" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("lost", [slice(0, 4096), slice(8192, 49152)], ids=["header", "pages"])
+def test_a_damaged_database_is_a_failure_and_the_rest_is_still_checked(
+    small_operated: Operated, sqlite_url: str, lost: slice
+) -> None:
+    file = Path(sqlite_url.removeprefix("sqlite:///"))
+    content = bytearray(file.read_bytes())
+    content[lost] = b"\xa5" * (lost.stop - lost.start)
+    file.write_bytes(content)
+    ran = small_operated.run("check", "--json")
+    assert (ran.status, ran.err) == (1, "")
+    assert one(ran, "fail")["what"] == "database"
+    assert one(ran, "fail")["advice"] == "restore a backup"
+    assert verdicts(ran)["room"] == {"ok"}
 
 
 def test_little_room_is_a_warning_and_none_a_failure(small_operated: Operated) -> None:

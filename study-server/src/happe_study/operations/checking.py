@@ -123,7 +123,8 @@ def _revision(database: Database) -> Finding:
         found, wanted = migrations.current(database), migrations.head()
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", error)).partition("\n")[0]
-        return Finding("database", Verdict.FAIL, f"it does not answer: {said}", "start it; see database_url")
+        advice = "restore a backup" if database.is_sqlite else "start it; see database_url"
+        return Finding("database", Verdict.FAIL, f"it does not answer: {said}", advice)
     if found == wanted:
         return Finding("database", Verdict.OK, f"{database.url.get_backend_name()}, revision {found}")
     advice = "happe-server migrate" if found is None or migrations.is_known(found) else "run the newer program"
@@ -144,15 +145,23 @@ def _fingerprints(config: Config, database: Database) -> Iterator[Finding]:
 
 
 def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
-    if database.is_sqlite:
-        with database.reading() as session:
-            said = session.scalar(text(f"PRAGMA {'integrity_check' if deep else 'quick_check'}(1)"))
-        if said != "ok":
-            yield Finding("database", Verdict.FAIL, f"it is damaged: {said}", "restore a backup")
+    if database.is_sqlite and (said := _integrity(database, deep=deep)) != "ok":
+        yield Finding("database", Verdict.FAIL, f"it is damaged: {said}", "restore a backup")
+        return
     yield _audit(database)
     yield from _fingerprints(config, database)
     yield from _seals(config, database)
     yield from _traces(config, database, deep=deep)
+
+
+def _integrity(database: Database, *, deep: bool) -> str:
+    """SQLite's word on its file: "ok", or what is wrong, on one line."""
+    try:
+        with database.reading() as session:
+            said: str = session.scalar(text(f"PRAGMA {'integrity_check' if deep else 'quick_check'}(1)"))
+    except SQLAlchemyError as error:
+        said = str(getattr(error, "orig", error))
+    return " ".join(said.split())
 
 
 def _audit(database: Database) -> Finding:
