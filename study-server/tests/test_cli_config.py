@@ -93,8 +93,8 @@ def test_a_bad_file_of_the_databases_url_is_named(tmp_path: Path, content: str |
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda key: key.unlink(), "No such file"),
-        (lambda key: key.chmod(0o640), "others can read it (mode 640); chmod 600 it"),
+        (lambda key: key.unlink(), "No such file or directory\nhappe-server: copy the folder `secrets`"),
+        (lambda key: key.chmod(0o640), "others can read it (mode 640)\nhappe-server: chmod 600 "),
         (lambda key: key.write_text("00" * 31), "31 bytes, not 32"),
         (lambda key: key.write_text("geheim"), "non-hexadecimal"),
     ],

@@ -235,6 +235,12 @@ def _meant(path: tuple[int | str, ...]) -> str:
     return f"; did you mean {'.'.join([*map(str, path[:-1]), close[0]])}?" if close else ""
 
 
+COPY_SECRETS = (
+    "copy the folder `secrets` from another server of this database, or from a backup; "
+    "if they are lost, see `happe-server migrate --help`"
+)
+
+
 def load_secrets(folder: Path) -> Secrets:
     """The secrets in a folder, one hexadecimal file each, readable by their owner alone. Raises ConfigError."""
     return Secrets(**{name: _load_secret(folder / f"{name}.key") for name in SECRET_NAMES})
@@ -244,10 +250,14 @@ def _load_secret(path: Path) -> bytes:
     try:
         mode = path.stat().st_mode & 0o777
         secret = bytes.fromhex(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}; `happe-server init` makes it") from error
+    except PermissionError as error:
+        raise ConfigError(f"{path}: {error.strerror}\nrun it as root or as the user of the server") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}\n{COPY_SECRETS}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}\n{COPY_SECRETS}") from error
     if mode & 0o077:
-        raise ConfigError(f"{path}: others can read it (mode {mode:03o}); chmod 600 it")
+        raise ConfigError(f"{path}: others can read it (mode {mode:03o})\nchmod 600 {path}")
     if len(secret) != SECRET_BYTES:
-        raise ConfigError(f"{path}: {len(secret)} bytes, not {SECRET_BYTES}")
+        raise ConfigError(f"{path}: {len(secret)} bytes, not {SECRET_BYTES}\n{COPY_SECRETS}")
     return secret

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from happe_study.base.config import SECRET_NAMES, ConfigError
+from happe_study.base.config import COPY_SECRETS, SECRET_NAMES, ConfigError
 from happe_study.base.database import Base, Digest, Name
 
 if TYPE_CHECKING:
@@ -56,10 +56,4 @@ def require(database: Database, secrets: Secrets) -> None:
     others = [name for name, digest in of(secrets).items() if found.get(name) != digest]
     if others:
         files = ", ".join(f"{name}.key" for name in others)
-        raise ConfigError(f"{files}: the server of this database has another one, so nothing was done\n{ADVICE}")
-
-
-ADVICE = (
-    "copy the folder `secrets` from another server of this database, or from a backup; "
-    "if they are lost, see `happe-server migrate --help`"
-)
+        raise ConfigError(f"{files}: the server of this database has another one, so nothing was done\n{COPY_SECRETS}")

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import select
 
 from happe_study.base import fingerprints
-from happe_study.base.config import ConfigError
+from happe_study.base.config import COPY_SECRETS, ConfigError
 from happe_study.design.allocation.sealing import SealError, open_seed
 from happe_study.design.study import Study
 
@@ -71,7 +71,7 @@ def tell_secrets(session: Session, secrets: Secrets) -> None:
             open_seed(secrets.allocation, name, sealed or b"")
         except SealError:
             why = f"allocation.key does not open the seal of {name}: it was locked with another one"
-            raise ConfigError(f"{why}\n{fingerprints.ADVICE}") from None
+            raise ConfigError(f"{why}\n{COPY_SECRETS}") from None
     fingerprints.record(session, secrets)
 
 

@@ -111,9 +111,8 @@ def _secrets(config: Config) -> Iterator[Finding]:
     try:
         load_secrets(config.secrets_folder)
     except ConfigError as error:
-        yield Finding(
-            "secrets", Verdict.FAIL, str(error), "copy the server's own from a safe backup; never make new ones"
-        )
+        wrong, _, advice = str(error).partition("\n")
+        yield Finding("secrets", Verdict.FAIL, wrong, advice)
     else:
         yield Finding("secrets", Verdict.OK, str(config.secrets_folder))
 
