@@ -8,13 +8,15 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import create_engine, select, text
+from sqlalchemy.exc import OperationalError
 
 import given_studies
 from given_studies import hold_roles
 from happe_study import migrations
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
+from happe_study.cli.errors import meaning
 from happe_study.design.allocation.sealing import open_slot
 from happe_study.design.study import Study
 from happe_study.operations import owner
@@ -417,6 +419,16 @@ def test_a_database_that_is_away_is_said_without_its_password(small_operated: Op
         assert ran.status == os.EX_UNAVAILABLE
         assert "does not answer" in ran.err
         assert "geheim" not in ran.err
+
+
+def test_a_full_disk_is_no_database_that_is_away() -> None:
+    with create_engine("sqlite://").connect() as connection:
+        connection.execute(text("PRAGMA max_page_count = 1"))
+        with pytest.raises(OperationalError) as full:
+            connection.execute(text("CREATE TABLE one_page_more (number)"))
+    failure = meaning(full.value)
+    assert failure
+    assert (failure.status, "make room" in str(failure)) == (os.EX_IOERR, True)
 
 
 def test_a_database_that_was_never_made_is_not_made_by_looking(small_operated: Operated, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 from http import HTTPStatus
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -41,6 +42,8 @@ def _of_problem(problem: Problem) -> Failure:
 def _of_database(error: SQLAlchemyError) -> Failure:
     original = getattr(error, "orig", None) or error
     said = (str(original).splitlines() or [type(original).__name__])[0]
+    if getattr(original, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return Failure(os.EX_IOERR, "no room is left on the disk of the database; make room and try again")
     return Failure(os.EX_UNAVAILABLE, f"the database does not answer: {said}", "`happe-server check` gives details")
 
 
