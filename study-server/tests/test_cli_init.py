@@ -136,8 +136,10 @@ def test_the_questions_set_up_a_lab_on_postgresql(tmp_path: Path, postgres: Post
     url = postgres.url("asked_for")
     where = ("--config", tmp_path / "server.toml", "init", "--data", tmp_path / "data")
     lab = "ana@example.org\nAna@example.org\n\nana@example.org\ncarl@example.org\n\n\n"  # Ana can't be the custodian
-    ran = happe_server(*where, typed=f"mysql://x\n{url}\n{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\n{lab}")
+    ran = happe_server(*where, typed=f"mysql://x\n{url}\nada\n{ADMINISTRATOR}\n{PASSWORD}\n{PASSWORD}\nana\n{lab}")
     assert ran.status == 0, ran.err
+    assert ran.err.count("Error: ada: An email address must have an @-sign.") == 1
+    assert ran.err.count("Error: ana: An email address must have an @-sign.") == 1
     assert "begins with none of sqlite://, postgresql+psycopg://" in ran.err
     assert "ana@example.org is experimenter and investigator, which excludes custodian" in ran.err
     assert mode(tmp_path / "data/database-url") == 0o600
@@ -180,6 +182,7 @@ def test_options_set_up_a_lab_whose_first_passwords_work_once(tmp_path: Path) ->
             "is analyst, which excludes custodian",
         ),
         ([f"analyst={ADMINISTRATOR}"], os.EX_DATAERR, "is administrator, which excludes analyst"),
+        (["investigator=ana", "custodian=carl@example.org"], os.EX_DATAERR, "/email: ana: An email address must"),
     ],
 )
 def test_roles_that_will_not_do_leave_nothing(tmp_path: Path, roles: list[str], status: int, said: str) -> None:

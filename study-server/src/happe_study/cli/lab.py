@@ -11,7 +11,9 @@ import click
 from happe_cli.errors import Failure
 from happe_study.access.rights import Role, conflicts
 from happe_study.base.config import read_url
+from happe_study.base.problems import Problem
 from happe_study.operations.setting_up import Person
+from happe_study.people.accounts import services as accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +78,7 @@ def _postgresql(text: str) -> str:
 def administrator() -> str:
     """The first administrator's address."""
     click.echo(f"\n{ADMINISTRATOR}", err=True)
-    email: str = click.prompt("E-mail address of the first administrator", err=True)
+    email: str = click.prompt("E-mail address of the first administrator", value_proc=_email, err=True)
     return email
 
 
@@ -96,8 +98,20 @@ def roles(email: str) -> list[tuple[Role, str]]:
 
 def _asked(role: Role, task: str) -> str:
     click.echo(f"  {role}: {task}", err=True)
-    address: str = click.prompt(f"  {role.capitalize()}", default="", show_default=False, err=True)
-    return address.strip().lower()
+    name = f"  {role.capitalize()}"
+    address: str = click.prompt(name, default="", show_default=False, value_proc=_email_or_nobody, err=True)
+    return address
+
+
+def _email_or_nobody(text: str) -> str:
+    return text and _email(text)
+
+
+def _email(text: str) -> str:
+    try:
+        return accounts.address(text.strip())
+    except Problem as problem:
+        raise click.BadParameter(problem.errors[0].detail) from problem
 
 
 def people(administrator_email: str, given: Sequence[tuple[Role, str]]) -> list[Person]:

@@ -15,7 +15,7 @@ from happe_study.access.rights import Role, conflicts
 from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
-from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.design.protocol.reading import read_protocol
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import Account, Grant, Token, TokenKind
@@ -35,11 +35,11 @@ LONGEST_TOKEN_DAYS = 366
 
 def create(session: Session, who: Caller | None, email: str, password: str, *, given: bool) -> Account:
     """A new account, without any role. `given`: somebody else chose the password, so its owner must change it first."""
-    address = _address(email)
-    if find(session, address) is not None:
+    email = address(email)
+    if find(session, email) is not None:
         raise conflict("account-exists", "An account with this address exists already.")
     account = Account(
-        email=address,
+        email=email,
         password=_hashed(password),
         password_given=given,
         password_given_us=now_us() if given else None,
@@ -47,7 +47,7 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
         created_us=now_us(),
     )
     session.add(account)
-    chain.append(session, "account.create", who, account=address)
+    chain.append(session, "account.create", who, account=email)
     return account
 
 
@@ -205,14 +205,19 @@ def _renew(session: Session, account: Account) -> None:
     tokens.revoke_all(session, TokenKind.ACCOUNT, account.id)
 
 
-def _address(email: str) -> str:
+def address(email: str) -> str:
+    """An account's address, in small letters. Raises Problem."""
     try:
-        address = validate_email(email, check_deliverability=False).normalized.lower()
+        found = validate_email(email, check_deliverability=False).normalized.lower()
     except EmailNotValidError as error:
-        raise unprocessable("Not an e-mail address.", FieldError("/email", str(error)[:100])) from error
-    if "/" in address:
-        raise unprocessable("Not an e-mail address.", FieldError("/email", "An address must not contain /."))
-    return address
+        raise _no_address(email, str(error)[:100]) from error
+    if "/" in found:
+        raise _no_address(email, "An address must not contain /.")
+    return found
+
+
+def _no_address(email: str, why: str) -> Problem:
+    return unprocessable("Not an e-mail address.", FieldError("/email", f"{email[:60]}: {why}"))
 
 
 def _hashed(password: str) -> str:
