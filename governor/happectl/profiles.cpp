@@ -26,6 +26,16 @@ struct ProfilesOptions {
     bool yes = false;
 };
 
+std::string nothing_learned(const std::string& user) {
+    if (!user.empty()) {
+        return fmt::format("HAPPE has learned nothing from {} yet\n", user);
+    }
+    if (::geteuid() == 0) {
+        return "HAPPE has learned nothing from root yet; without sudo, this shows what it has learned from you\n";
+    }
+    return "HAPPE has learned nothing yet: press a key, or happectl feedback faster\n";
+}
+
 Outcome<int> list(DaemonProxy& daemon, const ProfilesOptions& options) {
     const auto profiles = daemon.call(method::kListProfiles, options.user);
     if (!profiles) {
@@ -49,8 +59,7 @@ Outcome<int> list(DaemonProxy& daemon, const ProfilesOptions& options) {
         }
         rows.push_back({fit(printable(application, style), 40), values.substr(0, values.find_last_not_of(' ') + 1)});
     }
-    say(profiles->empty() ? "HAPPE has learned nothing yet: press a key, or happectl feedback faster\n"
-                          : table(rows, style));
+    say(profiles->empty() ? nothing_learned(options.user) : table(rows, style));
     return EX_OK;
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from happed_stand_in import HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ, UAFP_KHZ, HappeCtl, denied, error
+from happed_world import IS_ROOT
 from patience import PATIENCE_S
 from private_bus import stand_in
 
@@ -157,6 +158,14 @@ def test_profiles_are_listed(happectl: HappeCtl) -> None:
         assert daemon.calls() == [("ListProfiles", ["bob"]), ("ListProfiles", [""])]
     assert text.splitlines()[2] == "torcs        0.8   0.8   0.8   1.2   1.2   1.2   1.2   2.2   2.2   2.3"
     assert shown[1] == {"application": "torcs", "khz": UAFP_KHZ}
+
+
+def test_an_empty_list_says_of_whom_it_is(happectl: HappeCtl) -> None:
+    with happectl.daemon(ListProfiles=[[]]):
+        of_bob = happectl.run("profiles", "list", "--user", "bob").stdout
+        mine = happectl.run("profiles", "list").stdout
+    assert of_bob == "HAPPE has learned nothing from bob yet\n"
+    assert ("without sudo" in mine, "press a key" in mine) == (IS_ROOT, not IS_ROOT)
 
 
 def test_a_profile_is_drawn(happectl: HappeCtl) -> None:
