@@ -7,6 +7,7 @@
 #include <QCoreApplication>
 #include <QDBusMetaType>
 #include <QDBusPendingCallWatcher>
+#include <QRegularExpression>
 
 namespace happe::ui {
 
@@ -37,6 +38,7 @@ const QString kRequest = QStringLiteral("org.freedesktop.portal.Request");
 // It is part of the name by which Plasma 5 keeps the shortcuts.
 const QString kSessionToken = QStringLiteral("happe");
 const QString kCreateToken = QStringLiteral("happe_create");
+const QString kListToken = QStringLiteral("happe_list");
 const QString kBindToken = QStringLiteral("happe_bind");
 // Our desktop entry: the desktop shows its name, and keeps the shortcuts by it.
 const QString kProgram = QStringLiteral("org.happe.Window");
@@ -59,6 +61,29 @@ QList<WantedShortcut> wanted_shortcuts() {
     };
     return {wanted("performance", QT_TRANSLATE_NOOP("Shortcuts", "Faster"), "LOGO+F12"),
             wanted("power", QT_TRANSLATE_NOOP("Shortcuts", "Save power"), "LOGO+F11")};
+}
+
+// "Super+F12" of what GNOME says in the user's language: "Press <Super>F12".
+QString readable_trigger(const QString& trigger) {
+    static const QRegularExpression accelerator(QStringLiteral(R"((<\w+>)+\S+)"));
+    const QString keys = accelerator.match(trigger).captured().remove(QLatin1Char('<'));
+    return keys.isEmpty() ? trigger : QString(keys).replace(QLatin1Char('>'), QLatin1Char('+'));
+}
+
+// Of an answer: ours, if any of them is in it, even one that has no keys any more.
+std::optional<Shortcuts> given_in(const QVariant& shortcuts) {
+    std::optional<Shortcuts> given;
+    each_entry(shortcuts, "a(sa{sv})", [&](const QDBusArgument& entry) {
+        QString id;
+        QVariantMap details;
+        entry >> id >> details;
+        const QString trigger = readable_trigger(details.value(QStringLiteral("trigger_description")).toString());
+        if (const auto key = key_of(id)) {
+            Shortcuts& both = given ? *given : given.emplace();
+            (*key == Key::Performance ? both.performance : both.power) = trigger;
+        }
+    });
+    return given;
 }
 
 QDBusMessage to_portal(const QString& interface, const QString& method) {
@@ -102,6 +127,7 @@ void PortalSession::listen() {
     const QString service = portal_service();
     const QString response = QStringLiteral("Response");
     bus_.connect(service, requests + kCreateToken, kRequest, response, this, SLOT(on_created(uint, QVariantMap)));
+    bus_.connect(service, requests + kListToken, kRequest, response, this, SLOT(on_listed(uint, QVariantMap)));
     bus_.connect(service, requests + kBindToken, kRequest, response, this, SLOT(on_bound(uint, QVariantMap)));
     bus_.connect(service, kPath, kInterface, QStringLiteral("Activated"), this,
                  SLOT(on_activated(QDBusObjectPath, QString)));
@@ -142,39 +168,39 @@ void PortalSession::on_created(uint response, const QVariantMap& results) {
     } else if (shortcuts.isValid()) {
         take(shortcuts);
     } else {
+        begin(to_portal(kInterface, QStringLiteral("ListShortcuts"))
+              << QDBusObjectPath(session_) << QVariantMap{{QStringLiteral("handle_token"), kListToken}});
+    }
+}
+
+// Plasma 6 has kept them, and would open its settings for each BindShortcuts. GNOME has none before that.
+void PortalSession::on_listed(uint /*response*/, const QVariantMap& results) {
+    if (const auto kept = given_in(results.value(QStringLiteral("shortcuts")))) {
+        emit given(*kept);
+    } else {
         bind();
     }
 }
 
-// Of shortcuts that a desktop has for this program already, it asks nobody.
+// Of shortcuts that GNOME has kept for this program it asks nobody.
 void PortalSession::bind() {
     begin(to_portal(kInterface, QStringLiteral("BindShortcuts"))
           << QDBusObjectPath(session_) << QVariant::fromValue(wanted_shortcuts()) << QString()
           << QVariantMap{{QStringLiteral("handle_token"), kBindToken}});
 }
 
+// GNOME's portal 48.0 never answers that it is done: not with the shortcuts, and not when somebody declines.
 void PortalSession::on_bound(uint response, const QVariantMap& results) {
-    if (response == kDone) {
-        take(results.value(QStringLiteral("shortcuts")));
-    } else if (response == kCancelled) {
-        emit refused();
+    const QVariant shortcuts = results.value(QStringLiteral("shortcuts"));
+    if (response == kDone || shortcuts.isValid()) {
+        take(shortcuts);
     } else {
-        emit failed(QStringLiteral("the desktop's portal gives no shortcuts"));
+        emit refused(response == kCancelled);
     }
 }
 
 void PortalSession::take(const QVariant& shortcuts) {
-    Shortcuts given;
-    each_entry(shortcuts, "a(sa{sv})", [&](const QDBusArgument& entry) {
-        QString id;
-        QVariantMap details;
-        entry >> id >> details;
-        const QString trigger = details.value(QStringLiteral("trigger_description")).toString();
-        if (const auto key = key_of(id)) {
-            (*key == Key::Performance ? given.performance : given.power) = trigger;
-        }
-    });
-    emit this->given(given);
+    emit given(given_in(shortcuts).value_or(Shortcuts{}));
 }
 
 void PortalSession::on_activated(const QDBusObjectPath& session, const QString& shortcut) {

@@ -36,13 +36,14 @@ signals:
     void pressed(const QString& key);  // "performance" or "power"
     // The desktop has given these. It says so again when somebody changes them.
     void given(const Shortcuts& shortcuts);
-    // Somebody was asked, and wants none.
-    void refused();
+    // Somebody was asked, and wants none; or, if that is not certain, the desktop has failed.
+    void refused(bool certain);
     // There will be no presses, and why.
     void failed(const QString& why);
 
 private slots:
     void on_created(uint response, const QVariantMap& results);
+    void on_listed(uint response, const QVariantMap& results);
     void on_bound(uint response, const QVariantMap& results);
     void on_activated(const QDBusObjectPath& session, const QString& shortcut);
     void on_changed(const QDBusMessage& signal);

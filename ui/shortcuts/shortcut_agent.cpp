@@ -52,11 +52,7 @@ void ShortcutAgent::open_session() {
     connect(session_, &PortalSession::pressed, this,
             [this](const QString& key) { system_.send(to_governor(QStringLiteral("Feedback")) << key); });
     connect(session_, &PortalSession::given, this, &ShortcutAgent::take);
-    connect(session_, &PortalSession::refused, this, [this] {
-        emit said(QStringLiteral("somebody declined them; the desktop will not ask again"));
-        end_session();
-        ShortcutChoice::set(std::nullopt);
-    });
+    connect(session_, &PortalSession::refused, this, &ShortcutAgent::refuse);
     connect(session_, &PortalSession::failed, this, [this](const QString& why) {
         emit said(why);
         end_session();
@@ -67,6 +63,17 @@ void ShortcutAgent::end_session() {
     if (session_ != nullptr) {
         session_->disconnect(this);
         std::exchange(session_, nullptr)->deleteLater();
+    }
+}
+
+// Whom the desktop has given shortcuts before, it does not ask again.
+void ShortcutAgent::refuse(bool certain) {
+    end_session();
+    if (certain || ShortcutChoice::get() == Shortcuts{}) {
+        emit said(QStringLiteral("somebody declined them; the desktop will not ask again"));
+        ShortcutChoice::set(std::nullopt);
+    } else {
+        emit said(QStringLiteral("the desktop's portal gives no shortcuts"));
     }
 }
 

@@ -29,6 +29,7 @@ private:
     void open_session();
     void end_session();
     void take(const Shortcuts& given);
+    void refuse(bool certain);
 
     QDBusConnection system_;
     QDBusConnection session_bus_;

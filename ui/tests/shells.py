@@ -41,6 +41,7 @@ KWIN_WORDS = (
     "const front = 'activeWindow' in workspace ? 'activeWindow' : 'activeClient';"
     "const screen = number => workspace.screens ? workspace.screens[number] : number;"
 )
+LEFT_ALT, LEFT_META = 56, 125  # as the kernel numbers keys
 X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
 
 # A file of a pointer that cannot be seen: header, table of contents, image (Xcursor(3)).
@@ -83,6 +84,10 @@ class Shell(Desktop):
 
     def active(self) -> str:
         """Return whose window it says is in front."""
+        raise NotImplementedError
+
+    def press(self, *codes: int) -> None:
+        """Press keys by the kernel's numbers, all at once."""
         raise NotImplementedError
 
     def kill_shell(self) -> None:
@@ -172,12 +177,12 @@ class Gnome(Shell):
             " global.pointer.notify_button(now(), Clutter.BUTTON_PRIMARY, state);"
         )
 
-    def press_with_alt(self, letter: str) -> None:
-        """Press Alt and a letter, on a keyboard of the shell's own."""
+    def press(self, *codes: int) -> None:
+        """Press keys by the kernel's numbers, all at once, on a keyboard of the shell's own."""
         self.evaluate(
             SEAT + "global.keyboard ??= seat.create_virtual_device(Clutter.InputDeviceType.KEYBOARD_DEVICE);"
-            f"const keys = [Clutter.KEY_Alt_L, Clutter.KEY_{letter}];"
-            "const act = (key, state) => global.keyboard.notify_keyval(GLib.get_monotonic_time(), key, state);"
+            f"const keys = {list(codes)};"
+            "const act = (key, state) => global.keyboard.notify_key(GLib.get_monotonic_time(), key, state);"
             "keys.forEach(key => act(key, Clutter.KeyState.PRESSED));"
             "keys.reverse().forEach(key => act(key, Clutter.KeyState.RELEASED));"
         )
@@ -302,6 +307,10 @@ class KWin(Shell):
     def click(self, x: int, y: int) -> None:
         """Click there."""
         self.do(f"click {x} {y}")
+
+    def press(self, *codes: int) -> None:
+        """Press keys by the kernel's numbers, all at once."""
+        self.do(f"press {' '.join(map(str, codes))}")
 
     def do(self, what: str) -> None:
         """Click or press keys (kwin_input.py)."""
@@ -459,17 +468,6 @@ def opens_the_owners_window(desktop: Shell, picture: str) -> None:
 
     keep(until(there, "the owner's window is seen"), picture)
     desktop.stop(owner)
-
-
-class KWinWithPortal(KWin):
-    """With global shortcuts, and with Plasma's portal, which has no screen of its own."""
-
-    command = tuple(word for word in KWin.command if word != "--no-global-shortcuts")
-    portals: ClassVar[tuple[str, ...]] = ("org.freedesktop.impl.portal.desktop.kde", "org.freedesktop.portal.Desktop")
-
-    def start_portal(self) -> list[subprocess.Popen[str]]:
-        """Start the portal's two programs as a bus would; the outer one ends last."""
-        return [self.start_service(name) for name in self.portals]
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from desktop import AS_USER, changed, keep, program
 from happed_world import KEY_PROG1, Keyboards, press
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import LARGE, Gnome, GnomeWithFractions, opens_the_owners_window, shell
+from shells import LARGE, LEFT_ALT, Gnome, GnomeWithFractions, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from happed_world import Client, Happed
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 GAME = "happe-ui-window"  # as happed calls the full-screen program
+KEY_G = 34
 TOGGLE = (
     "const {menu} = Main.panel.statusArea.quickSettings;"
     "const toggle = menu._grid.get_children().find(item => (item.title ?? item.label) === 'HAPPE');"
@@ -77,7 +78,7 @@ def is_enabled_in_the_owners_window(desktop: Gnome, agent: Agent) -> None:
     until(lambda: "HAPPE" in desktop.evaluate("global.display.focus_window?.title"), "the window has the keyboard")
 
     def pressed() -> bool:
-        desktop.press_with_alt("g")
+        desktop.press(LEFT_ALT, KEY_G)
         return "GNOME's extension HAPPE shows the overlay" in agent.log
 
     until(pressed, "the window's button has enabled the extension")

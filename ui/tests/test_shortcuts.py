@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two keys as shortcuts of the desktop: the agent before a stand-in for the portal, and before Plasma's own."""
+"""The two keys as shortcuts of the desktop: the agent before a stand-in for the portal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from agent import Agent, window
 from desktop import AS_USER, X11, program, x11
 from patience import until
 from private_bus import stand_in
-from shells import KWinWithPortal, shell
 from test_owner_keys import opens_dialog, says
 from test_owner_window import Window
 
@@ -33,13 +32,22 @@ XML = f"""<node>
     <method name="CreateSession"><arg type="a{{sv}}" direction="in"/><arg type="o" direction="out"/></method>
     <method name="BindShortcuts"><arg type="o" direction="in"/><arg type="a(sa{{sv}})" direction="in"/>
       <arg type="s" direction="in"/><arg type="a{{sv}}" direction="in"/><arg type="o" direction="out"/></method>
+    <method name="ListShortcuts"><arg type="o" direction="in"/><arg type="a{{sv}}" direction="in"/>
+      <arg type="o" direction="out"/></method>
     <property name="version" type="u" access="read"/>
     <signal name="Activated"><arg type="o"/><arg type="s"/><arg type="t"/><arg type="a{{sv}}"/></signal>
   </interface></node>"""
-GIVEN = "[('performance', {'trigger_description': <'Super+F12'>}), ('power', {'trigger_description': <'Super+F11'>})]"
+# GNOME 48 writes one so, and Plasma the other.
+GIVEN = (
+    "[('performance', {'trigger_description': <'Press <Super>F12'>}),"
+    " ('power', {'trigger_description': <'Super+F11'>})]"
+)
 CREATED: dict[str, Any] = {"respond": [0, {}]}
+NONE: dict[str, Any] = {"respond": [0, {"shortcuts": ["text", "@a(sa{sv}) []"]}]}
 BOUND: dict[str, Any] = {"respond": [0, {"shortcuts": ["text", GIVEN]}]}
 DECLINED: dict[str, Any] = {"respond": [1, {}]}
+# So GNOME 48's portal answers when somebody declines, and when it has failed.
+FAILED: dict[str, Any] = {"respond": [2, {}]}
 
 
 @pytest.fixture
@@ -65,9 +73,9 @@ def shortcuts(agent: Agent) -> Any:  # noqa: ANN401 - of JSON
 
 
 @contextlib.contextmanager
-def portal(agent: Agent, bound: dict[str, Any]) -> Iterator[StandIn]:
-    """Have a portal that gives shortcuts, or not."""
-    answers = {"CreateSession": CREATED, "BindShortcuts": bound}
+def portal(agent: Agent, bound: dict[str, Any], kept: dict[str, Any] = NONE) -> Iterator[StandIn]:
+    """Have a portal that gives shortcuts, or not, and that has kept some or none."""
+    answers = {"CreateSession": CREATED, "ListShortcuts": kept, "BindShortcuts": bound}
     script = {"xml": XML, "properties": {"version": 1}, "answers": answers}
     with stand_in(agent.happed.world.bus, PORTAL, {PATH: script}) as running:
         yield running
@@ -116,6 +124,14 @@ def test_shortcuts_that_the_user_wants_teach_as_keys_do(agent: Agent) -> None:
     assert agent.process.poll() is None
 
 
+def test_shortcuts_that_the_portal_has_kept_are_not_bound_again(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    with portal(agent, DECLINED, kept=BOUND) as desktop:
+        until(lambda: shortcuts(agent) == {"performance": "Super+F12", "power": "Super+F11"}, "they are given")
+        agent.is_idle()
+        assert "BindShortcuts" not in dict(desktop.calls())
+
+
 def test_a_portal_that_comes_later_or_again_is_used(agent: Agent) -> None:
     indicator(agent, "--shortcuts", "on")
     agent.me.listen()
@@ -125,13 +141,24 @@ def test_a_portal_that_comes_later_or_again_is_used(agent: Agent) -> None:
             assert agent.me.heard("KeyCounted") == [key]
 
 
-def test_who_declines_is_not_asked_again(agent: Agent) -> None:
+@pytest.mark.parametrize("declined", [DECLINED, FAILED])
+def test_who_declines_is_not_asked_again(agent: Agent, declined: dict[str, Any]) -> None:
     indicator(agent, "--shortcuts", "on")
-    with portal(agent, DECLINED):
+    with portal(agent, declined):
         until(lambda: shortcuts(agent) is None, "they are no longer wanted")
     with portal(agent, BOUND) as desktop:
         agent.is_idle()
         assert desktop.calls() == []
+
+
+def test_a_portal_that_fails_later_is_asked_again(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    with portal(agent, BOUND):
+        until(lambda: (shortcuts(agent) or {}).get("power") == "Super+F11", "they are given")
+    with portal(agent, FAILED):
+        until(lambda: "gives no shortcuts" in agent.log, "the agent says that there are none")
+    with portal(agent, BOUND) as desktop:
+        asked(desktop, "BindShortcuts")
 
 
 def test_a_portal_without_shortcuts_is_no_trouble(agent: Agent) -> None:
@@ -158,33 +185,3 @@ def test_the_window_offers_them_where_the_desktop_has_them(agent: Agent) -> None
         says(reader, "Shortcuts: Super+F12 for faster, Super+F11 to save power.")
         reader.press(box)
         until(lambda: shortcuts(agent) is None, "they are no longer wanted")
-
-
-META, F11, F12 = 125, 87, 88  # as the kernel numbers them
-
-
-@pytest.mark.slow
-def test_plasma_gives_shortcuts_and_keeps_them(happed: Happed) -> None:
-    with shell(KWinWithPortal, happed.world.address) as desktop:
-        agent = Agent(desktop, happed).start()
-        window(desktop, "torcs")
-        agent.serves_for_good("torcs")
-        indicator(agent, "--shortcuts", "on")
-        portal = desktop.start_portal()
-        until(lambda: shortcuts(agent) == {"performance": "Meta+F12", "power": "Meta+F11"}, "Plasma gives them")
-        agent.me.listen()
-        desktop.do(f"press {META} {F12}")
-        assert agent.me.heard("KeyCounted") == ["performance"]
-
-        # As System Settings does it, whose key is Meta+F9.
-        change = ("['happe', 'performance', '', '']", "[0x11000038]")
-        desktop.bus("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel", "setForeignShortcut", *change)
-        until(lambda: shortcuts(agent) == {"performance": "Meta+F9", "power": "Meta+F11"}, "Plasma tells of the change")
-
-        given = agent.log.count("shortcuts: Meta+F9")
-        for process in portal:
-            desktop.stop(process)
-        desktop.start_portal()
-        until(lambda: agent.log.count("shortcuts: Meta+F9") > given, "Plasma gives the same ones again")
-        desktop.do(f"press {META} {F11}")
-        assert agent.me.heard("KeyCounted") == ["power"]

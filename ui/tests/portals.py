@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real desktops with the portal that gives shortcuts: its outer program, and the desktop's own ones behind it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from desktop import AS_USER
+from program import ROOT
+from shells import Gnome, KWin, KWin6, Labwc, Shell, kwin
+
+if TYPE_CHECKING:
+    import subprocess
+
+PORTAL = "org.freedesktop.portal.Desktop"
+DESKTOP_ENTRY = "org.happe.Window.desktop"
+
+
+class WithPortal(Shell):
+    """A desktop whose bus starts no programs: a test does that."""
+
+    behind: ClassVar[tuple[str, ...]]  # names on the bus of what the outer program asks
+
+    def install(self) -> None:
+        """Add our desktop entry, by which later portals know our program."""
+        super().install()
+        folder = Path(self.environment["HOME"]) / ".local/share/applications"
+        folder.mkdir(parents=True, exist_ok=True)
+        entry = (ROOT / "packaging/desktop" / DESKTOP_ENTRY).read_text()
+        # GLib refuses the entry of a program that is missing.
+        (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
+
+    def start_portal(self) -> list[subprocess.Popen[str]]:
+        """Start the portal's programs as a bus would; the outer one is the last of them."""
+        return [self.start_service(name) for name in (*self.behind, PORTAL)]
+
+
+class WithPlasmasPortal(WithPortal, KWin):
+    """Plasma 5, which has what a portal's program may open: it only notes that."""
+
+    command = tuple(word for word in KWin.command if word != "--no-global-shortcuts")
+    behind = ("org.freedesktop.impl.portal.desktop.kde",)
+    component: ClassVar[str] = "happe"  # as Plasma calls who has the shortcuts
+
+    def install(self) -> None:
+        """Add the program that opens addresses."""
+        super().install()
+        home = Path(self.environment["HOME"])
+        (home / "xdg-open").write_text(f'#!/bin/sh\necho "$1" >>{home}/opened\n')
+        (home / "xdg-open").chmod(0o755)
+        self.environment["PATH"] = f"{home}:{os.environ['PATH']}"
+
+    def opened(self) -> list[str]:
+        """Return the addresses that somebody has opened."""
+        noted = Path(self.environment["HOME"]) / "opened"
+        return noted.read_text().split() if noted.exists() else []
+
+    def set_shortcut(self, key: str, combination: int) -> None:
+        """Change one, as System Settings does it; combinations are Qt's."""
+        change = (f"['{self.component}', '{key}', '', '']", f"[{combination}]")
+        self.bus("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel", "setForeignShortcut", *change)
+
+    def has_shortcuts(self) -> bool:
+        """Tell whether a press of one would reach anybody."""
+        path = f"/component/{self.component.replace('.', '_')}"
+        return "true" in self.bus("org.kde.kglobalaccel", path, "org.kde.kglobalaccel.Component", "isActive")
+
+
+class WithPlasma6sPortal(WithPlasmasPortal, KWin6):
+    """Plasma 6."""
+
+    component = "org.happe.Window"
+
+
+def plasma() -> type[WithPlasmasPortal]:
+    """Return this system's Plasma."""
+    return WithPlasma6sPortal if kwin() is KWin6 else WithPlasmasPortal
+
+
+class GnomeWithPortal(WithPortal, Gnome):
+    """GNOME 48 or newer, whose dialog is that of its settings."""
+
+    asks = "org.gnome.Settings.GlobalShortcutsProvider"
+    behind = (asks, "org.freedesktop.impl.portal.desktop.gnome")
+
+    def set_shortcuts(self, **keys: str) -> None:
+        """Change them, as GNOME's settings do it."""
+        each = (f"('{key}', {{'description': <'{key}'>, 'shortcuts': <['{keys[key]}']>}})" for key in keys)
+        shortcuts = f"[{', '.join(each)}]"
+        name = DESKTOP_ENTRY.removesuffix(".desktop")
+        settings = "org.gnome.settings-daemon.global-shortcuts"
+        path = f"/{settings.replace('.', '/')}/{name}/"
+        self.ask(*AS_USER, "gsettings", "set", f"{settings}.application:{path}", "shortcuts", shortcuts)
+        where = ("/org/gnome/globalshortcuts", "org.gnome.GlobalShortcutsRebind", "RebindShortcuts")
+        self.bus(self.behind[-1], *where, name, shortcuts)
+
+    def asked(self) -> bool:
+        """Tell whether its dialog is open."""
+        windows = "global.get_window_actors().map(actor => actor.meta_window.get_wm_class())"
+        return "true" in self.evaluate(f"{windows}.includes('{self.asks}')")
+
+    def has_shortcut(self, accelerator: str) -> bool:
+        """Tell whether somebody has it, and nobody else could get it."""
+        grab = f"global.display.grab_accelerator('{accelerator}', 0)"
+        return "true" in self.evaluate(f"const got = {grab}; global.display.ungrab_accelerator(got); got === 0")
+
+
+class LabwcWithPortal(WithPortal, Labwc):
+    """With a portal for files alone, as most users of labwc have it."""
+
+    behind = ()
+
+    def install(self) -> None:
+        """Choose that one, because this system has more."""
+        super().install()
+        folder = Path(self.environment["HOME"]) / ".config/xdg-desktop-portal"
+        folder.mkdir(parents=True)
+        (folder / "portals.conf").write_text("[preferred]\ndefault=gtk\n")
