@@ -19,7 +19,7 @@ for name, file in (("Figure A.4", "power-by-participant"), ("Figure A.5", "frequ
     Path(f"docs/img/{file}.svg").write_text(drawn[name] + "\n", encoding="utf-8")
 END
 
-picture() { # SOURCE NAME [HEIGHT]: in 256 colours; of a long page what is above this height
+picture() { # SOURCE NAME [HEIGHT]: in 256 colours, rare ones too; of a long page what is above this height
     build/venv/bin/python - "build/pictures/$1.png" "docs/img/$2.png" "${3:-}" <<'END'
 import sys
 
@@ -27,7 +27,8 @@ from PIL import Image
 
 source, target, height = sys.argv[1:]
 image = Image.open(source)
-image.crop((0, 0, image.width, int(height or image.height))).quantize(256).save(target, optimize=True)
+image = image.crop((0, 0, image.width, int(height or image.height))).convert("RGB")
+image.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
 END
 }
 
