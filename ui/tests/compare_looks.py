@@ -47,7 +47,7 @@ PRESSES = (
 
 
 def lessons() -> list[list[Any]]:
-    """Return the presses as ListEvents has them: four minutes between two."""
+    """Return the presses as in ListEvents: four minutes between two."""
     now = int(time.time()) * 1_000_000
     begin = now - 240_000_000 * len(PRESSES)
     return [

@@ -4,8 +4,8 @@
 //                                says; an empty line hides it. It ends with its input.
 //          happe-tray --window   the window; it ends when that is closed
 // HAPPE_POWER_MODEL, which happe-indicator sets, names the file of this machine's power model.
-#include "ui/bus/theme_watch.h"
 #include "ui/overlay/model_document.h"
+#include "ui/owner/dark_style.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
 #include "ui/program/translations.h"
@@ -17,7 +17,6 @@
 #include <QMenu>
 #include <QPixmap>
 #include <QSocketNotifier>
-#include <QStyle>
 #include <QSystemTrayIcon>
 #include <array>
 #include <cstdio>
@@ -63,23 +62,6 @@ bool read_into(QByteArray& lines) {
     const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     lines.append(buffer.data(), std::max<ssize_t>(count, 0));
     return count > 0;
-}
-
-// Qt's own style learns of GNOME's dark style only from a theme of GTK, which may be light. Other styles know
-// themselves.
-void follow(const ThemeWatch& desktop) {
-    QApplication::setPalette({});
-    const QPalette light = QApplication::palette();
-    constexpr int kMiddle = 128;
-    if (desktop.style() != ThemeWatch::Style::Dark || QApplication::style()->name() != QLatin1String("fusion") ||
-        light.color(QPalette::Window).lightness() < kMiddle) {
-        return;
-    }
-    QPalette dark(QColor(0x3D, 0x3D, 0x41), QColor(0x22, 0x22, 0x26));  // GNOME's buttons, and its window
-    dark.setColor(QPalette::Base, QColor(0x34, 0x34, 0x38));            // its cards
-    dark.setColor(QPalette::Highlight, light.color(QPalette::Highlight));
-    dark.setColor(QPalette::HighlightedText, light.color(QPalette::HighlightedText));
-    QApplication::setPalette(dark);
 }
 
 void bring_up(QWidget& window) {
@@ -165,8 +147,7 @@ int main(int argc, char** argv) {
     happe::ui::install_translations(application);
     happe::ui::Owner owner(QDBusConnection::systemBus(), QDBusConnection::sessionBus(), happe::ui::own_model());
     happe::ui::OwnerWindow window(owner);
-    const happe::ui::ThemeWatch desktop(QDBusConnection::sessionBus());
-    QObject::connect(&desktop, &happe::ui::ThemeWatch::changed, &window, [&desktop] { happe::ui::follow(desktop); });
+    const happe::ui::DarkStyle style(QDBusConnection::sessionBus());
     if (QCoreApplication::arguments().value(1) == QLatin1String("--window")) {
         window.show();
         return QApplication::exec();
