@@ -84,7 +84,7 @@ def test_a_kind_that_cannot_be_used_is_told_and_the_others_go_on(
 
 
 def test_a_search_that_fails_is_told(others: Callable[..., Kinds]) -> None:
-    [found] = others(meter=kind_of(find=lambda: {}["bus"])).found("meter")
+    [found] = others(meter=kind_of(find=lambda: dict[str, list[spec.Found]]()["bus"])).found("meter")
     assert found.says == "looking for its instruments failed: KeyError('bus')"
 
 

@@ -188,9 +188,7 @@ def test_reset_wants_to_be_confirmed(happectl: HappeCtl) -> None:
 
 
 @pytest.mark.parametrize(("answer", "done"), [("y", ["ResetProfile"]), ("n", []), ("", [])])
-def test_reset_asks_on_a_terminal_about_a_profile_that_exists(
-    happectl: HappeCtl, answer: str, done: list[str]
-) -> None:
+def test_reset_asks_on_a_terminal_about_a_profile_that_exists(happectl: HappeCtl, answer: str, done: list[str]) -> None:
     master, slave = os.openpty()
     os.write(master, answer.encode() + b"\n")
     with happectl.daemon(GetProfile=[UAFP_KHZ]) as daemon:
@@ -198,9 +196,9 @@ def test_reset_asks_on_a_terminal_about_a_profile_that_exists(
             assert "Forget the profile for torcs" in process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 0
         assert [name for name, _ in daemon.calls()] == ["GetProfile", *done]
-    with happectl.daemon(GetProfile=error("NotFound", "no profile for torcs")):
-        with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
-            assert process.communicate(timeout=PATIENCE_S)[1] == "happectl: no profile for torcs\n"
+    there_is_none = happectl.daemon(GetProfile=error("NotFound", "no profile for torcs"))
+    with there_is_none, happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
+        assert process.communicate(timeout=PATIENCE_S)[1] == "happectl: no profile for torcs\n"
     os.close(master)
     os.close(slave)
 

@@ -69,7 +69,7 @@ class Database:
         if self.is_sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "isolation_level": None}
         else:
-            options["use_native_hstore"] = False  # to look for a type that is not there is an error in the server's log
+            options["use_native_hstore"] = False  # the search for a missing type is an error in the server's log
         self.engine = create_engine(self.url, **options)
         self._looking = self.engine if self.is_sqlite else create_engine(self.url, isolation_level=ALONE, **options)
         self._writers = _Turns(Path(f"{self.url.database}-writers")) if self.is_sqlite else None
