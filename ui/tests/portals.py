@@ -108,7 +108,7 @@ class GnomeWithPortal(WithPortal, Gnome):
 
 
 class LabwcWithPortal(WithPortal, Labwc):
-    """With a portal for files alone, which most users of labwc have."""
+    """With a portal for files, and none for shortcuts."""
 
     behind = ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import configparser
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from PIL import Image, ImageGrab
 
 from desktop import AS_USER, SIZE, USER, Desktop, Told, changed, click_in, keep, program
+from happed_world import MY_SESSION
 from patience import until
 from private_bus import there
 from program import ROOT
@@ -58,6 +60,7 @@ class Shell(Desktop):
     command: ClassVar[tuple[str, ...]]
     desktop: ClassVar[str]
     options: tuple[str, ...] = ()  # more words of its command
+    seen_while_locked: ClassVar[bool] = True
     compositor: subprocess.Popen[str]
 
     def start_shell(self) -> None:
@@ -88,6 +91,10 @@ class Shell(Desktop):
 
     def press(self, *codes: int) -> None:
         """Press keys by the kernel's numbers, all at once."""
+        raise NotImplementedError
+
+    def lock(self) -> None:
+        """Lock its screen (locks.lockable)."""
         raise NotImplementedError
 
     def kill_shell(self) -> None:
@@ -167,14 +174,21 @@ class Gnome(Shell):
             left += int(int(width) / factor)
         self.bus(*where, "ApplyMonitorsConfig", serial[1], "1", f"[{', '.join(monitors)}]", "@a{sv} {}")
 
-    def click(self, x: int, y: int) -> None:
-        """Click there, with a pointer of the shell's own."""
+    def point(self, x: int, y: int, then: str = "") -> None:
+        """Move there, with a pointer of the shell's own, and then run more JavaScript."""
         self.evaluate(
             SEAT + "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
             "const now = () => GLib.get_monotonic_time();"
-            f"global.pointer.notify_absolute_motion(now(), {x}, {y});"
+            f"global.pointer.notify_absolute_motion(now(), {x}, {y});" + then
+        )
+
+    def click(self, x: int, y: int) -> None:
+        """Click there."""
+        self.point(
+            x,
+            y,
             "for (const state of [Clutter.ButtonState.PRESSED, Clutter.ButtonState.RELEASED])"
-            " global.pointer.notify_button(now(), Clutter.BUTTON_PRIMARY, state);"
+            " global.pointer.notify_button(now(), Clutter.BUTTON_PRIMARY, state);",
         )
 
     def press(self, *codes: int) -> None:
@@ -195,6 +209,7 @@ class Gnome(Shell):
 
     def install(self) -> None:
         """Put the extension where GNOME Shell finds it at its start."""
+        self.environment["XDG_SESSION_ID"] = MY_SESSION
         folder = Path(self.environment["HOME"]) / ".local/share/gnome-shell/extensions" / EXTENSION
         shutil.copytree(ROOT / "build/share/gnome-shell/extensions" / EXTENSION, folder)
 
@@ -204,9 +219,17 @@ class Gnome(Shell):
         answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell.Extensions", method, EXTENSION)
         assert "true" in answer
 
-    def lock(self, *, on: bool) -> None:
-        """Begin or end what the shell does while its screen is locked, without the dialog, which wants logind."""
-        self.evaluate(f"Main.sessionMode.{'push' if on else 'pop'}Mode('unlock-dialog')")
+    def lock(self) -> None:
+        """Lock its screen, and move the pointer until the screen is no longer dark."""
+        saver = "org.gnome.ScreenSaver"
+        self.bus("org.gnome.Shell", "/org/gnome/ScreenSaver", saver, "Lock")
+        places = itertools.cycle(range(LARGE[0]))
+
+        def awake() -> bool:
+            self.point(next(places), 0)
+            return max(self.seen().convert("L").tobytes()) > 128
+
+        until(awake, "the lock screen is seen")
 
     def activate(self, *names: str) -> None:
         """Bring the windows of these programs to the front, one after another."""
@@ -238,11 +261,12 @@ class GnomeWithFractions(Gnome):
 
 
 class KWin(Shell):
-    """KWin on Wayland, on virtual screens."""
+    """KWin on Wayland, on virtual screens. KWin 5 takes no picture while it is locked."""
 
     desktop = "KDE"
+    seen_while_locked: ClassVar[bool] = False
     command: ClassVar[tuple[str, ...]] = (
-        "kwin_wayland", "--xwayland", "--socket", "happe-0", "--no-lockscreen", "--no-global-shortcuts",
+        "kwin_wayland", "--xwayland", "--socket", "happe-0", "--no-global-shortcuts",
         "--width", str(SIZE[0]), "--height", str(SIZE[1]),
     )  # fmt: skip
     where: tuple[str, ...] = ("--virtual",)
@@ -253,6 +277,9 @@ class KWin(Shell):
     def install(self) -> None:
         """Copy the program without its file capabilities, with which it does not run here."""
         shutil.copy("/usr/bin/kwin_wayland", self.environment["HOME"])
+        settings = Path(self.environment["HOME"]) / ".config/kscreenlockerrc"
+        settings.parent.mkdir()
+        settings.write_text("[Daemon]\nAutolock=false\n")
         if not X_SOCKETS.exists():  # KWin does not make it, as a display manager's X server does
             X_SOCKETS.mkdir()
             X_SOCKETS.chmod(0o1777)
@@ -261,6 +288,11 @@ class KWin(Shell):
         """Wait until it has started."""
         self.environment["DISPLAY"] = until(self.display, f"KWin has an X display: {log}")
         until(self.takes_scripts, f"KWin takes scripts: {log}")
+
+    def lock(self) -> None:
+        """Lock its screen."""
+        saver = "org.freedesktop.ScreenSaver"
+        self.bus(saver, "/ScreenSaver", saver, "Lock")
 
     def restart_at(self, scale: float, screens: int = 1) -> None:
         """Kill it, and start it again with so many screens of this scale."""
@@ -347,6 +379,7 @@ class KWin6(KWin):
     """KWin 6, in windows of an X server: nobody sees its virtual screens without a GPU."""
 
     screens = ("X11-0", "X11-1")
+    seen_while_locked: ClassVar[bool] = True
     server = ""
     scale = 1.0
     count = 1

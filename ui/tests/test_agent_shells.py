@@ -80,10 +80,6 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
         agent.serves("desktop")
         desktop.switch_extension(on=True)
         agent.serves("native")
-        desktop.lock(on=True)
-        agent.serves("desktop")
-        desktop.lock(on=False)
-        agent.serves("native")
 
         outlives_the_shell(agent)
 

@@ -13,6 +13,7 @@ from PIL import Image
 from agent import Agent
 from desktop import AS_USER, changed, keep, program
 from happed_world import KEY_PROG1, KEY_PROG2, Keyboards, press
+from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
 from shells import LARGE, LEFT_ALT, Gnome, GnomeWithFractions, opens_the_owners_window, shell
@@ -128,7 +129,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
     _, keyboard = keyboards.hand_out()
     keyboards.close()
     happed.world.allow("hold")
-    with shell(Gnome, happed.world.address) as desktop:
+    with lockable(happed.world), shell(Gnome, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         until(lambda: "a window of XWayland shows it" in agent.log, "without the extension XWayland shows the overlay")
         window = desktop.window("black", *AS_USER)
@@ -141,6 +142,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         assert "of battery left" in desktop.evaluate(WORDS)
         clicks_go_through(desktop, window, overlay_on(desktop, game)[1])
         grows_with_the_monitors_scale(desktop, game)
+        rests_while_locked(desktop, agent, overlay_on(desktop, game)[1], lambda: press(keyboard, KEY_PROG1))
         pauses_from_the_quick_settings(desktop, agent.me)
         opens_the_owners_window(desktop, "desktop-gnome")
 

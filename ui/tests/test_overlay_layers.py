@@ -11,6 +11,7 @@ from PIL import Image
 from agent import Agent
 from desktop import AS_USER, MARGIN, SIZE, changed
 from happed_world import MY_SESSION
+from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
 from shells import Labwc, kwin, opens_the_owners_window, shell
@@ -72,8 +73,8 @@ def goes_where_a_click_puts_the_focus(desktop: KWin | Labwc, agent: Agent) -> No
     until(lambda: looks(desktop, one)[1] is None, "it has left the first one")  # each screen has frames of its own
 
 
-def goes_while_the_session_is_locked(desktop: KWin | Labwc, happed: Happed) -> None:
-    """Lock the session, as logind tells happed, and unlock it."""
+def goes_while_the_session_is_locked(desktop: Labwc, happed: Happed) -> None:
+    """Lock the session, as a locker that logind knows does it, and unlock it."""
     happed.world.session(MY_SESSION, LockedHint=("b", True))
     until(lambda: looks(desktop)[1] is None, "the overlay is gone")
     happed.world.session(MY_SESSION, LockedHint=("b", False))
@@ -82,14 +83,14 @@ def goes_while_the_session_is_locked(desktop: KWin | Labwc, happed: Happed) -> N
 
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
     """In one KWin, which is killed and comes back with other monitors."""
-    with shell(kwin(), happed.world.address) as desktop:
+    with lockable(happed.world), shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
         agent.serves(GAME)
         box = overlay_on(desktop)
         is_a_layer_above(desktop, agent, window)
         clicks_go_through(desktop, window, box)
-        goes_while_the_session_is_locked(desktop, happed)
+        rests_while_locked(desktop, agent, box, lambda: agent.me("Feedback", "s", "performance"))
         agent.me("Feedback", "s", "performance")
         opens_the_owners_window(desktop, "desktop-kde")
 

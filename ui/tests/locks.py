@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lock screens of real desktops, which tell the stand-in of logind that they are locked."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from happed_world import LOGIN, MOCK, MY_SESSION
+from patience import until
+from private_bus import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent import Agent
+    from happed_world import World
+    from overlay import Box
+    from shells import Shell
+
+DISPLAY_MANAGER = "org.gnome.DisplayManager"
+VERSION = f"""<node><interface name="{DISPLAY_MANAGER}.Manager">
+  <property name="Version" type="s" access="read"/></interface></node>"""
+SEATS = Path("/run/systemd/seats")  # by which GNOME knows that there is a logind
+SESSION = f"/session/{MY_SESSION}"
+IN_LOGIND = "org.freedesktop.login1"
+
+
+@contextlib.contextmanager
+def lockable(world: World) -> Iterator[None]:
+    """Let desktops lock their screens: they ask logind for the caller's session, and GNOME wants a display manager."""
+    SEATS.mkdir(parents=True, exist_ok=True)
+    answer = f"ret = '{LOGIN}/session/' + args[0].replace('auto', '{MY_SESSION}')"
+    world.logind("", MOCK, "AddMethod", "sssss", f"{IN_LOGIND}.Manager", "GetSession", "s", "o", answer)
+    manager = {"/org/gnome/DisplayManager/Manager": {"xml": VERSION, "properties": {"Version": "43.0"}}}
+    with stand_in(world.bus, DISPLAY_MANAGER, manager):
+        yield
+
+
+def locked(world: World) -> bool:
+    """Return what the desktop has told logind."""
+    get = ("org.freedesktop.DBus.Properties", "Get", "ss", f"{IN_LOGIND}.Session", "LockedHint")
+    said: bool = world.logind(SESSION, *get)
+    return said
+
+
+def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[], None]) -> None:
+    """Lock the screen, press a key, and unlock it as `loginctl unlock-session` does.
+
+    While it is locked, nobody is served, the press teaches nothing, and there is no overlay in this box.
+    """
+    world, me = agent.happed.world, agent.me
+    application = me.get("Application")
+    before = me("ListEvents", "ssxu", "", application, 0, 100)
+    desktop.lock()
+    me.sees("State", "released")
+    assert locked(world)
+    press()
+    assert (me.get("User"), me.get("Application")) == ("", "")
+    if desktop.seen_while_locked:
+        until(lambda: not has_bright_writing(desktop, box), "the lock screen hides the overlay")
+
+    world.logind(SESSION, f"{IN_LOGIND}.Session", "Unlock", "")
+    agent.serves(application)
+    assert not locked(world)
+    until(lambda: has_bright_writing(desktop, box), "the overlay is there again")
+    assert me("ListEvents", "ssxu", "", application, 0, 100) == before
+
+
+def has_bright_writing(desktop: Shell, box: Box) -> bool:
+    """Tell whether there is something as bright as the overlay's writing, which no lock screen has in its corner."""
+    return max(desktop.seen().crop(box).convert("L").tobytes()) > 128
