@@ -90,7 +90,7 @@ class Session(NamedTuple):
     ) -> Figure | Refusal:
         """The figure of an interval, or why there is none. `watch` hands its blocks on. Raises TraceError."""
         interval = self.interval(times)
-        if refusal := _saturated(self.trace.gaps, interval):
+        if refusal := self._outside(interval) or _saturated(self.trace.gaps, interval):
             return refusal
         blocks = self.trace.blocks(*interval.needs) if interval.samples > 0 else iter(())
         return measure(self.rig, interval, watch(blocks), self.checks, limits)
@@ -110,6 +110,17 @@ class Session(NamedTuple):
         """What the calibration is worth on the day of a figure (UTC)."""
         day = dt.datetime.fromtimestamp(figure.interval.begin.server_us / 1e6, dt.UTC).date()
         return records.standing(self.calibration, day)
+
+    def _outside(self, interval: Interval) -> Refusal | None:
+        """There, bounds of the clock grow with the distance, so they would be named as the reason."""
+        first, end = self.trace.started.index, self.trace.end_index
+        if interval.samples <= 0 or (interval.end.position > first and interval.begin.position < end):
+            return None
+        from_, to = (
+            dt.datetime.fromtimestamp(self._at(index) / 1e6, dt.UTC).isoformat("T", "seconds").replace("+00:00", "Z")
+            for index in (first, end)
+        )
+        return Refusal(Why.NO_SAMPLES, f"the interval is outside the trace, which goes from {from_} to {to}")
 
     def _at(self, index: int) -> int:
         return self.clocks.server_us(index)
