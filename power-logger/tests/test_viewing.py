@@ -279,6 +279,11 @@ def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
     assert [path.name for path in file.parent.iterdir()] == [name]
 
 
+def test_an_export_into_no_folder_names_that_folder(config: Path, given: Given, tmp_path: Path) -> None:
+    ran = happe_power("--config", config, "export", given.id, tmp_path / "none/x.csv")
+    assert (ran.status, f"{tmp_path / 'none'}: No such file" in ran.err) == (os.EX_NOINPUT, True)
+
+
 @pytest.mark.parametrize("times", [("--from", "9"), ("--from", "2", "--to", "1")])
 def test_a_range_with_nothing_in_it_is_told(config: Path, given: Given, times: tuple[str, str]) -> None:
     ran = happe_power("--config", config, "export", given.id, "-", *times)

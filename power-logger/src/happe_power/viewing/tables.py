@@ -122,6 +122,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.exists():
         raise FileExistsError(17, "File exists", str(path))
+    path.parent.stat()  # else the error would name a file that nobody asked for
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with unfinished.open("w+b") as file:
