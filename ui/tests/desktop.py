@@ -269,10 +269,8 @@ class Wayland(Desktop):
         self.environment["SWAYSOCK"] = str(socket)
 
     def restart_sway(self) -> None:
-        """Kill sway and start it again, under the same name."""
+        """Kill sway, which leaves its sockets, and start it again under the same name."""
         self.stop(self.running_sway)
-        for socket in Path(self.environment["XDG_RUNTIME_DIR"]).glob("sway-ipc.*"):
-            socket.unlink()
         self.start_sway()
 
     def is_ready(self) -> bool:

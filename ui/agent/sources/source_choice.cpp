@@ -20,12 +20,28 @@ QString runtime_folder() {
     return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
 }
 
-// The one SWAYSOCK names; the newest of this user's where that one is gone, for a sway that was restarted has another.
-std::string sway_socket() {
-    const QString named = qEnvironmentVariable("SWAYSOCK");
+// The one SWAYSOCK names, then the newest of this user's: a sway that was restarted has another, and one that was
+// killed leaves its own.
+QStringList sway_sockets() {
     const QDir folder(runtime_folder(), QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid()), QDir::Time, QDir::System);
-    const QStringList found = folder.entryList();
-    return (QFile::exists(named) || found.isEmpty() ? named : folder.filePath(found.first())).toStdString();
+    QStringList all;
+    if (has("SWAYSOCK")) {
+        all.push_back(qEnvironmentVariable("SWAYSOCK"));
+    }
+    if (const QStringList found = folder.entryList(); !found.isEmpty()) {
+        all.push_back(folder.filePath(found.first()));
+    }
+    return all;
+}
+
+SourceOrError open_sway(const FocusSource::Events& events) {
+    SourceOrError opened = tl::unexpected<std::string>("sway has no socket");
+    for (const QString& socket : sway_sockets()) {
+        if (opened = open_sway_focus(socket.toStdString(), events); opened) {
+            break;
+        }
+    }
+    return opened;
 }
 
 std::string hyprland_folder() {
@@ -38,7 +54,7 @@ std::string hyprland_folder() {
 SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource::Events& events) {
     switch (by) {
         case FocusBy::Sway:
-            return open_sway_focus(sway_socket(), events);
+            return open_sway(events);
         case FocusBy::Hyprland:
             return open_hyprland_focus(hyprland_folder(), events);
         case FocusBy::KWin:
@@ -62,7 +78,7 @@ std::vector<FocusBy> candidates(const QDBusConnection& session_bus) {
     };
     std::vector<FocusBy> all;
     if (has("WAYLAND_DISPLAY")) {
-        if (!sway_socket().empty()) {
+        if (!sway_sockets().isEmpty()) {
             all.push_back(FocusBy::Sway);
         }
         if (has("HYPRLAND_INSTANCE_SIGNATURE")) {
