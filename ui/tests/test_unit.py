@@ -38,9 +38,20 @@ def seconds(text: str) -> float:
     return int(found[1]) * {"s": 1, "min": 60}[found[2]]
 
 
-def test_no_exit_status_makes_systemd_start_it_forever() -> None:
+def unit_file() -> configparser.ConfigParser:
+    """Return what the unit's file says."""
     unit = configparser.ConfigParser(interpolation=None, strict=False)
     unit.read(UNIT)
+    return unit
+
+
+def test_it_does_not_keep_the_session_running() -> None:
+    """graphical-session.target stops when no running unit needs it, as each of these words says."""
+    assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file()["Unit"])
+
+
+def test_no_exit_status_makes_systemd_start_it_forever() -> None:
+    unit = unit_file()
     service = unit["Service"]
     prevented = {int(status) for status in service["RestartPreventExitStatus"].split()}
 
