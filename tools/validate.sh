@@ -22,6 +22,8 @@
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   upgrade      the packages of release 0.1.0, with data that its programs made, to today's: a table of what is kept
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
+#   session      the indicator's unit under a real systemd user manager, with sway, GNOME Shell and without a display, on an
+#                emulated machine
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   servers      two study servers and three workers on one PostgreSQL and one S3 store (versitygw, which Go builds here) through
@@ -110,6 +112,9 @@ run() { # PART
         per_cpu)
             tools/vm-test.sh --boot per_cpu -- -m long
             ;;
+        session)
+            tools/vm-test.sh --boot session
+            ;;
         limits)
             tools/vm-test.sh --boot virtual_time -- -m long
             ;;
@@ -131,7 +136,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field laboratory reference worlds undo kills mutants fuzz per_cpu limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
+all="statistics models field laboratory reference worlds undo kills mutants fuzz per_cpu session limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

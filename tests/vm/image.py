@@ -4,7 +4,8 @@
 usage: image.py       prints the image's folder, build/vm/image-KEY
 
 KEY is a hash over everything the image is made from here; an existing image is not built again. The packages come
-from this machine's own apt sources. Needs root, user namespaces (newuidmap), or sudo.
+from this machine's own apt sources. Needs root, user namespaces (newuidmap), or sudo. An image with desktops is made
+in build/vm/desktops-KEY, when a boot asks for it (machine.py).
 """
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ PACKAGES = [
     # Python's libraries, which HAPPE's packages depend on
     *sorted({depends.split()[0] for depends in tomllib.loads(FROM_DEBIAN.read_text(encoding="utf-8"))["12"].values()}),
 ]  # fmt: skip
+# Beyond that, in the image with desktops.
+DESKTOPS = [
+    "sway", "weston", "gnome-shell", "gnome-session-bin", "gnome-session-common", "xwayland", "dbus-user-session",
+    "dconf-gsettings-backend", "libgl1-mesa-dri", "fonts-dejavu-core",
+    # what the indicator is linked with
+    "libqt6widgets6", "libwayland-client0", "libxau6", "libxcb-randr0", "libxcb-res0", "libxcb-shape0",
+    "libxcb-xfixes0",
+]  # fmt: skip
 # Unpacked below /opt, for a test to copy: they conflict with others.
 UNPACKED = ["tlp"]
 MODULES = [
@@ -98,6 +107,10 @@ for generator in lib/systemd/system-generators/*; do
     ln -s /dev/null "etc/systemd/system-generators/${generator##*/}"
 done
 rm -rf @unwanted@
+# bsdtar leaves a file empty under its second name.
+find . -xdev -type f -links +1 -printf '%i %p\\n' | sort -n | while read -r number name; do
+    if [ "$number" = "${last-}" ]; then ln -sfr "$first" "$name"; else last=$number first=$name; fi
+done
 ln -s sbin/init init
 """
 
@@ -258,7 +271,7 @@ def privilege() -> list[str]:
     sys.exit("image: be root, or allow user namespaces (and install uidmap), or install sudo")
 
 
-def make_root(version: str, additions: Path, tar: Path) -> None:
+def make_root(version: str, packages: list[str], additions: Path, tar: Path) -> None:
     """Debian's minimal system with the packages and the additions."""
     words = {"version": version, "masked": MASKED, "disabled": DISABLED, "unwanted": UNWANTED}
     finish = FINISH
@@ -266,7 +279,7 @@ def make_root(version: str, additions: Path, tar: Path) -> None:
         finish = finish.replace(f"@{name}@", value if isinstance(value, str) else " ".join(value))
     options = [
         "--quiet", "--variant=minbase", "--format=tar", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
-        "--include=" + ",".join(PACKAGES), '--aptopt=Apt::Install-Recommends "false"', *apt_options(),
+        "--include=" + ",".join(packages), '--aptopt=Apt::Install-Recommends "false"', *apt_options(),
         *[f"--dpkgopt=path-exclude=/{folder}/*" for folder in NEVER_UNPACKED],
         f"--customize-hook=tar-in {additions} /", f"--customize-hook={finish.strip()}",
     ]  # fmt: skip
@@ -275,7 +288,7 @@ def make_root(version: str, additions: Path, tar: Path) -> None:
     run(*command, given=sources)
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, packages: list[str]) -> None:
     """Make every file of the image in `folder`."""
     image = Image(folder)
     with tempfile.TemporaryDirectory(dir=folder) as name:
@@ -283,9 +296,9 @@ def make(folder: Path) -> None:
         tree, version = fetch_kernel(scratch)
         shutil.copy(tree / f"boot/vmlinuz-{version}", image.packed_kernel)
         image.kernel.write_bytes(unpacked(image.packed_kernel.read_bytes()))
-        packages = [fetch(package, scratch) for package in UNPACKED]
-        pack_additions(tree, version, packages, scratch / "additions.tar")
-        make_root(version, scratch / "additions.tar", scratch / "root.tar")
+        unpacked_ones = [fetch(package, scratch) for package in UNPACKED]
+        pack_additions(tree, version, unpacked_ones, scratch / "additions.tar")
+        make_root(version, packages, scratch / "additions.tar", scratch / "root.tar")
         run("bsdtar", "-cf", image.root, "--format", "newc", f"@{scratch}/root.tar")
         run("iasl", "-p", image.table.with_suffix(""), HERE / "t61.asl")
         (scratch / "per_cpu.asl").write_text(per_cpu_table.table())
@@ -301,19 +314,20 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def build() -> Image:
+def build(*, desktops: bool = False) -> Image:
     """Return the image; made if it isn't there. Images of other inputs go, as do the ruins of an interrupted build."""
-    folder = BUILD / f"image-{key_of(inputs())}"
+    kind = "desktops" if desktops else "image"
+    folder = BUILD / f"{kind}-{key_of(inputs())}"
     with locked(BUILD):
         if folder.is_dir():
             return Image(folder)
-        for old in BUILD.glob("image-*"):
+        for old in BUILD.glob(f"{kind}-*"):
             shutil.rmtree(old)
         partial = folder.with_suffix(".partial")
         partial.mkdir()
         begin = time.monotonic()
         sys.stderr.write(f"image: building {folder}\n")
-        make(partial)
+        make(partial, PACKAGES + DESKTOPS if desktops else PACKAGES)
         partial.rename(folder)
         size = sum(file.stat().st_size for file in folder.iterdir()) >> 20
         sys.stderr.write(f"image: {size} MiB in {time.monotonic() - begin:.0f} s\n")

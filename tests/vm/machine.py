@@ -44,6 +44,7 @@ class Boot:
     deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
     per_cpu: bool = False  # eight processors with a policy each
     newer_processor: bool = False  # with the instructions that wheels of numpy and pyarrow need, which a T61 hasn't
+    desktops: bool = False  # the image with desktops
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
     ports: Mapping[str, Path] = field(default_factory=dict)  # by name in the guest: Unix sockets, which are made
@@ -145,7 +146,7 @@ def show_console(console: Path) -> None:
 
 def run(work: Work, boot: Boot, results: Path, image: Image | None = None) -> Outcome:
     """Boot, run, and bring the results back. A guest that does not end in time is broken."""
-    image = image or build()
+    image = image or build(desktops=boot.desktops)
     BUILD.mkdir(parents=True, exist_ok=True)
     outcome = Outcome()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:

@@ -30,13 +30,14 @@ BOOTS = {
     "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=1800),
     "packages": Boot(timeout_s=2400),
     "servers": Boot(newer_processor=True, memory_mib=5120, timeout_s=3600),  # half of it is the disk
+    "session": Boot(desktops=True, newer_processor=True, memory_mib=5120, timeout_s=5400),  # here too
 }
-# What needs more than a build folder: packaging/package-vm-test.sh brings it.
-ON_REQUEST = {"packages", "servers"}
+# What needs more than a build folder, which packaging/package-vm-test.sh brings, or another image, which takes long.
+ON_REQUEST = {"packages", "servers", "session"}
 # Guest seconds until a test counts as hung.
 TEST_TIMEOUT_S = {
     "real_time": 600, "virtual_time": 3600, "per_cpu": 1200, "deep_sleep": 600, "power": 600, "packages": 1200,
-    "servers": 3000,
+    "servers": 3000, "session": 3000,
 }  # fmt: skip
 REFUSE_SKIPS = HERE.parents[1] / "tools/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
@@ -82,16 +83,17 @@ def main() -> int:
     parser.add_argument("arguments", nargs="*", metavar="PYTEST'S ARGUMENTS")
     options = parser.parse_args()
     begin = time.monotonic()
-    image = build()
-    print(f"vm-test: the image is ready after {time.monotonic() - begin:.0f} s")
+    names = options.boot or [each for each in BOOTS if each not in ON_REQUEST]
+    images = {desktops: build(desktops=desktops) for desktops in {BOOTS[name].desktops for name in names}}
+    print(f"vm-test: what they boot is ready after {time.monotonic() - begin:.0f} s")
     ended = []
-    for name in options.boot or [each for each in BOOTS if each not in ON_REQUEST]:
+    for name in names:
         work = Work(
             [HERE / "t61", HERE / "guest_tests", HERE.parents[1] / "profiles/vectors", *beside(options.more, name)],
             pytest_in(name, options.arguments),
             options.root,
         )
-        ended.append(run_boot(name, work, image, options.results / name))
+        ended.append(run_boot(name, work, images[BOOTS[name].desktops], options.results / name))
     print(f"\nvm-test: all in {time.monotonic() - begin:.0f} s")
     for _, summary in ended:
         print(summary)

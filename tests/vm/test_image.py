@@ -15,7 +15,8 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
     """Folders in which an image was made; making one takes no time here."""
     folders: list[Path] = []
 
-    def make(folder: Path) -> None:
+    def make(folder: Path, packages: list[str]) -> None:
+        assert ("sway" in packages) == folder.name.startswith("desktops-")
         folders.append(folder)
         (folder / "root.cpio").write_text("whole")
 
@@ -35,7 +36,7 @@ def test_an_image_that_is_there_is_not_built_again(made: list[Path]) -> None:
 def test_an_interrupted_build_is_no_image_and_the_next_one_clears_it(
     made: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def killed(folder: Path) -> None:
+    def killed(folder: Path, _: list[str]) -> None:
         (folder / "root.cpio").write_text("half")
         raise KeyboardInterrupt
 
@@ -55,6 +56,13 @@ def test_an_image_of_other_inputs_goes(made: list[Path], monkeypatch: pytest.Mon
     assert len(made) == 2
     assert not first.folder.exists()
     assert second.folder.exists()
+
+
+def test_the_image_with_desktops_is_built_beside_the_other(made: list[Path]) -> None:
+    plain = image.build()
+    desktops = image.build(desktops=True)
+    assert (image.build(), image.build(desktops=True)) == (plain, desktops)
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize("change", ["content", "name", "permission", "another"])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Alice with her own systemd, for which happe-indicator is installed and enabled; desktops for her to start."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from t61.sessions import log_in
+from t61.user_manager import Indicator, UserManager
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from pluggy import Result
+
+    from t61.happe import Happed
+    from t61.sessions import Session
+
+UNITS_OF_PEOPLE = Path("/home/alice/.config")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
+    """Show with a failure what Alice's units have written."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        journal = ["journalctl", "--boot", "--no-pager", "--lines=200", "--output=short-monotonic", "_UID=1000"]
+        written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
+        report.sections.append((f"journal of alice, {item.name}", written))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def desktops() -> None:
+    """Install units and settings with which desktops run without a screen."""
+    shutil.copytree(Path(__file__).parent / "root", "/", dirs_exist_ok=True)
+
+
+@pytest.fixture
+def alice() -> Iterator[Session]:
+    """Alice, logged in on tty1 to a graphical session."""
+    session = log_in("alice", vt=1, session_type="wayland")
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def manager(alice: Session) -> Iterator[UserManager]:
+    """Alice's systemd, in which nothing runs yet."""
+    one = UserManager(alice)
+    yield one
+    one.end()
+    shutil.rmtree(UNITS_OF_PEOPLE, ignore_errors=True)
+
+
+@pytest.fixture
+def indicator(manager: UserManager, happed: Happed) -> Indicator:
+    """Its unit, which waits for a graphical session; happed governs."""
+    happed.wait_for("governing")
+    one = Indicator(manager)
+    manager.systemctl("enable", one.unit)
+    return one

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Somebody's own systemd (`systemd --user`), and happe-indicator as its unit."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from t61.sessions import command
+from t61.waiting import wait_until
+
+if TYPE_CHECKING:
+    from t61.sessions import Session
+
+TARGET = "graphical-session.target"
+EVERY_S = 0.5  # each question starts programs, which the guest has little time for
+
+
+@dataclass(frozen=True)
+class UserManager:
+    """The systemd that runs somebody's units as long as they are logged in."""
+
+    session: Session
+
+    def systemctl(self, *words: str) -> str:
+        """What `systemctl --user` says, which must succeed."""
+        return self.run("systemctl", "--user", *words)
+
+    def run(self, *words: str) -> str:
+        """What a program in the session says, which must succeed."""
+        done = self.session.run(*words, timeout_s=600.0)
+        if done.returncode:
+            raise AssertionError(f"{words} ended with {done.returncode}: {done.stderr}")
+        return done.stdout.strip()
+
+    def property(self, unit: str, name: str) -> str:
+        """A property of a unit: "ActiveState", "NRestarts", ..."""
+        return self.systemctl("show", "--value", f"--property={name}", unit)
+
+    def wait_for(self, unit: str, state: str, timeout_s: float = 120.0) -> None:
+        """Wait until a unit is in this state."""
+        wait_until(lambda: self.property(unit, "ActiveState") == state, f"{unit} is {state}", timeout_s, EVERY_S)
+
+    def set_environment(self, *settings: str) -> None:
+        """Set variables of the units that start from now on."""
+        self.systemctl("set-environment", *settings)
+
+    def end(self) -> None:
+        """End it and all its units, as a while after the last logout."""
+        user = command("id", "--user", self.session.user)
+        subprocess.run(["systemctl", "stop", f"user@{user}.service"], check=True)
+
+
+@dataclass
+class Indicator:
+    """happe-indicator, as its unit."""
+
+    manager: UserManager
+    invocation: str = ""  # systemd's name of the present run of the unit
+    unit = "happe-indicator.service"
+
+    def state(self) -> dict[str, str]:
+        """How systemd sees it."""
+        names = "ActiveState,Result,NRestarts,InvocationID,MainPID,ExecMainStatus"
+        return dict(
+            line.split("=", 1) for line in self.manager.systemctl("show", f"--property={names}", self.unit).splitlines()
+        )
+
+    def starts(self, timeout_s: float = 120.0) -> None:
+        """Wait until it runs, for the first time since somebody started it."""
+        self.manager.wait_for(self.unit, "active", timeout_s)
+        self.invocation = self.state()["InvocationID"]
+        self.goes_on()
+
+    def goes_on(self) -> None:
+        """It is the same run as ever."""
+        self._is(ActiveState="active", NRestarts="0", InvocationID=self.invocation)
+
+    def stops(self, timeout_s: float = 120.0) -> None:
+        """Wait until it has stopped, in order: systemd has not had to kill it, and does not start it again."""
+        self.manager.wait_for(self.unit, "inactive", timeout_s)
+        self._is(Result="success", NRestarts="0")
+
+    def _is(self, **wanted: str) -> None:
+        found = self.state()
+        if not wanted.items() <= found.items():
+            raise AssertionError(f"it is {found}, not {wanted}; it has written: {self.journal()}")
+
+    def says(self, text: str, timeout_s: float = 120.0) -> None:
+        """Wait until this run has written this."""
+        wait_until(lambda: text in self.journal(), f"happe-indicator says {text!r}", timeout_s, EVERY_S)
+
+    def journal(self) -> str:
+        """What this run has written."""
+        return command("journalctl", "--boot", "--output=cat", f"_SYSTEMD_INVOCATION_ID={self.invocation}")
