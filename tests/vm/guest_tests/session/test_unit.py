@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-indicator's unit: it comes and goes with the graphical session, and nothing makes systemd start it for ever."""
+"""happe-indicator is a unit: it starts and stops with the session, and systemd starts it no more than five times."""
 
 from __future__ import annotations
 
