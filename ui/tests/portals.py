@@ -22,6 +22,7 @@ class WithPortal(Shell):
     """A desktop whose bus starts no programs: a test does that."""
 
     behind: ClassVar[tuple[str, ...]]  # names on the bus of what the outer program asks
+    portals_platform: ClassVar[str] = "offscreen"  # as Qt calls it
 
     def install(self) -> None:
         """Add our desktop entry, by which later portals know our program."""
@@ -34,7 +35,7 @@ class WithPortal(Shell):
 
     def start_portal(self) -> list[subprocess.Popen[str]]:
         """Start the portal's programs as a bus would; the outer one is the last of them."""
-        return [self.start_service(name) for name in (*self.behind, PORTAL)]
+        return [self.start_service(name, self.portals_platform) for name in (*self.behind, PORTAL)]
 
 
 class WithPlasmasPortal(WithPortal, KWin):
@@ -72,6 +73,7 @@ class WithPlasma6sPortal(WithPlasmasPortal, KWin6):
     """Plasma 6."""
 
     component = "org.happe.Window"
+    portals_platform = "wayland"  # without a screen it opens no address
 
 
 def plasma() -> type[WithPlasmasPortal]:

@@ -106,12 +106,12 @@ class Shell(Desktop):
         call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
         return self.ask(*AS_USER, *call, *arguments)
 
-    def start_service(self, name: str) -> subprocess.Popen[str]:
-        """Start what the bus would start for this name, and wait until it has the name."""
+    def start_service(self, name: str, platform: str = "offscreen") -> subprocess.Popen[str]:
+        """Start what the bus would start for this name, with a platform of Qt's, and wait until it has the name."""
         text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
         service = configparser.ConfigParser(interpolation=None)
         service.read_string(text)
-        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM="offscreen")
+        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM=platform)
         self.await_name(name)
         return process
 
