@@ -2,6 +2,7 @@
 // happe-study: a participant's sitting at this laptop.
 #include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
+#include "ui/program/screen.h"
 #include "ui/program/translations.h"
 #include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"
@@ -21,6 +22,9 @@ namespace {
 int act(const Options& options, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk
     if (options.command == Command::Wizard) {
+        if (!ui::has_screen("happe-study")) {
+            return EX_UNAVAILABLE;
+        }
         ui::UnixSignals::block(kAsked);  // Qt starts threads
         QApplication application(argc, argv);
         QApplication::setQuitOnLastWindowClosed(false);

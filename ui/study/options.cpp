@@ -22,7 +22,7 @@ constexpr const char* kFooter =
     "its owner can read it.\n"
     "\n"
     "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file is wrong, 66 this laptop is not\n"
-    "enrolled, 69 the server or the bus is not available, 73 a file cannot be created, 75 the wizard is running, 77 not\n"
+    "enrolled, 69 the server, the bus or a screen is missing, 73 a file cannot be created, 75 the wizard is running, 77 not\n"
     "allowed.";
 
 std::string default_state() {

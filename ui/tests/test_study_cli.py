@@ -79,6 +79,17 @@ def test_without_a_bus_an_enrolment_ends(tmp_path: Path) -> None:
     assert "happe-study: happed: " in ran.stderr
 
 
+@pytest.mark.parametrize("words", [["happe-study"], ["happe-indicator", "--window"]])
+def test_without_a_screen_a_window_says_so(bus: PrivateBus, words: list[str]) -> None:
+    nowhere = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"), "")
+    command = [desktop.program(words[0]), *words[1:]]
+    ran = subprocess.run(
+        command, env=bus.environment(**nowhere), capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (ran.returncode, ran.stdout) == (os.EX_UNAVAILABLE, "")
+    assert ": no window system: neither WAYLAND_DISPLAY nor DISPLAY is set" in ran.stderr
+
+
 def test_a_file_that_says_something_wrong_is_named_with_its_field(bus: PrivateBus, tmp_path: Path) -> None:
     file = tmp_path / "device.json"
     for text, field in (("x", "server: "), ('{"server": "https://example.org"}', "study: missing")):

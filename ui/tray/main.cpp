@@ -8,6 +8,7 @@
 #include "ui/owner/dark_style.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
+#include "ui/program/screen.h"
 #include "ui/program/translations.h"
 
 #include <sysexits.h>
@@ -142,6 +143,9 @@ int run_icon(Owner& owner, OwnerWindow& window) {
 }  // namespace happe::ui
 
 int main(int argc, char** argv) {
+    if (!happe::ui::has_screen("happe-tray")) {
+        return EX_UNAVAILABLE;
+    }
     QApplication application(argc, argv);
     QGuiApplication::setDesktopFileName(QStringLiteral("org.happe.Window"));
     happe::ui::install_translations(application);
