@@ -422,10 +422,12 @@ def test_a_database_that_is_away_is_said_without_its_password(small_operated: Op
 
 
 def test_a_full_disk_is_no_database_that_is_away() -> None:
-    with create_engine("sqlite://").connect() as connection:
+    engine = create_engine("sqlite://")
+    with engine.connect() as connection:
         connection.execute(text("PRAGMA max_page_count = 1"))
         with pytest.raises(OperationalError) as full:
             connection.execute(text("CREATE TABLE one_page_more (number)"))
+    engine.dispose()
     failure = meaning(full.value)
     assert failure
     assert (failure.status, "make room" in str(failure)) == (os.EX_IOERR, True)

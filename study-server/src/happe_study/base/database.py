@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import sqlite3
 import threading
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -169,8 +170,12 @@ class _Turns:
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type
     cursor = connection.cursor()
     durable, safe = ("journal_mode=WAL", "synchronous=FULL"), ("foreign_keys=ON", "trusted_schema=OFF")
-    for pragma in (*durable, *safe, "secure_delete=ON"):  # secure_delete overwrites erased data
-        cursor.execute(f"PRAGMA {pragma}")
+    try:
+        for pragma in (*durable, *safe, "secure_delete=ON"):  # secure_delete overwrites erased data
+            cursor.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:  # of a damaged file
+        connection.close()
+        raise
     cursor.close()
 
 
