@@ -128,6 +128,7 @@ def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: 
         given_jobs.work_off(small_operated.world)
         assert said in (given_jobs.job(small_operated.world).failed or "")
         small_operated.done("job", "retry", "1")
+        small_operated.world.close()
     # When a part is lost, the backup has the rest
     next(storage_of(small_operated.world.config).root.rglob("*.sealed")).unlink()
     place = folder / place.name
