@@ -280,9 +280,6 @@ class KWin(Shell):
         settings = Path(self.environment["HOME"]) / ".config/kscreenlockerrc"
         settings.parent.mkdir()
         settings.write_text("[Daemon]\nAutolock=false\n")
-        if not X_SOCKETS.exists():  # KWin does not make it, as a display manager's X server does
-            X_SOCKETS.mkdir()
-            X_SOCKETS.chmod(0o1777)
 
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
@@ -528,6 +525,9 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
     )
     try:
         (home / "run").mkdir(mode=0o700)
+        if not X_SOCKETS.exists():  # as a display manager's X server makes it: for everybody
+            X_SOCKETS.mkdir()
+            X_SOCKETS.chmod(0o1777)
         running.install()
         subprocess.run(["chown", "-R", str(USER), home], check=True)
         running.start_shell()
