@@ -29,13 +29,14 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
-    """Show with a failure what HAPPE's units have written meanwhile."""
+    """Show with a failure what HAPPE's units, and those of people, have written meanwhile."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:
-        journal = ["journalctl", "--boot", "--no-pager", "--lines=60", "--output=short-monotonic", "--unit=happed*"]
-        written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
-        report.sections.append((f"journal of happed, {item.name}", written))
+        for whose, lines, of in (("happed", 60, "--unit=happed*"), ("alice", 200, "_UID=1000")):
+            journal = ["journalctl", "--boot", "--no-pager", f"--lines={lines}", "--output=short-monotonic", of]
+            written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
+            report.sections.append((f"journal of {whose}, {item.name}", written))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,25 +13,12 @@ from t61.sessions import log_in
 from t61.user_manager import Indicator, UserManager
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from pluggy import Result
+    from collections.abc import Iterator
 
     from t61.happe import Happed
     from t61.sessions import Session
 
 UNITS_OF_PEOPLE = Path("/home/alice/.config")
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
-    """Show with a failure what Alice's units have written."""
-    outcome = yield
-    report = outcome.get_result()
-    if report.failed:
-        journal = ["journalctl", "--boot", "--no-pager", "--lines=200", "--output=short-monotonic", "_UID=1000"]
-        written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
-        report.sections.append((f"journal of alice, {item.name}", written))
 
 
 @pytest.fixture(scope="session", autouse=True)

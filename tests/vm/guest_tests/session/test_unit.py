@@ -28,6 +28,17 @@ def serves(happed: Happed, application: str) -> None:
     wait_until(lambda: happed.property("Application") == application, f"{application} is in front")
 
 
+def lasts_as_long_as_the_session(manager: UserManager, indicator: Indicator, *first: str) -> None:
+    """Start a session in which only the agent can work, wait until the journal has these words, and stop it."""
+    manager.systemctl("start", SESSION)
+    indicator.starts()
+    for words in (*first, ONLY_AGENT):
+        indicator.says(words, timeout_s=300.0)
+    indicator.goes_on()
+    manager.systemctl("stop", SESSION)
+    indicator.stops()
+
+
 def test_it_starts_and_stops_with_the_graphical_session(
     manager: UserManager, indicator: Indicator, happed: Happed
 ) -> None:
@@ -67,33 +78,17 @@ def test_it_outlives_a_compositor_that_is_killed(manager: UserManager, indicator
 def test_it_goes_on_where_nothing_tells_which_window_is_in_front(manager: UserManager, indicator: Indicator) -> None:
     manager.systemctl("start", "weston.service")
     manager.set_environment("WAYLAND_DISPLAY=wayland-weston")
-    manager.systemctl("start", SESSION)
-    indicator.starts()
-    indicator.says(ONLY_AGENT)
-    indicator.goes_on()
-    manager.systemctl("stop", SESSION)
-    indicator.stops()
+    lasts_as_long_as_the_session(manager, indicator)
 
 
 def test_it_goes_on_without_any_display(manager: UserManager, indicator: Indicator) -> None:
-    manager.systemctl("start", SESSION)
-    indicator.starts()
-    indicator.says("no window system: neither WAYLAND_DISPLAY nor DISPLAY is set")
-    indicator.says(ONLY_AGENT)
-    indicator.goes_on()
-    manager.systemctl("stop", SESSION)
-    indicator.stops()
+    lasts_as_long_as_the_session(manager, indicator, "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set")
 
 
 def test_it_goes_on_where_the_x_server_never_answers(manager: UserManager, indicator: Indicator) -> None:
     manager.systemctl("start", "silent-x.socket")
     manager.set_environment("DISPLAY=:9")
-    manager.systemctl("start", SESSION)
-    indicator.starts()
-    indicator.says(ONLY_AGENT, timeout_s=300.0)
-    indicator.goes_on()
-    manager.systemctl("stop", SESSION)
-    indicator.stops()
+    lasts_as_long_as_the_session(manager, indicator)
 
 
 def test_it_starts_while_the_session_is_locked(
