@@ -6,7 +6,7 @@ class QWidget;
 
 namespace happe::ui {
 
-// Shows `all`, as wide as there is room, on what is below it, and scrolls where there is not room enough.
+// Puts `all` into `area`, without a frame or a background of its own. The area scrolls if it has too little room.
 void show_without_frame(QScrollArea& area, QWidget& all);
 
 }  // namespace happe::ui
