@@ -23,6 +23,9 @@ if [ "${1-}" != inside ]; then
     exit
 fi
 
+# crun refuses a machine that has both kinds of cgroups.
+! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified
+
 # Podman's places.
 for each in /run/containers /run/crun /run/libpod /run/netns /dev/shm; do
     mkdir -p $each
