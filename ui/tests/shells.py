@@ -36,6 +36,8 @@ SEAT = (
     "const {Clutter, GLib} = imports.gi;"
     "const seat = (Clutter.get_default_backend?.() ?? global.stage.context.get_backend()).get_default_seat();"
 )
+SHELL_43 = Path("/usr/lib/gnome-shell/libgnome-shell.so")
+IBUS_MANAGER = "/org/gnome/shell/misc/ibusManager.js"
 SCRIPTING = ("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
 # Plasma 5 and 6 have different names for what scripts see.
 KWIN_WORDS = (
@@ -210,8 +212,22 @@ class Gnome(Shell):
     def install(self) -> None:
         """Put the extension where GNOME Shell finds it at its start."""
         self.environment["XDG_SESSION_ID"] = MY_SESSION
-        folder = Path(self.environment["HOME"]) / ".local/share/gnome-shell/extensions" / EXTENSION
+        home = Path(self.environment["HOME"])
+        folder = home / ".local/share/gnome-shell/extensions" / EXTENSION
         shutil.copytree(ROOT / "build/share/gnome-shell/extensions" / EXTENSION, folder)
+        if SHELL_43.exists():
+            self.start_no_input_methods(home / "ibusManager.js")
+
+    def start_no_input_methods(self, overlay: Path) -> None:
+        """Keep GNOME 43 from starting ibus-daemon, which often hangs it at its start.
+
+        It forks, and the child runs JavaScript before exec: there it waits for a lock that another thread held in the parent.
+        """
+        script = self.ask("gresource", "extract", str(SHELL_43), IBUS_MANAGER)
+        changed_script = script.replace("        this._queueSpawn();\n", "")
+        assert changed_script != script
+        overlay.write_text(changed_script)
+        self.environment["G_RESOURCE_OVERLAYS"] = f"{IBUS_MANAGER}={overlay}"
 
     def switch_extension(self, *, on: bool) -> None:
         """Switch the extension on or off."""
