@@ -184,7 +184,7 @@ def test_what_was_left_open_is_ended_before_the_next_recording_and_by_verify_rep
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--source", "nonsense", "--study", "a", "--no-upload"], os.EX_UNAVAILABLE, "no source is called 'nonsense'"),
+        (["--source", "nonsense", "--study", "a", "--no-upload"], os.EX_USAGE, "no source is called 'nonsense'"),
         (["--source", "sim", "--no-upload"], os.EX_USAGE, "no study; give --study"),
         (["--source", "sim", "--study", "../a", "--no-upload"], os.EX_USAGE, "no slash"),
         (["--source", "sim", "--study", "a"], os.EX_CONFIG, "is not enrolled"),

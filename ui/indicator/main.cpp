@@ -49,6 +49,18 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
+// The settings file, if it is wrong and not the command line. CLI11 names no file; of a wrong value it begins with the
+// option's name.
+std::string file_at_fault(const CLI::App& program, const CLI::ParseError& error, int argc, char** argv) {
+    const std::string what = error.what();
+    const std::string option = what.substr(0, what.find(':'));
+    const auto is_option = [&](std::string_view word) { return word.substr(0, word.find('=')) == option; };
+    const bool wrong = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConfigError) ||
+                       (option.starts_with("--") && std::none_of(argv, argv + argc, is_option));
+    const CLI::Option& file = *program.get_config_ptr();
+    return wrong && file.count() > 0 ? file.as<std::string>() : "";
+}
+
 // The session agent, and the overlay while the session can show one. The agent continues without the overlay, and never
 // ends by itself.
 class Session {
@@ -168,9 +180,10 @@ int main(int argc, char** argv) try {
         return std::cout.flush() ? status : happe::ui::complain("standard output: cannot write", EX_IOERR);
     } catch (const CLI::FileError& error) {
         return happe::ui::complain(error.what(), EX_NOINPUT);
-    } catch (const CLI::ConfigError& error) {
-        return happe::ui::complain("the settings: " + std::string(error.what()), EX_DATAERR);
     } catch (const CLI::ParseError& error) {
+        if (const std::string file = happe::ui::file_at_fault(program, error, argc, argv); !file.empty()) {
+            return happe::ui::complain(file + ": " + error.what(), EX_DATAERR);
+        }
         return happe::ui::complain(happe::usage_mistake(program, error), EX_USAGE);
     }
     if (options.model) {

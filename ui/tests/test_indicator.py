@@ -158,10 +158,17 @@ def test_reads_its_settings_and_the_command_line_has_the_last_word(bus: PrivateB
     with happed(bus):
         assert run("--status", **home).stdout.startswith("1 hour 39 minutes")
         assert run("--status", "--battery", "real", **home).stdout.startswith("On mains")
-    settings.write_text('batery = "simulated"\n')
-    refused = run("--status", **home)
-    assert refused.returncode == 65
-    assert "batery" in refused.stderr
+    for wrong in ("batery", "corner"):
+        settings.write_text(f'{wrong} = "simulated"\n')
+        refused = run("--status", **home)
+        assert refused.returncode == 65
+        assert f"{settings}: " in refused.stderr
+        assert wrong in refused.stderr
+    typed = run("--corner", "middle", **home)
+    assert typed.returncode == 64
+    assert "middle not in" in typed.stderr
+    settings.write_text('corner = "top-left"\n')
+    assert run("--colour", **home).returncode == 64
 
 
 def test_the_translations_are_complete(tmp_path: Path) -> None:

@@ -65,6 +65,18 @@ def test_a_program_ends_by_a_line_and_a_status(
     assert ended(error, capsys) == (status, said)
 
 
+def test_a_file_that_is_not_there_is_no_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command()
+    @click.argument("file", type=click.Path(exists=True))
+    def command(file: str) -> None:
+        """Read a file."""
+
+    with pytest.raises(SystemExit) as end:
+        TROUBLE.run(command, ["/none"])
+    assert end.value.code == os.EX_NOINPUT
+    assert capsys.readouterr().err == "happe-trouble: Invalid value for 'FILE': Path '/none' does not exist\n"
+
+
 def test_a_mistake_of_the_programs_names_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     status, said = ended(RuntimeError("secret"), capsys)
     assert status == os.EX_SOFTWARE

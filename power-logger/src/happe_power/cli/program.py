@@ -136,6 +136,7 @@ STATUS = {
     "happe_power.config.ConfigError": os.EX_CONFIG,
     "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
+    "happe_power.sources.spec.SpecError": os.EX_USAGE,
     "happe_power.study_runs.RunsError": os.EX_DATAERR,
     "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
     "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,

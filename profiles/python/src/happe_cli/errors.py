@@ -36,7 +36,10 @@ def of_usage(error: click.UsageError) -> Failure:
         return _of_unknown("command", error.command_name, error.ctx.command.list_commands(error.ctx), error.ctx)
     if isinstance(error, click.NoSuchOption):
         return _of_unknown("option", error.option_name, error.possibilities or (), error.ctx)
-    return Failure(os.EX_USAGE, f"{' '.join(error.format_message().split()).rstrip('.')}{_hint(error.ctx)}")
+    said = " ".join(error.format_message().split()).rstrip(".")
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Path):
+        return Failure(os.EX_NOINPUT, said)
+    return Failure(os.EX_USAGE, f"{said}{_hint(error.ctx)}")
 
 
 def _of_unknown(kind: str, typed: str, names: Iterable[str], context: click.Context | None) -> Failure:
