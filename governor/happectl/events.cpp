@@ -81,6 +81,9 @@ Outcome<std::int64_t> print_after(DaemonProxy& daemon, const EventsOptions& opti
         const std::int64_t before = after;
         for (const LearningEvent& event : *events) {
             if (event.seq > after) {
+                if (after == options.after && !options.output.json) {
+                    say(heads(style));
+                }
                 say(options.output.json ? json_text(event_json(event), -1) : event_line(event, style));
                 after = event.seq;
             }
@@ -114,9 +117,6 @@ Outcome<int> follow(DaemonProxy& daemon, const EventsOptions& options, std::int6
 }
 
 Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
-    if (!options.output.json) {
-        say(heads(options.output.style()));
-    }
     const auto printed = print_after(daemon, options, options.after);
     if (!printed) {
         return pass_on(printed);

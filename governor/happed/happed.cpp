@@ -106,6 +106,9 @@ int run(const DaemonFiles& files) {
         const int exit = run_once(files, trouble, tries);
         if (exit == Daemon::kBusLost) {
             ++tries;
+            if (tries == 2) {
+                static_cast<void>(complain(Error{trouble.message + "; happed tries again for half a minute"}, EX_OK));
+            }
             if (told_to_end_while_waiting()) {
                 return EX_OK;
             }

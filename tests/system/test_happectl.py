@@ -274,6 +274,7 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
         text = happectl.run("events", "torcs", "--after", "6").stdout
         line, undone = map(json.loads, happectl.run("events", "torcs", "--json").stdout.splitlines())
         assert daemon.calls()[0] == ("ListEvents", ["", "torcs", 6, 1000])
+    assert [line.split()[0] for line in text.splitlines()] == ["number", "7", "8"]
     assert text.splitlines()[1] == (
         "7       2026-03-14 03:14:00  faster          3    0.8 GHz -> 1.2 GHz           97 %"
     )
@@ -293,7 +294,8 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
         none = happectl.run("events", "doom")
         as_json = happectl.run("events", "doom", "--json")
     assert "no key press to show of doom" in none.stderr
-    assert (none.returncode, as_json.stdout, as_json.stderr) == (0, "", "")
+    assert (none.returncode, none.stdout) == (0, "")
+    assert (as_json.returncode, as_json.stdout, as_json.stderr) == (0, "", "")
     assert undone == {**line, "number": 8, "key": "undo", "undoes": 7}
 
 
