@@ -309,6 +309,20 @@ def test_hyprland_is_asked_when_it_tells_that_the_focus_moves(
     assert set(hyprland.questions) == {b"j/activewindow"}
 
 
+def test_a_hyprland_that_was_restarted_is_found_in_its_new_folder(
+    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
+) -> None:
+    agent = Agent(desktop, happed).start()
+    hyprland.accept()
+    hyprland.stop()
+    until(lambda: "Hyprland is gone" in agent.log, "it is lost")
+    restarted = Hyprland(hyprland.folder.with_name("later")).start()
+    restarted.accept()
+    restarted.focus({"pid": game})
+    agent.serves("game")
+    restarted.stop()
+
+
 @pytest.mark.parametrize("answer", [b"", b"unknown request", b"[" * 100_000, b'{"pid": 7', b"\0" * 2_000_000])
 def test_an_answer_that_is_none_loses_hyprland_until_it_answers_again(
     desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int, answer: bytes

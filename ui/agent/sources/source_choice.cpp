@@ -44,11 +44,28 @@ SourceOrError open_sway(const FocusSource::Events& events) {
     return opened;
 }
 
-std::string hyprland_folder() {
+// The instance that HYPRLAND_INSTANCE_SIGNATURE names, then the newest of this user's, as with sway.
+QStringList hyprland_folders() {
     const QString instance = qEnvironmentVariable("HYPRLAND_INSTANCE_SIGNATURE");
-    const QString folder = runtime_folder() + QStringLiteral("/hypr/") + instance;
-    // As it was until Hyprland 0.40.
-    return (QFile::exists(folder) ? folder : QStringLiteral("/tmp/hypr/") + instance).toStdString();
+    const QDir folder(runtime_folder() + QStringLiteral("/hypr"), {}, QDir::Time, QDir::Dirs | QDir::NoDotAndDotDot);
+    if (!folder.exists()) {
+        return {QStringLiteral("/tmp/hypr/") + instance};  // as it was until Hyprland 0.40
+    }
+    QStringList all{folder.filePath(instance)};
+    if (const QStringList found = folder.entryList(); !found.isEmpty()) {
+        all.push_back(folder.filePath(found.first()));
+    }
+    return all;
+}
+
+SourceOrError open_hyprland(const FocusSource::Events& events) {
+    SourceOrError opened = tl::unexpected<std::string>("Hyprland has no socket");
+    for (const QString& folder : hyprland_folders()) {
+        if (opened = open_hyprland_focus(folder.toStdString(), events); opened) {
+            break;
+        }
+    }
+    return opened;
 }
 
 SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource::Events& events) {
@@ -56,7 +73,7 @@ SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource
         case FocusBy::Sway:
             return open_sway(events);
         case FocusBy::Hyprland:
-            return open_hyprland_focus(hyprland_folder(), events);
+            return open_hyprland(events);
         case FocusBy::KWin:
             return open_kwin_focus(bus, events);
         case FocusBy::Gnome:
