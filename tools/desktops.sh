@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the tests of HAPPE in real desktops, with those of one release of Debian: GNOME Shell, KWin, and from Debian 13 on labwc.
+# Runs the tests of HAPPE in real desktops, with those of one release of Debian: GNOME Shell, KWin, from Debian 13 on labwc,
+# and in sid wayfire.
 # Compiler, libraries, desktops and X servers are all of that release, in a system of its own, where it builds what is committed
 # of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (4 GB), and the next
 # run only brings it up to the commit. It prints the versions that the tests ran in.
@@ -15,6 +16,7 @@ case $release in
     trixie | sid)
         desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr
             xdg-desktop-portal-kde xdg-desktop-portal-gnome xdg-desktop-portal gnome-control-center"
+        [ "$release" = trixie ] || desktops="$desktops wayfire" # which draws without a GPU from version 0.10 on
         ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac

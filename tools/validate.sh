@@ -17,8 +17,8 @@
 #                everybody
 #   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
 #                sid fails no part
-#   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin and labwc of this release of Debian;
-#                desktops_sid fails no part
+#   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin, labwc and wayfire of this release of
+#                Debian; desktops_sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   upgrade      the packages of release 0.1.0, with data that its programs made, to today's: a table of what is kept
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU

@@ -52,6 +52,9 @@ X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
 NO_CURSOR = struct.pack("<4s15I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 24, 24, 0, 0, 0)
 NO_CURSOR += bytes(4 * 24 * 24)  # pixels: from a single one labwc 0.20 makes none at 150 %, and ends
 
+# A wlroots compositor runs it at its start.
+SAY_HOW_TO_REACH_IT = "echo $WAYLAND_DISPLAY $DISPLAY >~/new && mv ~/new ~/started"
+
 AnyShell = TypeVar("AnyShell", bound="Shell")
 
 
@@ -221,7 +224,8 @@ class Gnome(Shell):
     def start_no_input_methods(self, overlay: Path) -> None:
         """Keep GNOME 43 from starting ibus-daemon, which often hangs it at its start.
 
-        It forks, and the child runs JavaScript before exec: there it waits for a lock that another thread held in the parent.
+        It forks, and the child runs JavaScript before exec: there it waits for a lock that another thread held in the
+        parent.
         """
         script = self.ask("gresource", "extract", str(SHELL_43), IBUS_MANAGER)
         changed_script = script.replace("        this._queueSpawn();\n", "")
@@ -449,8 +453,7 @@ class Labwc(Shell):
 
     desktop = "labwc:wlroots"
     screens: ClassVar[tuple[str, str]] = ("HEADLESS-1", "HEADLESS-2")
-    # What it starts says how to reach it.
-    command = ("labwc", "--startup", "sh -c 'echo $WAYLAND_DISPLAY $DISPLAY >~/new && mv ~/new ~/started'")
+    command: ClassVar[tuple[str, ...]] = ("labwc", "--startup", f"sh -c '{SAY_HOW_TO_REACH_IT}'")
 
     def install(self) -> None:
         """Have outputs without a GPU, beside each other."""
@@ -469,7 +472,7 @@ class Labwc(Shell):
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
         started = log.parent / "started"
-        until(started.exists, f"labwc has started: {log}")
+        until(started.exists, f"{self.command[0]} has started: {log}")
         self.environment["WAYLAND_DISPLAY"], self.environment["DISPLAY"] = started.read_text().split()
         started.unlink()
         self.scale(1)
@@ -499,6 +502,23 @@ class Labwc(Shell):
         file = Path(self.environment["HOME"]) / "seen.ppm"
         self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
         return Image.open(file).convert("RGB")
+
+
+class Wayfire(Labwc):
+    """wayfire on the same outputs; from 0.10 on it draws without a GPU."""
+
+    desktop = "Wayfire:wlroots"
+    command = ("wayfire",)
+
+    def install(self) -> None:
+        """Write its settings, too."""
+        super().install()
+        settings = Path(self.environment["HOME"]) / ".config/wayfire.ini"
+        settings.parent.mkdir()
+        settings.write_text(
+            "[core]\nbackground_color = 0 0 0 1\n"
+            f"[autostart]\nautostart_wf_shell = false\nstarted = {SAY_HOW_TO_REACH_IT}\n"
+        )
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:

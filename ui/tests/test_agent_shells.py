@@ -11,7 +11,7 @@ import pytest
 
 from agent import Agent, window
 from patience import PATIENCE_S, until
-from shells import Gnome, Labwc, Shell, kwin, shell
+from shells import Gnome, Labwc, Shell, Wayfire, kwin, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
@@ -109,9 +109,10 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
         assert not script.exists()
 
 
-def test_the_agent_follows_labwc(happed: Happed) -> None:
-    """In one labwc, whose windows have app ids and no processes."""
-    with shell(Labwc, happed.world.address) as desktop:
+@pytest.mark.parametrize("kind", [Labwc, Wayfire])
+def test_the_agent_follows_a_wlroots_compositor(happed: Happed, kind: type[Labwc]) -> None:
+    """In one labwc or wayfire, whose windows have app ids and no processes."""
+    with shell(kind, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
-        until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "labwc says which window is in front")
+        until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "the compositor says which window is in front")
         serves_every_window_and_outlives_the_shell(agent)

@@ -14,7 +14,7 @@ from happed_world import MY_SESSION
 from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import Labwc, kwin, opens_the_owners_window, shell
+from shells import Labwc, Wayfire, kwin, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from desktop import Told
@@ -104,9 +104,10 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         follows_the_game_to_the_other_screen(desktop, agent)
 
 
-def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
-    """In one labwc, whose outputs change their scale, and which is killed and comes back."""
-    with shell(Labwc, happed.world.address) as desktop:
+@pytest.mark.parametrize("kind", [Labwc, Wayfire])
+def test_a_wlroots_compositor_shows_the_overlay_above_a_full_screen_game(happed: Happed, kind: type[Labwc]) -> None:
+    """In one labwc or wayfire, whose outputs change their scale, and which is killed and comes back."""
+    with shell(kind, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
         agent.serves(GAME)
@@ -114,7 +115,7 @@ def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> Non
         clicks_go_through(desktop, window, box)
         goes_while_the_session_is_locked(desktop, happed)
         agent.me("Feedback", "s", "performance")
-        opens_the_owners_window(desktop, "desktop-labwc")
+        opens_the_owners_window(desktop, f"desktop-{kind.command[0]}")
         for scale in (1.5, 2, 1):
             desktop.scale(scale)
             height = scale * (box[3] - box[1])
