@@ -547,6 +547,20 @@ def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
     assert not (tmp_path / "rig.toml").exists()
 
 
+@pytest.mark.parametrize(("volt", "status"), [(0.09, 0), (-0.09, 0), (0.11, os.EX_DATAERR), (-0.11, os.EX_DATAERR)])
+def test_calibrate_refuses_an_input_that_nobody_has_shorted(
+    run: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volt: float, status: int
+) -> None:
+    board = Channel("supply", Measures.SUPPLY, "V", np.dtype(np.int16), 0.01, -10.0, 0, 2000)
+    column = np.full(200, round((volt + 10) / 0.01), np.int16)
+    source = Given([Reading((Block(0, (column,)),), None)], channels=(board,), device="rig")
+    monkeypatch.setattr(calibrate, "make", lambda _: source)
+    ended = run("calibrate", tmp_path / "rig.toml", "--source", "x", "--name", "x", "--no-load", "--no-wait")
+    assert ended.status == status
+    assert ("supply: " in ended.err and "short every input" in ended.err) == bool(status)
+    assert (tmp_path / "rig.toml").exists() == (not status)
+
+
 @pytest.mark.parametrize("pair", [("0", "0.1"), ("10", "-1"), ("10", "11")])
 def test_calibrate_refuses_a_load_that_cannot_be(
     run: Callable[..., Ended], tmp_path: Path, rig: list[str], pair: tuple[str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -46,6 +47,7 @@ Examples:
 
 READ_S = 1.0
 PATIENCE_S = 10.0
+SHORTED = 0.01  # of a channel's range, several times the offset that data sheets of acquisition boards allow
 PAIR: dict[str, Any] = {"type": float, "nargs": 2}
 
 
@@ -82,12 +84,13 @@ def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's opti
     load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # _load reports mistakes before the readings
     asks.ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)")
     zeros = _readings(source, chosen["seconds"])
+    measured = [each for each in source.channels if each.measures is not Measures.MARKER]
+    _require_shorted(measured, zeros)
     loads = {}
     if not chosen["no_load"]:
         asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
         loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
         load = load or _load(asks)
-    measured = [each for each in source.channels if each.measures is not Measures.MARKER]
     both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
     record = _record(name, wiring, both, load, chosen["days"])
     _write(file, record, force=chosen["force"])
@@ -185,6 +188,18 @@ def _usable(block: Block, source: Source) -> Block:
         return usable(block, source.channels)
     except UnusableError as error:
         raise Failure(os.EX_DATAERR, f"{source.device}: {error}") from None
+
+
+def _require_shorted(channels: Sequence[Channel], zeros: dict[str, ZeroReading]) -> None:
+    """Raise Failure if a channel reads so much that nobody has shorted its input."""
+    for each in channels:
+        full = abs(each.highest * each.scale + each.offset) if each.highest is not None else math.inf
+        if abs(mean := zeros[each.name].mean) > SHORTED * full:
+            raise Failure(
+                os.EX_DATAERR,
+                f"{each.name}: {mean:.3g} {each.unit} is too far from zero for an input that is shorted; "
+                "short every input and try again",
+            )
 
 
 def _record(
