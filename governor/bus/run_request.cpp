@@ -106,7 +106,7 @@ Fields fields_of(const RunRequest& request) {
     }
     return {.condition = plan.condition,
             .subject = plan.subject,
-            .application = plan.application,
+            .application = plan.application.empty() ? std::nullopt : std::optional(plan.application),
             .sampling_rate_us = plan.sampling_rate_us,
             .up_threshold = plan.up_threshold,
             .epp = plan.epp.empty() ? std::nullopt : std::optional(plan.epp),

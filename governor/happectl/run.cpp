@@ -22,6 +22,7 @@ namespace {
 
 struct RunOptions {
     RunPlan plan;
+    bool every_application = false;
     bool blind = false;
     SealedRun beside_seal;
     std::string sealed;  // a file
@@ -221,7 +222,8 @@ const char* missing(const RunOptions& options) {
     };
     return options.sealed.empty() ? first({{plan.condition, "--condition"},
                                            {plan.subject, "--subject"},
-                                           {plan.application, "--application"},
+                                           {options.every_application ? plan.subject : plan.application,
+                                            "--application or --every-application"},
                                            {options.out, "--out"}})
                                   : first({{options.beside_seal.study, "--study"},
                                            {options.beside_seal.run, "--run"},
@@ -281,7 +283,12 @@ void add_plan(CLI::App& command, RunOptions& options) {
         .add_option("--condition", options.plan.condition, "ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, or fixed-N")
         ->check(CLI::Validator(condition_mistake, "CONDITION"));
     command.add_option("--subject", options.plan.subject, "The participant's code")->check(kName);
-    command.add_option("--application", options.plan.application, "What the participant uses")->check(kName);
+    CLI::Option* const application =
+        command.add_option("--application", options.plan.application, "What the participant uses")->check(kName);
+    command
+        .add_flag("--every-application", options.every_application,
+                  "Learn for each application that the person at the machine uses")
+        ->excludes(application);
     command.add_option("--sampling-rate-us", options.plan.sampling_rate_us, "ondemand's tunable")
         ->check(CLI::Range(1U, UINT32_MAX));
     command.add_option("--up-threshold", options.plan.up_threshold, "ondemand's tunable, percent")
@@ -299,8 +306,8 @@ void add_plan(CLI::App& command, RunOptions& options) {
 void add_sealed(CLI::App& command, RunOptions& options) {
     CLI::Option* const sealed =
         command.add_option("--sealed", options.sealed, "The sealed condition, in base64; - is standard input");
-    for (const char* const other : {"--condition", "--subject", "--application", "--sampling-rate-us", "--up-threshold",
-                                    "--blind", "--indicator"}) {
+    for (const char* const other : {"--condition", "--subject", "--application", "--every-application",
+                                    "--sampling-rate-us", "--up-threshold", "--blind", "--indicator"}) {
         sealed->excludes(command.get_option(other));
     }
     command.add_option("--study", options.beside_seal.study, "Its study")->check(kName)->needs(sealed);
@@ -337,13 +344,15 @@ void add_run(CLI::App& program, Task& task) {
     command->add_option("COMMAND", options->command, "The command and its arguments, after -- [until Ctrl-C]");
     command->footer(  // before the subcommands, which CLI11 hands it down to
         "Begins a run with the paper's settings (L-HAPPE: mode extended), ends it with the command, after the time or on\n"
-        "Ctrl-C, and saves the trace (docs/traces.md). Give --condition, --subject, --application and --out, or --sealed,\n"
-        "--study, --run and --out. In a sealed run only happed knows the condition, and no program shows its decisions.\n"
-        "Ctrl-C saves the trace too. The exit status is the command's. Only for administrators.\n\n"
+        "Ctrl-C, and saves the trace (docs/traces.md). Give --condition, --subject, --application or --every-application,\n"
+        "and --out; or --sealed, --study, --run and --out. In a sealed run only happed knows the condition, and no program\n"
+        "shows its decisions. While the screen is locked or the machine sleeps, the run pauses. Ctrl-C saves the trace too.\n"
+        "The exit status is the command's. Only for administrators.\n\n"
         "Examples:\n"
         "  happectl run --condition O-HAPPE --subject P07 --application torcs --out p07.jsonl -- torcs\n"
         "  happectl run --condition ondemand --up-threshold 80 --subject P07 --application torcs --blind \\\n"
         "      --seconds 120 --out p07-1.jsonl\n"
+        "  happectl run --condition O-HAPPE --subject P07 --every-application --seconds 28800 --out day.jsonl\n"
         "  happectl run --sealed p07-1.seal --study paper-a3 --run 7ZK3M9QA --out p07-1.jsonl -- torcs\n"
         "  happectl run fetch 4f2a --out p07.jsonl\n"
         "  happectl run facts 4f2a");

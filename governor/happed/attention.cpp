@@ -37,6 +37,7 @@ void Attention::saver(bool wanted) {
 
 void Attention::run(std::optional<RunFocus> run) {
     run_ = std::move(run);
+    run_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
     decide();
 }
 
@@ -64,20 +65,28 @@ void Attention::decide() {
         nobody(State::Aside, "the laptop is plugged in, and mains.govern is false");
     } else if (!contested_.empty()) {
         nobody(State::Contested, contested_);
+    } else if (run_ && run_->whom.app.empty() && run_of_ != session_->uid) {
+        nobody(State::Released, "a study's run serves another user");
     } else if (run_) {
         state_ = State::Run;
         reason_.clear();
         served_ = run_->happe ? std::optional(run_->whom) : std::nullopt;
+        if (served_ && served_->app.empty()) {
+            served_->app = in_front();
+        }
     } else {
         state_ = State::Serving;
         reason_.clear();
-        served_ = Served{.user = session_->user,
-                         .app = application_of_ == session_->uid ? application_ : "desktop",
-                         .source = profiles_of_};
+        served_ = Served{.user = session_->user, .app = in_front(), .source = profiles_of_};
         if (profile_name(*served_).size() > kLongestProfileName) {
             served_->source = PowerSource::Both;
         }
     }
+}
+
+// The application in front, of the active session's user.
+std::string Attention::in_front() const {
+    return application_of_ == session_->uid ? application_ : "desktop";
 }
 
 void Attention::nobody(State state, std::string reason) {

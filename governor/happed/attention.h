@@ -15,7 +15,7 @@ enum class State : std::uint8_t { Serving, Released, Aside, Held, Run, Contested
 
 // A study's run. Kernel conditions serve nobody.
 struct RunFocus {
-    Served whom;
+    Served whom;  // an empty application: whichever is in front
     bool happe = true;  // one of the HAPPE conditions
 };
 
@@ -43,6 +43,7 @@ public:
 
 private:
     void decide();
+    [[nodiscard]] std::string in_front() const;
     void nobody(State state, std::string reason);
     [[nodiscard]] std::string absence() const;
 
@@ -53,6 +54,7 @@ private:
     std::string holder_;
     bool saver_ = false;
     std::optional<RunFocus> run_;
+    std::optional<uid_t> run_of_;  // who was at the machine when it began
     bool aside_ = false;
     PowerSource profiles_of_ = PowerSource::Both;
     std::string contested_;

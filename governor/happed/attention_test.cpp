@@ -109,6 +109,23 @@ TEST(Attention, ARunServesItsSubjectWhateverHasFocus) {
     EXPECT_EQ(*attention.served(), (Served{"alice", "mail"}));
 }
 
+TEST(Attention, ARunOfEveryApplicationServesItsSubjectInTheOneInFront) {
+    Attention attention = attentive();
+    attention.run(RunFocus{.whom = {"subject:p07", ""}});
+    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "desktop"}));
+    attention.application("mail");
+    attention.profiles_of(PowerSource::Mains);
+    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "mail"}));
+    attention.session(Session{.id = "2", .user = "bob", .uid = 1001, .session_class = "user"});
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.reason(), "a study's run serves another user");
+    attention.session(kAlice);
+    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "mail"}));
+    attention.run(RunFocus{.whom = {"subject:p07", ""}, .happe = false});
+    EXPECT_EQ(attention.served(), nullptr);
+    EXPECT_EQ(attention.state(), State::Run);
+}
+
 TEST(Attention, AProfileOnMainsIsServedUnlessARunIsOnOrNobodyCouldNameIt) {
     Attention attention = attentive();
     attention.profiles_of(PowerSource::Mains);

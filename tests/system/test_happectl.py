@@ -459,6 +459,8 @@ BAD_ARGUMENTS = [
     ["keys", "learn", "--seconds", "61"],
     ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
+    ["run", "--condition", "ondemand", "--subject", "P", "--out", "-"],
+    ["run", "--condition", "ondemand", "--subject", "P", "--application", "a", "--every-application", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a", "--out", "-", "--json"],
     ["run", "fetch", "4f2a"],
     ["run", "facts"],

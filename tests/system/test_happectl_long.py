@@ -279,6 +279,12 @@ def test_a_run_saves_its_trace_and_ends_as_the_command(happectl: HappeCtl, tmp_p
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_run_of_every_application_names_none(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
+    with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:
+        happectl.run(*PLAN[:-2], "--every-application", "--out", tmp_path / "day.jsonl", "--", "true")
+        assert daemon.calls()[0] == ("StartRun", [{"condition": "O-HAPPE", "subject": "P07", "blind": False}])
+
+
 def test_a_run_ends_when_its_time_is_up(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
     out = tmp_path / "p07.jsonl"
     with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from happed_world import EVERYBODY, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World
+from happed_world import EVERYBODY, ME, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World, somebody
 from patience import until
 
 if TYPE_CHECKING:
     from program import HappeSim
 
 SUBJECT = "subject:p1"
+SLEEP = ("/usr/bin/sleep", "600")
 
 
 def what(condition: str = "T-HAPPE", /, **more: tuple[str, Any]) -> dict[str, tuple[str, Any]]:
@@ -168,6 +169,37 @@ def test_training_begins_untaught_and_operating_with_what_was_trained(owner: Cli
     known = [{"user": SUBJECT, "app": "torcs", "khz": taught}]
     assert headers == {"O-HAPPE": known, "B-HAPPE": known, "T-HAPPE": [], "O-HAPPE again": []}
     assert happed.client()("ListProfiles", "s", "") == []  # my own are another matter
+
+
+def test_a_run_of_every_application_learns_for_each_that_is_in_front(
+    owner: Client, happed: Happed, happe_sim: HappeSim
+) -> None:
+    everything = what("O-HAPPE", **OPEN)
+    del everything["application"]
+    agent = happed.client()
+    owner.listen()
+    run = owner("StartRun", "a{sv}", everything)
+    trace = happed.folder / "runs" / f"{run}.jsonl"
+    with somebody(ME, *SLEEP) as process:
+        for application in ("desktop", "sleep"):
+            if application == "sleep":
+                agent("SetFocus", "hs", 0, "", fds=(process,))
+            until(lambda app=application: {"app": app}.items() <= (lines(trace.read_bytes()) or [{}])[-1].items())
+            owner("Feedback", "s", "performance")
+            assert owner.heard("KeyCounted") == ["performance"]
+    learned = {app: owner("GetProfile", "ss", SUBJECT, app) for app, _ in owner("ListProfiles", "s", SUBJECT)}
+    assert set(learned) == {"desktop", "sleep"}
+    replayed = happe_sim.replay(fetched(owner, run))
+    decisions = [json.loads(line) for line in replayed.stdout.splitlines()]
+    assert {d["learned"]["app"]: d["learned"]["uafp_khz"] for d in decisions if "learned" in d} == learned
+
+    again = owner("StartRun", "a{sv}", everything)
+    begins = {each["app"]: each["khz"] for each in json.loads(fetched(owner, again).splitlines()[0])["uafp"]}
+    assert begins == learned
+    everything["condition"] = ("s", "T-HAPPE")
+    training = owner("StartRun", "a{sv}", everything)
+    assert json.loads(fetched(owner, training).splitlines()[0])["uafp"] == []
+    assert owner("ListProfiles", "s", SUBJECT) == []
 
 
 def test_a_subject_of_my_name_is_not_me(owner: Client, happed: Happed) -> None:

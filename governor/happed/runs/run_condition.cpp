@@ -51,9 +51,6 @@ std::string fault_of(const RunPlan& plan, Rule rule) {
     if (plan.subject.empty() || plan.subject.size() > kLongest) {
         return fmt::format("subject: not 1 to {} bytes", kLongest);
     }
-    if (plan.application.empty()) {
-        return "application: missing";
-    }
     if (plan.condition == "B-HAPPE" && !plan.indicator) {
         return "indicator: B-HAPPE has it";
     }

@@ -79,14 +79,42 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Si
     return session_->code();
 }
 
-// Begins with the subject's profile, which in training is none.
 Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
-    const Served whom = RunSession::subject_of(terms.plan);
     const bool training = terms.condition.rule == RunCondition::Rule::Training;
-    const Status erased = training ? store_.erase(whom) : Status();
-    return erased.and_then([&] { return store_.find(whom); }).and_then([&](const std::optional<Uafp>& profile) {
-        return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(),
-                                 {.profile = profile, .patience = store_.patience(whom)}, monotonic_now());
+    return (training ? erase(terms.plan) : Status())
+        .and_then([&] { return known(terms.plan); })
+        .and_then([&](std::vector<RunSession::Known> known) {
+            return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(), std::move(known),
+                                     monotonic_now());
+        });
+}
+
+// Training begins with no profile of what the run serves.
+Status RunDesk::erase(const RunPlan& plan) {
+    return known(plan).and_then([this](const std::vector<RunSession::Known>& known) {
+        Status erased;
+        for (const RunSession::Known& each : known) {
+            erased = erased ? store_.erase(each.whom) : erased;
+        }
+        return erased;
+    });
+}
+
+// Of the plan's application, or of each that the subject has a profile of.
+Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
+    const Served whom = RunSession::subject_of(plan);
+    std::vector<RunSession::Known> all;
+    if (!whom.app.empty()) {
+        return store_.find(whom).map([&](const std::optional<Uafp>& profile) {
+            all.push_back({.whom = whom, .profile = profile, .patience = store_.patience(whom)});
+            return all;
+        });
+    }
+    return store_.of_user(whom.user).map([&](const std::vector<StoredProfile>& profiles) {
+        for (const StoredProfile& each : profiles) {
+            all.push_back({.whom = each.whom, .profile = each.uafp, .patience = store_.patience(each.whom)});
+        }
+        return all;
     });
 }
 

@@ -64,6 +64,8 @@ private:
     [[nodiscard]] Answer<RunPlan> unseal(const SealedRun& sealed) const;
     [[nodiscard]] Answer<std::string> start(const Caller& caller, const RunPlan& plan, RunSession::Sight sight);
     [[nodiscard]] Result<std::unique_ptr<RunSession>> make(RunSession::Terms terms);
+    [[nodiscard]] Status erase(const RunPlan& plan);
+    [[nodiscard]] Result<std::vector<RunSession::Known>> known(const RunPlan& plan);
     [[nodiscard]] Answer<KeptRun> kept_for(const Caller& caller, const std::string& run) const;
     [[nodiscard]] bool is_on(const std::string& run) const { return session_ && session_->code() == run; }
     void lend_or_take_back();

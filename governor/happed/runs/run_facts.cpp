@@ -99,7 +99,9 @@ MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend)
 void RunFacts::turned(const Turn& turn) {
     if (turn.decision.lesson) {
         learned_.push_back({turn.at, *turn.decision.lesson});
-        after_ = *turn.uafp;
+        if (one_profile_) {
+            after_ = *turn.uafp;
+        }
     }
     if (turn.decision.probe) {
         probed_.push_back({turn.at, *turn.decision.probe, turn.decision.sham});

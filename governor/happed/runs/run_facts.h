@@ -35,7 +35,11 @@ public:
     RunFacts(MonoTime started, bool indicator, bool raised = false)
         : started_(started), indicator_(indicator), raised_(raised) {}
 
-    void begins_with(const std::optional<Uafp>& profile) { before_ = after_ = profile; }
+    // Of a run of one application: the others have no profile in their facts.
+    void begins_with(const std::optional<Uafp>& profile) {
+        before_ = after_ = profile;
+        one_profile_ = true;
+    }
     void runs_on(MachineFacts machine) { machine_ = std::move(machine); }
     [[nodiscard]] bool knows_machine() const { return machine_.has_value(); }
 
@@ -70,6 +74,7 @@ private:
     MonoTime started_;
     bool indicator_;
     bool raised_;
+    bool one_profile_ = false;
     std::optional<Uafp> before_;
     std::optional<Uafp> after_;
     std::optional<MachineFacts> machine_;

@@ -30,7 +30,7 @@ Served RunSession::subject_of(const RunPlan& plan) {
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
-                                                      Known known, MonoTime now) {
+                                                      std::vector<Known> known, MonoTime now) {
     std::unique_ptr<RunSession> run(new RunSession(traces, std::move(terms), policies, now));
     auto begun = traces.begin(run->kept());
     if (!begun) {
@@ -38,13 +38,15 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
     }
     run->code_ = std::move(begun->run);
     run->trace_ = std::move(begun->trace);
-    if (run->terms_.plan.raised) {
-        const Served whom = subject_of(run->terms_.plan);
-        known = {.profile = raised(known.profile, policies), .patience = kRaisedPatience};
-        run->own_.profiles.emplace(whom, *known.profile);
-        run->own_.waits.emplace(whom, known.patience);
+    for (Known& each : run->terms_.plan.raised ? std::span(known) : std::span<Known>()) {
+        each.profile = raised(each.profile, policies);
+        each.patience = kRaisedPatience;
+        run->own_.profiles.emplace(each.whom, *each.profile);
+        run->own_.waits.emplace(each.whom, each.patience);
     }
-    run->facts_.begins_with(known.profile);
+    if (!run->terms_.plan.application.empty()) {
+        run->facts_.begins_with(known.front().profile);
+    }
     return run->record(header_line(run->header(policies, known))).map([&] { return std::move(run); });
 }
 
@@ -63,7 +65,7 @@ LoopSettings RunSession::settings() const {
     return settings;
 }
 
-TraceHeader RunSession::header(std::span<const Policy> policies, const Known& known) const {
+TraceHeader RunSession::header(std::span<const Policy> policies, std::span<const Known> known) const {
     const LoopSettings settings = this->settings();
     TraceHeader header{.settings = settings.algorithm,
                        .immediate = settings.feedback == Feedback::Immediate,
@@ -73,11 +75,13 @@ TraceHeader RunSession::header(std::span<const Policy> policies, const Known& kn
                        .ladders = ladders_of(policies),
                        .domains = settings.domains,
                        .profiles = {}};
-    if (known.profile && is_happe()) {
-        header.profiles.push_back({subject_of(terms_.plan), *known.profile});
-    }
-    if (settings.algorithm.descent) {
-        header.patience.emplace_back(subject_of(terms_.plan), known.patience);
+    for (const Known& each : known) {
+        if (each.profile && is_happe()) {
+            header.profiles.push_back({each.whom, *each.profile});
+        }
+        if (settings.algorithm.descent) {
+            header.patience.emplace_back(each.whom, each.patience);
+        }
     }
     return header;
 }

@@ -29,20 +29,22 @@ public:
         Sight sight = Sight::Blind;
     };
 
-    // What HAPPE knows of the subject as the run begins.
+    // What HAPPE knows of the subject and an application as the run begins.
     struct Known {
+        Served whom;
         std::optional<Uafp> profile;
         Patience patience;  // with mode `extended`
     };
 
-    // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users.
+    // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users. In a run of every
+    // application its `app` is empty.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
-    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's. A run
-    // of a raised profile begins one step higher than `known`, and with
-    // kRaisedPatience.
+    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's.
+    // `known`: of the run's one application, or of each that has a profile. A run of raised profiles begins one step
+    // higher than these, and with kRaisedPatience.
     static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
-                                                     Known known, MonoTime now);
+                                                     std::vector<Known> known, MonoTime now);
 
     [[nodiscard]] const std::string& code() const { return code_; }
     [[nodiscard]] const Terms& terms() const { return terms_; }
@@ -66,7 +68,7 @@ public:
 
 private:
     RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now);
-    [[nodiscard]] TraceHeader header(std::span<const Policy> policies, const Known& known) const;
+    [[nodiscard]] TraceHeader header(std::span<const Policy> policies, std::span<const Known> known) const;
     [[nodiscard]] Status record(const std::string& line);
     [[nodiscard]] Status close_trace();
     [[nodiscard]] KeptRun kept() const { return {.uid = terms_.owner.uid, .blind = blind(), .facts = {}}; }

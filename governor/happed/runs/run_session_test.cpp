@@ -50,7 +50,6 @@ TEST(ConditionOf, NamesTheMemberOfAPlanThatIsWrong) {
     };
     const std::string most(240, 's');
     EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::subject, most + "s"), "subject: not 1 to 240 bytes");
-    EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::application, ""), "application: missing");
     EXPECT_EQ(fault(plan_of("B-HAPPE"), &RunPlan::indicator, false), "indicator: B-HAPPE has it");
     EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::up_threshold, 101U), "up_threshold: not 1 to 100");
     EXPECT_EQ(fault(plan_of("fixed-1"), &RunPlan::sampling_rate_us, 1U),
@@ -69,13 +68,17 @@ struct RunSessionTest : testing::Test {
     std::vector<Policy> machine{{PolicyId{0}, {0, 1}, t61_ladder()}};
 
     std::unique_ptr<RunSession> begin(const RunPlan& plan, Sight sight = Sight::Blind) {
+        return begin(plan, {{.whom = subject, .profile = profile, .patience = {.wait = std::chrono::seconds{600}}}},
+                     sight);
+    }
+    std::unique_ptr<RunSession> begin(const RunPlan& plan, std::vector<RunSession::Known> known,
+                                      Sight sight = Sight::Blind) {
         return *RunSession::begin(traces,
                                   {.owner = {.bus_name = ":1.5", .uid = 1000},
                                    .plan = plan,
                                    .condition = *condition_of(plan, 5),
                                    .sight = sight},
-                                  machine, {.profile = profile, .patience = {.wait = std::chrono::seconds{600}}},
-                                  at(1'000'000));
+                                  machine, std::move(known), at(1'000'000));
     }
     [[nodiscard]] Status turn(RunSession& run, std::int64_t micros) const {
         return run.turned({.at = at(micros), .served = &subject, .decision = Decision(), .uafp = &profile});
@@ -148,6 +151,26 @@ TEST_F(RunSessionTest, InModeExtendedSaysSoAndWithWhatPatienceItBegins) {
     MemoryProfiles store;
     EXPECT_EQ(&run->profiles(store), &store);
     EXPECT_FALSE(trace_of(begin(plan_of("O-HAPPE"))->code())[0].contains("settings")) << "the paper's";
+}
+
+TEST_F(RunSessionTest, OfEveryApplicationBeginsWithAllProfilesOfTheSubjectAndHasNoneInItsFacts) {
+    RunPlan plan = plan_of("L-HAPPE");
+    plan.application = "";
+    const Served mail{"subject:P01", "mail"};
+    const auto run = begin(plan, {{.whom = mail, .profile = Uafp(Khz{800'000}), .patience = {}},
+                                  {.whom = subject, .profile = profile, .patience = {}}});
+    const Lesson lesson{};
+    ASSERT_TRUE(
+        run->turned({.at = at(2'000'000), .served = &subject, .decision = {.lesson = lesson}, .uafp = &profile}));
+    ASSERT_TRUE(run->end(at(3'000'000)));
+    const json header = trace_of(run->code())[0];
+    EXPECT_EQ(header["uafp"][0]["app"], "mail");
+    EXPECT_EQ(header["uafp"][1]["app"], "torcs");
+    EXPECT_EQ(header["patience"].size(), 2U);
+    const json facts = json::parse(traces.kept(run->code())->facts);
+    EXPECT_EQ(facts["learned"].size(), 1U);
+    EXPECT_TRUE(facts["profile_before"].is_null());
+    EXPECT_TRUE(facts["profile_after"].is_null());
 }
 
 TEST_F(RunSessionTest, OfARaisedProfileBeginsAStepHigherAndLeavesTheStoreAlone) {
