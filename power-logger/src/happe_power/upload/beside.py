@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An uploader as a process of its own beside a recording: whatever becomes of it, the recording goes on."""
+"""Runs an uploader as a separate process beside a recording. If the uploader fails, the recording goes on."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ AGAIN_S = 60.0
 
 
 class Beside:
-    """`happe-power upload --watch` as a child. It ends with us, and is in no way of ours; `tend` keeps it at work."""
+    """`happe-power upload --watch` as a child process, which ends with its parent. `tend` restarts it if it ends."""
 
     def __init__(self, spool: Path, arguments: Sequence[str]) -> None:
-        """Start it; `arguments` are Host.arguments(). Its messages are in upload.log of the spool. Raises OSError."""
+        """Start the uploader with Host.arguments(). It writes messages to upload.log in the spool. Raises OSError."""
         spool.mkdir(parents=True, exist_ok=True)
         self._command = [sys.executable, "-m", "happe_power", *arguments]
         self._command += ["upload", "--watch", "--json", "--spool", str(spool), "--beside", str(os.getpid())]
@@ -37,16 +37,16 @@ class Beside:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still at work; if not, the log says why."""
+        """Whether the uploader still runs; if not, its log says why."""
         return self._process.poll() is None
 
     @property
     def last_words(self) -> str:
-        """The last line of its log. Empty: it has said nothing. Raises OSError."""
+        """The last line of the uploader's log; empty if the log is empty. Raises OSError."""
         return (self.log.read_text(encoding="utf-8", errors="replace").splitlines() or [""])[-1]
 
     def tend(self, now_s: float) -> str:
-        """Start it again a minute after it was seen to have ended. What to report of it; empty: nothing new."""
+        """Restart the uploader a minute after this first sees its end. Return news to report, or an empty string."""
         if self.alive:
             return ""
         if self._again_s is None:
@@ -54,13 +54,13 @@ class Beside:
             return self._news()
         if now_s >= self._again_s:
             self._again_s = now_s + AGAIN_S
-            with suppress(OSError):  # a disk that is full, or no memory: in a minute then
+            with suppress(OSError):  # the disk is full, or memory is short: try again in a minute
                 self._process = self._started()
                 self._again_s = None
         return ""
 
     def finish(self, folder: Path, patience_s: float) -> bool:
-        """Wait until the trace that has ended is sealed, but not longer; then end it. Whether it is sealed."""
+        """Wait at most `patience_s` for the seal of the ended trace, then stop. Return whether it is sealed."""
         deadline = time.monotonic() + patience_s
         while self.alive and not (folder / "seal.json").exists() and time.monotonic() < deadline:
             time.sleep(LOOK_S)
@@ -68,7 +68,7 @@ class Beside:
         return (folder / "seal.json").exists()
 
     def stop(self) -> None:
-        """End it: it finishes its request, or is killed; nothing is lost by that."""
+        """Stop the uploader: SIGTERM lets it finish its request, SIGKILL follows after 5 s. No data is lost."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.alive:
                 self._process.send_signal(number)
@@ -86,7 +86,7 @@ class Beside:
         return process
 
     def _news(self) -> str:
-        """That it has ended and why, unless that is what was reported the last time."""
+        """Return a message that the uploader has ended, and why; empty if the last message said the same."""
         try:
             words = self.last_words
         except OSError as error:

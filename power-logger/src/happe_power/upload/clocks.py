@@ -38,7 +38,7 @@ def now_us() -> int:
 
 
 def probes(server: Server) -> list[Probe]:
-    """Ask 16 times. Raises NoAnswerError, LaterError, StoppedError, RefusedError."""
+    """Ask the server for its time 16 times. Raises NoAnswerError, LaterError, StoppedError, RefusedError."""
     found: list[Probe] = []
     for _ in range(PROBES):
         t0 = now_us()
@@ -55,7 +55,7 @@ def probes(server: Server) -> list[Probe]:
 
 
 def estimate(found: Sequence[Probe]) -> ClockEstimate:
-    """What the probe of least round trip says. Raises LaterError if probes disagree: a clock was set between them."""
+    """Return the fastest probe's estimate. Raises LaterError without probes, or if a clock was set between them."""
     if not found:
         raise LaterError("the server's clock: every answer took more than 10 s")
     try:
@@ -66,9 +66,9 @@ def estimate(found: Sequence[Probe]) -> ClockEstimate:
 
 
 def due(clock: str, known: Sequence[ClockEstimate], ended_us: int | None, now: int, *, live: bool) -> bool:
-    """Whether a trace wants an estimate: at its start, once a minute while it is recorded, and after its end.
+    """Whether a trace needs a clock estimate: at its start, once a minute during the recording, and after its end.
 
-    `clock` is the trace's, `ended_us` its last time if it has ended. After a boot it can't be had any more.
+    `clock` names the trace's clock; `ended_us` is its last time if it has ended. After a reboot it is too late.
     """
     if clock != this_clock():
         return False
@@ -79,7 +79,7 @@ def due(clock: str, known: Sequence[ClockEstimate], ended_us: int | None, now: i
 
 
 def note(folder: Path, clock: str, found: Sequence[Probe], said: ClockEstimate) -> None:
-    """Add an estimate to a trace's clocks.jsonl, under an id of its own. Raises OSError."""
+    """Add an estimate to a trace's clocks.jsonl, under a new id. Raises OSError."""
     line: Json = {
         "id": str(uuid.uuid4()),
         "clock": clock,
@@ -90,7 +90,7 @@ def note(folder: Path, clock: str, found: Sequence[Probe], said: ClockEstimate) 
 
 
 def noted(folder: Path) -> list[tuple[Json, ClockEstimate]]:
-    """The estimates in a trace's clocks.jsonl, as written and as read. Raises OSError."""
+    """The estimates in a trace's clocks.jsonl, each as its JSON line and as a ClockEstimate. Raises OSError."""
     names = ("monotonic_us", "offset_us", "uncertainty_us")
     found = [line for line in lines.read(folder / NAME) if all(type(line.get(name)) is int for name in names)]
     return [(line, ClockEstimate(*(line[name] for name in names))) for line in found]

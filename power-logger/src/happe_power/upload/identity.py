@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who this host is to the study server: what enrolment gave it, in a file that only its owner reads."""
+"""The identity that this host got at enrolment, in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OTHERS = 0o077
 
 
 class IdentityError(Exception):
-    """The file can't be used; the message names it and says what to do."""
+    """The identity file can't be used; the message names it and says what to do."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The server it belongs to, its code there, its study, and the token that it shows."""
+    """A host's server, its device code there, its study, and the token that it sends."""
 
     server: str
     device: str
@@ -50,7 +50,7 @@ def load(state: Path) -> Identity | None:
 
 
 def prepare(state: Path) -> None:
-    """Make the state folder, and see that it can be written: an enrolment code works once. Raises OSError."""
+    """Make the state folder and check that it is writable: an enrolment code works only once. Raises OSError."""
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     unfinished = _open(state)
     os.close(unfinished)
@@ -58,7 +58,7 @@ def prepare(state: Path) -> None:
 
 
 def store(state: Path, identity: Identity) -> None:
-    """Keep an identity, instead of the one before. Raises OSError."""
+    """Store an identity, in place of an earlier one. Raises OSError."""
     with os.fdopen(_open(state), "w") as file:
         json.dump(asdict(identity), file, indent=2)
         file.flush()
@@ -67,7 +67,7 @@ def store(state: Path, identity: Identity) -> None:
 
 
 def _open(state: Path) -> int:
-    """The file to be, made again: the folder's owner's, also if root makes it, as the service must read it."""
+    """Create the temporary file. The folder's owner owns it, even if root creates it: the service must read it."""
     path = state / f".{NAME}"
     path.unlink(missing_ok=True)
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

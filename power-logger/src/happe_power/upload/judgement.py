@@ -24,21 +24,21 @@ MOST_PAUSE_S = 300.0
 
 
 class LaterError(Exception):
-    """It is sent again, after a pause."""
+    """The request failed for now; the uploader sends it again after a pause."""
 
     def __init__(self, reason: str, least_pause_s: int = 0, status: int | None = None) -> None:
-        """Say why, how long the server wants to be left alone, and the status of its answer."""
+        """Take the reason, the least pause in seconds that the server asks for, and its HTTP status."""
         super().__init__(reason)
         self.least_pause_s = least_pause_s
         self.status = status
 
 
 class StoppedError(Exception):
-    """A person must look at this trace; it is kept, and nothing more of it is sent."""
+    """A person must look at this trace. The uploader keeps it, and sends nothing more of it."""
 
 
 class RefusedError(Exception):
-    """The server does not take this host for one of its own any more; nothing is sent until somebody has seen to it."""
+    """The server no longer accepts this host's token. The uploader sends nothing until a person enrols it again."""
 
 
 def judge(answer: Answer, what: str) -> None:
@@ -72,10 +72,10 @@ def _meaning(status: int) -> str:
 
 
 def pause_s(failures: int, jitter: float) -> float:
-    """How long to wait after so many failures in a row, in seconds; `jitter` is of [0, 1).
+    """Return the seconds to wait after so many failures in a row; `jitter` is in [0, 1).
 
-    Doubles from 1 s to five minutes, and the latter half is chance: hosts that lost a server together don't come back
-    together.
+    The longest pause doubles from 1 s to five minutes. `jitter` adds between none and all of its second half, so that
+    hosts that lost a server together do not return together.
     """
     longest = min(MOST_PAUSE_S, 2.0 ** min(failures - 1, 16))
     return longest * (0.5 + 0.5 * jitter)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that grow by a line of JSON and survive a crash."""
+"""JSON Lines files, to which lines are appended so that they survive a crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def append(path: Path, document: Json) -> None:
-    """Add a line, on the disk when this returns, after removing a line that a crash cut off. Raises OSError."""
+    """Remove a line that a crash cut off, append a line, and sync it to the disk. Raises OSError."""
     with path.open("ab+") as file:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)
@@ -24,7 +24,7 @@ def append(path: Path, document: Json) -> None:
 
 
 def read(path: Path) -> list[Json]:
-    """The lines that are whole and objects; none if there is no such file. Raises OSError."""
+    """The complete lines that are JSON objects; an empty list without the file. Raises OSError."""
     try:
         whole = path.read_bytes().rpartition(b"\n")[0]
     except FileNotFoundError:

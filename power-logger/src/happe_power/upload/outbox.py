@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One trace's folder as the uploader sees it: what there is to send, what has arrived, what is wrong with it."""
+"""One trace's folder as the uploader sees it: which parts to send, which have arrived, which are damaged."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"
 PIECE = 1 << 20
-LIVE_S = 300  # no part for so long: nobody records any more
+LIVE_S = 300  # without a new part for so long, the recording has stopped
 
 
 class DamagedError(Exception):
-    """A part is not what was recorded; the message says why, without its name."""
+    """A part differs from the recorded one. The message says how, without the part's name."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Part:
 
 
 class Outbox:
-    """A trace to send. `sent.jsonl` keeps, over crashes, which parts and estimates were acknowledged."""
+    """A trace to send. Its `sent.jsonl` lists, across crashes, the parts and clock estimates that the server has."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what was noted. Raises OSError, ValueError, KeyError if this is no trace's folder."""
+        """Read the header and `sent.jsonl`. Raises OSError, ValueError, KeyError if this is no trace's folder."""
         self.folder = folder
         self.header: Json = json.loads((folder / "header.json").read_bytes())
         self.id: str = self.header["id"]
@@ -65,40 +65,40 @@ class Outbox:
 
     @property
     def sealed(self) -> bool:
-        """Whether the server has all of it and has said so."""
+        """Whether the server has confirmed that it has the whole trace."""
         return (self.folder / SEAL).exists()
 
     @property
     def measured(self) -> bool:
-        """Whether the study's runs in it have their figures."""
+        """Whether each of the study's runs in this trace has its figure."""
         return (self.folder / MEASURED).exists()
 
     @property
     def local(self) -> bool:
-        """Whether it is to stay here: it was recorded so, or by nobody whom a server knows."""
+        """Whether the trace stays on this host: the recording was marked local, or its device is not enrolled."""
         return self.header.get("meter") == NOBODY or (self.folder / LOCAL).exists()
 
     @property
     def ended(self) -> bool:
-        """Whether there is a manifest: nothing more is recorded."""
+        """Whether the trace has its manifest, so that its recording is over."""
         return (self.folder / MANIFEST).exists()
 
     @property
     def live(self) -> bool:
-        """Whether it seems to be recorded just now."""
+        """Whether a recorder still seems to write the trace: no manifest, and a change in the last five minutes."""
         places = (self.folder / "header.json", self.folder / "parts")
         touched = [path.stat().st_mtime for path in places if path.exists()]
         return not self.ended and time.time() - max(touched) < LIVE_S
 
     @cached_property
     def manifest(self) -> Json:
-        """The manifest. Only asked for when the trace has ended. Raises OSError, ValueError."""
+        """The manifest of an ended trace. Raises OSError, ValueError."""
         document: Json = json.loads((self.folder / MANIFEST).read_bytes())
         return document
 
     @property
     def stopped(self) -> str | None:
-        """Why a person must look at it; None: nobody must."""
+        """Why a person must look at the trace; None if nobody must."""
         try:
             return str(json.loads((self.folder / STOPPED).read_bytes())["reason"])
         except FileNotFoundError:
@@ -107,7 +107,7 @@ class Outbox:
             return f"{self.folder / STOPPED}: can't be read"
 
     def stop(self, reason: str | None) -> None:
-        """Note that a person must look at it, or (None) that somebody has. Raises OSError."""
+        """Note why a person must look at the trace, or remove that note (None). Raises OSError."""
         if reason is None:
             (self.folder / STOPPED).unlink(missing_ok=True)
         else:
@@ -122,11 +122,11 @@ class Outbox:
         return [number for number in self.numbers() if number not in self._sent]
 
     def sendable(self) -> int | None:
-        """The first of them that is not damaged."""
+        """The first waiting part that is not damaged; None if there is none."""
         return next((number for number in self.waiting() if number not in self.damaged), None)
 
     def part(self, number: int) -> Part:
-        """A part, looked at: it is of this trace and number, and as it was recorded. Raises DamagedError, OSError."""
+        """Return a part after a check of its trace, its number and its SHA-256. Raises DamagedError, OSError."""
         path = self.folder / "parts" / f"{number:06}.parquet"
         try:
             footer = read_footer(path)
@@ -140,12 +140,12 @@ class Outbox:
         return Part(number, path, size, sha256)
 
     def arrived(self, part: Part) -> None:
-        """Note that the server has a part. It is known, if not beyond a restart, also when this raises OSError."""
+        """Note that the server has a part. If this raises OSError, the note lasts only until a restart."""
         self._sent[part.number] = part.sha256
         lines.append(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
 
     def lost(self, number: int) -> None:
-        """The server does not have this part after all."""
+        """Note that the server lacks this part after all."""
         self._sent.pop(number, None)
 
     def unsent_clock(self) -> Json | None:
@@ -153,23 +153,23 @@ class Outbox:
         return next((line for line, _ in clocks.noted(self.folder) if line.get("id") not in self._clocks_sent), None)
 
     def clock_arrived(self, line: Json) -> None:
-        """Note that the server has an estimate; as `arrived`. Raises OSError."""
+        """Note that the server has a clock estimate, as `arrived` does for a part. Raises OSError."""
         self._clocks_sent.add(line["id"])
         lines.append(self.folder / SENT, {"clock": line["id"]})
 
     def estimates(self) -> list[ClockEstimate]:
-        """What is known of the clock. Raises OSError."""
+        """The trace's clock estimates. Raises OSError."""
         return [said for _, said in clocks.noted(self.folder)]
 
     def tidy(self) -> int:
-        """Delete the parts of a sealed trace; how many there were. Raises OSError."""
+        """Delete the parts of a sealed trace, and return their count. Raises OSError."""
         found = sorted(self.folder.glob("parts/[0-9]*.parquet")) if self.sealed else []
         for path in found:
             path.unlink()
         return len(found)
 
     def _recorded(self, number: int) -> str | None:
-        """A part's SHA-256 as it was when it was closed: from its summary, which is written first; None: unknown."""
+        """The SHA-256 that the recorder noted when it closed a part, in a summary or the manifest; None if unknown."""
         try:
             said = arrow_files.read_said(self.folder / "summaries" / f"{number:06}-1s.arrow")
         except (OSError, arrow_files.BadFileError):

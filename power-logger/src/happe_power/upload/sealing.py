@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The end of an upload: what has not arrived, the manifest, and the server's word that it has everything."""
+"""Ends an upload: finds the missing parts, sends the manifest, and stores the server's seal."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Sealing:
     """Seals one trace of which every part has been sent."""
 
     def __init__(self, server: Server, outbox: Outbox) -> None:
-        """Ask nothing yet."""
+        """Send no request yet."""
         self._server = server
         self._outbox = outbox
         self._asked: Counter[int] = Counter()
 
     def step(self) -> bool:
-        """Whether the trace is sealed now; if not, the missing parts must be sent. Raises LaterError, StoppedError."""
+        """Try to seal the trace. False: the server lacks parts; send them first. Raises LaterError, StoppedError."""
         outbox = self._outbox
         missing = self._missing()
         if missing:
             self._again(missing)
             return False
         raw = (outbox.folder / MANIFEST).read_bytes()
-        raw += b" " * (-len(raw) % PADDED_BYTES)  # how many gaps it lists tells of the power
+        raw += b" " * (-len(raw) % PADDED_BYTES)  # the number of gaps in it would reveal the power
         answer = self._server.send_json("PUT", f"traces/{outbox.id}/seal", raw)
         if answer.status == HTTPStatus.CONFLICT and (missing := _numbers(answer.document.get("missing"))):
             self._again(missing)
@@ -54,7 +54,7 @@ class Sealing:
         return True
 
     def _missing(self) -> list[int]:
-        """The numbers of the parts that the server has not got, of which it lists the first thousand."""
+        """Ask the server which parts it lacks. It lists the first thousand numbers."""
         answer = self._server.get(f"traces/{self._outbox.id}/missing?count={self._outbox.manifest['count']}")
         judge(answer, f"what is missing of trace {self._outbox.id}")
         if not isinstance(answer.document.get("missing"), list):
@@ -62,7 +62,7 @@ class Sealing:
         return _numbers(answer.document["missing"])
 
     def _again(self, missing: list[int]) -> None:
-        """See to it that parts are sent again. Raises StoppedError if one can't be, LaterError if it does not help."""
+        """Mark parts to be sent again. Raises StoppedError if one can't be, LaterError if it has failed too often."""
         here = set(self._outbox.numbers())
         for number in missing:
             if reason := self._outbox.damaged.get(number, "" if number in here else "it is not on this disk"):
@@ -78,13 +78,13 @@ class Sealing:
 
 
 def require_trace(answer: Answer, trace: str) -> None:
-    """Raise LaterError unless an answer speaks of this trace: a portal in between answers 200 to anything."""
+    """Raise LaterError unless an answer names this trace: a captive portal answers 200 to any request."""
     if answer.document.get("trace") != trace:
         raise LaterError(f"trace {trace}: {NOT_THE_SERVER}")
 
 
 def require_part(answer: Answer, part: Part) -> None:
-    """Raise LaterError unless an answer speaks of this part."""
+    """Raise LaterError unless an answer names this part."""
     said = answer.document
     if (said.get("number"), said.get("sha256")) != (part.number, part.sha256):
         raise LaterError(f"part {part.number}: {NOT_THE_SERVER}")
@@ -100,7 +100,7 @@ def _numbers(value: object) -> list[int]:
 
 
 def _others(document: Json) -> str:
-    """What else the server has against a manifest, with the numbers of some of the parts."""
+    """Describe the server's other objections to a manifest, each with at most 20 part numbers."""
     meanings = {"mismatched": "it has other bytes for parts", "unexpected": "it has parts that the manifest has not:"}
     found = [(meaning, _numbers(document.get(name))) for name, meaning in meanings.items()]
     return "; ".join(f"{meaning} {', '.join(map(str, numbers[:20]))}" for meaning, numbers in found if numbers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study server over HTTP: one request, one answer, and nothing that the answer could do to us."""
+"""The study server over HTTP. An answer can neither redirect a request nor fill the memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AddressError(Exception):
 
 
 class NoAnswerError(Exception):
-    """The server did not answer, or what answered is not the study server. It may be another time."""
+    """The server did not answer, or another program answered. A later request may succeed."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def detail(self) -> str:
-        """What it says is wrong (RFC 9457), on one line, with the first faults."""
+        """The server's error message (RFC 9457) on one line, with its first three faults."""
         faults = self.document.get("errors")
         listed = [f"{each.get('pointer')} {each.get('detail')}" for each in faults or () if isinstance(each, dict)]
         text = "; ".join([str(self.document.get("detail") or ""), *listed[:3]]).strip("; ")
@@ -51,10 +51,10 @@ class Answer:
 
 
 class Server:
-    """A study server. Requests go to its address alone: redirections are answers like others."""
+    """A study server. Requests go only to its address; the client follows no redirection."""
 
     def __init__(self, url: str, token: str | None, *, ca_file: Path | None = None, plain_http: bool = False) -> None:
-        """Connect to nothing yet. Raises AddressError."""
+        """Open no connection yet. Raises AddressError."""
         self.url = checked_address(url, plain_http=plain_http)
         trust = {"cert_reqs": "CERT_REQUIRED", "ca_certs": str(ca_file) if ca_file else None}
         options: dict[str, Any] = trust if self.url.startswith("https:") else {}
@@ -69,7 +69,7 @@ class Server:
         self._pool.close()
 
     def get(self, path: str, *, patience_s: float | None = None) -> Answer:
-        """GET a path below /api/v1; do not wait longer than `patience_s` for any step. Raises NoAnswerError."""
+        """GET a path below /api/v1; each step waits at most `patience_s` seconds. Raises NoAnswerError."""
         return self._ask("GET", path, None, {}, TIMEOUT if patience_s is None else urllib3.Timeout(patience_s))
 
     def send_json(self, method: str, path: str, raw: bytes) -> Answer:
@@ -109,7 +109,7 @@ class Server:
 
 
 def checked_address(url: str, *, plain_http: bool) -> str:
-    """An address as it was given, without a slash at its end. Raises AddressError."""
+    """Return an address without a slash at its end. Raises AddressError if it can't be used."""
     parts = urlsplit(url)
     try:
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
@@ -130,7 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _read(response: urllib3.BaseHTTPResponse) -> Answer:
-    """The answer. One that is too long is not the study server's; its connection is not used again."""
+    """Read an answer. The study server sends at most 1 MiB; close the connection of a longer answer."""
     raw = response.read(MOST_ANSWER_BYTES + 1, decode_content=False)
     if len(raw) > MOST_ANSWER_BYTES:
         response.close()
@@ -150,7 +150,7 @@ def _object(raw: bytes) -> Json:
 
 
 def _last_words(error: BaseException) -> str:
-    """What a chain of urllib3's errors ends with."""
+    """The innermost message in a chain of urllib3's errors."""
     while isinstance(inner := getattr(error, "reason", None), BaseException):
         error = inner
     return "".join(c if c.isprintable() else " " for c in str(error))[:200] or type(error).__name__

@@ -26,7 +26,7 @@ def folders(spool: Path) -> list[Path]:
 
 
 def outbox(folder: Path) -> Outbox | None:
-    """A trace to send; None: its folder can't be read as one (`happe-power verify` says why)."""
+    """The trace in a folder; None if the folder can't be read as one (`happe-power verify` says why)."""
     try:
         return Outbox(folder)
     except (OSError, ValueError, KeyError, TypeError):
@@ -35,7 +35,7 @@ def outbox(folder: Path) -> Outbox | None:
 
 @contextmanager
 def only_uploader(spool: Path) -> Iterator[None]:
-    """Be the one uploader of a spool. Raises BusyError, OSError."""
+    """Hold the lock that allows one uploader on a spool. Raises BusyError, OSError."""
     spool.mkdir(parents=True, exist_ok=True)
     with locked(spool / LOCK) as free:
         if not free:

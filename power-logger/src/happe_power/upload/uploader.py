@@ -32,23 +32,23 @@ HEARTBEAT_US = 60_000_000
 GIB = 1 << 30
 TIDY_US = 10_000_000
 LEAST_FREE = 2 << 30  # bytes: an hour of two channels at 100 kS/s, before compression
-LEAST_SHARE = 10  # of a small disk, this part
-# Samples are out of range where power is high, which reveals conditions; during a zero check nothing is lost.
+LEAST_SHARE = 10  # on a small disk, a tenth of it
+# Samples leave the range where power is high, so these gaps reveal conditions. A zero check loses nothing.
 TELLING = frozenset({Reason.SATURATED, Reason.INVALID, Reason.ZERO})
 
 
 class Report(Protocol):
-    """Gets events: a name and facts. Never the token."""
+    """Receives events: a name and facts, never the token."""
 
     def __call__(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
-        """Something happened."""
+        """Report an event."""
 
 
 class Uploader:
-    """Sends what a spool has. `step` does the most urgent thing there is."""
+    """Sends the traces of a spool. `step` does the most urgent work."""
 
     def __init__(self, place: Path, server: Server, report: Report, keep: str = UNTIL_MEASURED) -> None:
-        """Send nothing yet. Traces at which an earlier uploader stopped are tried again."""
+        """Send nothing yet. Later try again the traces at which an earlier uploader stopped."""
         self._place = place
         self._server = server
         self._report = report
@@ -62,7 +62,7 @@ class Uploader:
         self._tidy_us = 0
 
     def step(self) -> bool:
-        """Send one thing; False: there is nothing to send now. Raises LaterError, NoAnswerError, RefusedError."""
+        """Do one piece of work. False: nothing is left to do now. Raises LaterError, NoAnswerError, RefusedError."""
         waiting = self.open()
         self._tidy()
         if any(self._guarded(outbox, self._estimate) for outbox in waiting):
@@ -72,7 +72,7 @@ class Uploader:
         return any(self._guarded(outbox, self._advance) for outbox in waiting)
 
     def open(self) -> list[Outbox]:
-        """The traces to send that nobody must look at first, oldest first."""
+        """The traces to send, oldest first, without those that a person must look at."""
         for folder in spool.folders(self._place):
             if folder not in self._known and (found := spool.outbox(folder)):
                 self._known[folder] = found
@@ -87,7 +87,7 @@ class Uploader:
         return [self._known[folder] for folder in sorted(self._stopped)]
 
     def beat(self, now_us: int) -> None:
-        """Once a minute report this host's state to the server. Failures do not matter."""
+        """Report this host's state to the server once a minute. A lost report does not matter. Raises RefusedError."""
         if self._beat_us is not None and now_us - self._beat_us < HEARTBEAT_US:
             return
         self._beat_us = now_us
@@ -108,7 +108,7 @@ class Uploader:
         return "uploading" if any(each.waiting() for each in waiting) else "idle"
 
     def _guarded(self, outbox: Outbox, act: Callable[[Outbox], bool]) -> bool:
-        """Act on a trace. One that is stopped is set aside, and the others go on."""
+        """Act on a trace. If it must stop, set it aside so that the others go on."""
         try:
             return act(outbox)
         except StoppedError as error:
@@ -119,7 +119,7 @@ class Uploader:
             return True
 
     def _estimate(self, outbox: Outbox) -> bool:
-        """Compare clocks if it is time for it, and note what comes out. If it can't be noted, not for a minute."""
+        """Compare clocks if an estimate is due, and note it. If the note can't be written, wait a minute."""
         if clocks.now_us() < self._hold_us.get(outbox.folder, 0):
             return False
         ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended else None
@@ -137,7 +137,7 @@ class Uploader:
         return True
 
     def _estimate_stopped(self, outbox: Outbox) -> bool:
-        """The same of a trace that a person must look at: clocks can't be compared afterwards."""
+        """Compare clocks also for a trace that is set aside: after a reboot it is too late."""
         try:
             return self._estimate(outbox)
         except StoppedError:
@@ -149,14 +149,14 @@ class Uploader:
         self._hold_us[outbox.folder] = clocks.now_us() + clocks.EVERY_US
 
     def _noted(self, outbox: Outbox, note: Callable[[], None]) -> None:
-        """Note something. A disk that is full holds nothing up: only a seal makes room on it."""
+        """Write a note. A full disk must not stop the upload, because only a seal makes room on it."""
         try:
             note()
         except OSError as error:
             self._report("unnoted", trace=outbox.id, reason=_said(error))
 
     def _advance(self, outbox: Outbox) -> bool:
-        """Send the next thing of a trace."""
+        """Send the next item of a trace."""
         if outbox.folder not in self._begun:
             return self._begin(outbox)
         if (line := outbox.unsent_clock()) is not None:
@@ -197,8 +197,8 @@ class Uploader:
             return self._server.put_file(f"traces/{outbox.id}/parts/{part.number}", file, part.bytes, headers)
 
     def _seal(self, outbox: Outbox) -> bool:
-        """Seal a trace of which all has arrived, or find out what has not."""
-        if self._hold_us.pop(outbox.folder, 0) and self._estimate(outbox):  # the last time that it can be
+        """Seal a trace, or find out which parts the server lacks."""
+        if self._hold_us.pop(outbox.folder, 0) and self._estimate(outbox):  # the last chance for an estimate
             return True
         work = self._sealing.setdefault(outbox.folder, sealing.Sealing(self._server, outbox))
         if not work.step():
@@ -209,7 +209,7 @@ class Uploader:
         return True
 
     def _tidy(self) -> None:
-        """Every ten seconds delete the parts of sealed traces that need not stay."""
+        """Every ten seconds, delete the parts of sealed traces that this host need not keep."""
         if self._keep == ALWAYS or clocks.now_us() < self._tidy_us:
             return
         self._tidy_us = clocks.now_us() + TIDY_US
@@ -228,9 +228,9 @@ class Uploader:
 
 
 def _lost(waiting: Iterable[Outbox]) -> Json:
-    """The gaps of the trace that is recorded, in whole seconds; nothing where none is, or it can't be read.
+    """Count the gaps of the trace under recording, and their whole seconds; empty without such a trace.
 
-    Staff see them before unblinding. So gaps whose cause is the signal itself do not count.
+    Staff see these figures before unblinding, so gaps that the signal itself causes do not count.
     """
     for outbox in waiting:
         if outbox.live:
@@ -245,7 +245,7 @@ def _lost(waiting: Iterable[Outbox]) -> Json:
 
 
 def judge_beat(answer: Answer) -> None:
-    """Nothing of a heartbeat's answer matters but that this host is known. Raises RefusedError."""
+    """Ignore a heartbeat's answer, unless the server refuses this host. Raises RefusedError."""
     try:
         judge(answer, "the heartbeat")
     except (LaterError, StoppedError):
@@ -253,16 +253,16 @@ def judge_beat(answer: Answer) -> None:
 
 
 class Waiting(Protocol):
-    """Waits for seconds, or until the end is requested; then True."""
+    """Waits for some seconds. True: a person has requested the end."""
 
     def __call__(self, seconds: float, /) -> bool:
         """Wait."""
 
 
 def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> int:
-    """Send until nothing is left; how often it failed in a row at the end: 0, or `tries`. Raises RefusedError.
+    """Send until nothing is left. Return the failures in a row at the end; 0: all is sent. Raises RefusedError.
 
-    When it has sent all, the server hears how this host is.
+    If it has sent anything, it then reports this host's state.
     """
     failures, sent = 0, False
     while failures < tries:
@@ -280,7 +280,7 @@ def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> 
 
 
 def watch(uploader: Uploader, wait: Waiting, report: Report, ended: Callable[[], bool] = lambda: False) -> None:
-    """Send what comes into the spool until `wait` says so, or `ended` and nothing can be sent. Raises RefusedError."""
+    """Send what enters the spool until `wait` is True, or `ended` is and nothing can be sent. Raises RefusedError."""
     failures = 0
     while True:
         try:
